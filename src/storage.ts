@@ -16,8 +16,6 @@ export interface Storage {
 }
 
 const visitTimeoutMs = 30_000
-/** No statement of a gateway takes a tenth of this; commands may take their time. */
-const gatewayTimeoutMs = 5_000
 
 /** `parent` keeps the private server for several processes, and asks little itself; `child` is one of them. */
 export type Purpose = 'serve' | 'parent' | 'child' | 'visit'
@@ -44,19 +42,16 @@ export async function openStorage(
 
 async function open(config: Config, purpose: Purpose, log: (message: string) => void): Promise<Storage> {
   const server = config.databaseUrl === undefined ? await openServer(config, purpose, log) : undefined
-  const answerTimeoutMs = purpose === 'visit' ? undefined : gatewayTimeoutMs
+  const { databaseTimeoutMs } = config
+  const limits = {
+    connectTimeoutMs: databaseTimeoutMs,
+    // Commands may take their time.
+    answerTimeoutMs: purpose === 'visit' ? undefined : databaseTimeoutMs,
+  }
   const { databaseConnections, streamConnections } = purpose === 'parent' ? parentPools : config
   const connectionString = server?.connectionString ?? config.databaseUrl!
-  const db = openDatabase({
-    connectionString,
-    connections: Math.max(2, databaseConnections),
-    answerTimeoutMs,
-  })
-  const streamDb = openDatabase({
-    connectionString,
-    connections: streamConnections,
-    answerTimeoutMs,
-  })
+  const db = openDatabase({ connectionString, connections: Math.max(2, databaseConnections), ...limits })
+  const streamDb = openDatabase({ connectionString, connections: streamConnections, ...limits })
   const close = async () => {
     await streamDb.close()
     await db.close()

@@ -12,6 +12,8 @@ export interface PoolOptions {
   readonly connectTimeoutMs?: number | undefined
   /** How long a statement may take, here and on the server; without it, as long as it likes. */
   readonly answerTimeoutMs?: number | undefined
+  /** How long a transaction may stand still before the server ends it. */
+  readonly stillTimeoutMs?: number | undefined
 }
 
 export interface Pool {
@@ -38,14 +40,14 @@ const proofTimeoutMs = 1_000
  * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours. Nor does a statement go on
  * that nobody waits for any more: the server ends it a little before its client would give up.
  */
-const session = (answerTimeoutMs = 0) =>
+const session = ({ answerTimeoutMs = 0, stillTimeoutMs = Math.max(5_000, answerTimeoutMs) }: PoolOptions) =>
   [
     `SET statement_timeout = ${Math.ceil(0.9 * answerTimeoutMs)}`,
     'SET enable_seqscan = off',
     'SET enable_mergejoin = off',
     'SET plan_cache_mode = force_generic_plan',
     'SET client_min_messages = notice',
-    "SET idle_in_transaction_session_timeout = '5s'",
+    `SET idle_in_transaction_session_timeout = ${stillTimeoutMs}`,
     "SET tcp_user_timeout = '5s'",
     'SET tcp_keepalives_idle = 5',
     'SET tcp_keepalives_interval = 2',
@@ -118,7 +120,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
 
     async prepare(): Promise<void> {
       const results = (await this.query({
-        text: session(options.answerTimeoutMs),
+        text: session(options),
         query_timeout: connectTimeoutMs,
       } as pg.QueryConfig)) as unknown as pg.QueryResult<{ isStandby: boolean }>[]
       if (!results.at(-1)!.rows[0]!.isStandby) return

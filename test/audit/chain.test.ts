@@ -9,9 +9,10 @@ import { auditCommands } from '../../src/cli/audit.ts'
 import { parseWords } from '../../src/cli/command.ts'
 import { readConfig } from '../../src/config.ts'
 import { generateKey, openVault } from '../../src/crypto/vault.ts'
-import { type Database, openDatabase, type Sql, statement } from '../../src/database/database.ts'
+import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { makeFolder } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
@@ -19,7 +20,7 @@ const by = { name: 'operator:olga', environment: 'live', address: '192.0.2.7', r
 const act = { by, at: now }
 
 const database = await keepOpen(openTestDatabase())
-const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 6 }))
+const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 6 }))
 
 /** As the database's owner could, with all triggers asleep. */
 function tamper(...changes: readonly string[]): Promise<void> {
@@ -262,7 +263,7 @@ test('more entries than fit one block make several, and all of them count', asyn
 })
 
 test('entries written in parallel, in transactions of any length, end up in exactly one block each', async () => {
-  const nodes = Array.from({ length: 3 }, () => openDatabase({ connectionString: database.url, connections: 3 }))
+  const nodes = Array.from({ length: 3 }, () => openPatiently({ connectionString: database.url, connections: 3 }))
   let writing = true
   const writers = nodes.flatMap((node, index) =>
     ['left', 'right'].map(async (side) => {

@@ -5,14 +5,15 @@ import { type AuditEntry, recordAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 
 const start = new Date('2026-03-02T10:00:00Z')
 
 const database = await keepOpen(openTestDatabase())
-const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 2 }))
+const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 2 }))
 // 3,000 renewals, a minute apart; every thousandth minute somebody pauses a webhook.
 await db.script(`
   INSERT INTO audit_entries (at, actor, action, subject, environment, address, details)

@@ -13,8 +13,9 @@ import { printEvidence } from '../../src/audit/evidence.ts'
 import { checkEvidence } from '../../src/audit/evidence-check.ts'
 import { openHeadSigner, signHead } from '../../src/audit/head-signer.ts'
 import { generateKey, openVault } from '../../src/crypto/vault.ts'
-import { type Database, openDatabase, type Sql, statement } from '../../src/database/database.ts'
+import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
@@ -27,7 +28,7 @@ let database: TestDatabase
 let db: Database
 before(async () => {
   database = await openTestDatabase()
-  db = openDatabase({ connectionString: database.url, connections: 4 })
+  db = openPatiently({ connectionString: database.url, connections: 4 })
 })
 after(async () => {
   await db?.close()
@@ -283,7 +284,7 @@ test('an entry whose block is of before there were trees is signed and not prove
 })
 
 test('an entry is found in its block although it was committed long after it got its number', async () => {
-  const slow = openDatabase({ connectionString: database.url, connections: 1 })
+  const slow = openPatiently({ connectionString: database.url, connections: 1 })
   await slow.transaction(async (sql) => {
     await write(sql, 'client:slow')
     for (let more = 0; more < 150; more++) {

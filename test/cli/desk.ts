@@ -22,8 +22,9 @@ import { webhookCommands } from '../../src/cli/webhook.ts'
 import { systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { openVault } from '../../src/crypto/vault.ts'
-import { type Database, openDatabase } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { type Finished, runCommand } from '../support/process.ts'
 
 export const commands = [
@@ -75,7 +76,7 @@ export async function openCommandLine(): Promise<CommandLine> {
 
 /** On the database that the settings name. */
 export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
-  const db = openDatabase({ connectionString: settings.DATABASE_URL!, connections: 2 })
+  const db = openPatiently({ connectionString: settings.DATABASE_URL!, connections: 2 })
   const run = (...words: string[]) => runHere(db, settings, words)
   return {
     db,

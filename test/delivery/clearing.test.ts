@@ -1,13 +1,14 @@
 /** What a deleted webhook leaves behind is cleared away beside the traffic, by one node at a time. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { openDatabase, type Sql, statement } from '../../src/database/database.ts'
+import { type Sql, statement } from '../../src/database/database.ts'
 import { openDeletedClearing } from '../../src/webhooks/clearing.ts'
 import { lockPart } from '../../src/webhooks/part.sql.ts'
 import { partOf } from '../../src/webhooks/part.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { openPatiently } from '../support/patiently.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -92,7 +93,7 @@ test('a node that is told to stop does not clear everything away first', async (
     closing = engine.house.gateway.close()
   })
   await closing
-  const db = openDatabase({ connectionString: engine.house.databaseUrl, connections: 1 })
+  const db = openPatiently({ connectionString: engine.house.databaseUrl, connections: 1 })
   const countLeft = async () => (await db.query<{ n: number }>(selectLeft))[0]!.n
   try {
     assert.equal(await countLeft(), 2_800, 'that bite, and no other')

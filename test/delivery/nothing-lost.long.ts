@@ -20,13 +20,14 @@ import { lifeLock } from '../../src/webhooks/workers.sql.ts'
 import { eventOf, openEngine, startWorkerProcess } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { operatorAct } from '../support/gateway.ts'
+import { patienceMs } from '../support/patience.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
 const events = Number(process.env.DELIVERY_EVENTS ?? 500)
 const kills = Number(process.env.DELIVERY_KILLS ?? 2)
 const webhooks = 20
 const recoveryLimitMs = 15 * second
-const patienceMs = Math.max(120_000, events * 60)
+const deliveredWithinMs = Math.max(patienceMs, events * 60)
 
 const paths = Array.from({ length: webhooks }, (_, index) => `/${index}`)
 
@@ -68,7 +69,7 @@ async function publishAll(insert: (drafts: { entity: string }[]) => Promise<unkn
 }
 
 test('every event reaches every webhook although the worker is killed again and again', {
-  timeout: 2 * patienceMs,
+  timeout: 2 * deliveredWithinMs,
 }, async (t) => {
   const engine = await openEngine({ ROLES: 'api' })
   t.after(() => engine.close())
@@ -99,7 +100,7 @@ test('every event reaches every webhook although the worker is killed again and 
   const recoveriesMs: number[] = []
   for (let kill = 1; kill <= kills; kill++) {
     const mark = Math.floor((all * kill) / (kills + 1))
-    await receiver.until(() => tally.distinct >= mark, `${mark} deliveries`, patienceMs)
+    await receiver.until(() => tally.distinct >= mark, `${mark} deliveries`, deliveredWithinMs)
     await worker.kill()
     await receiver.until(() => receiver.connections === 0, 'the end of its connections')
     await eventually('the end of its sessions', async () => !(await othersConnected()))
@@ -109,11 +110,11 @@ test('every event reaches every webhook although the worker is killed again and 
     // How long a process takes to start is not the engine's matter.
     await eventually('the next worker', othersConnected)
     const startedAtMs = performance.now()
-    await receiver.until(() => receiver.received.length > before, 'its first delivery', patienceMs)
+    await receiver.until(() => receiver.received.length > before, 'its first delivery', deliveredWithinMs)
     recoveriesMs.push(Math.max(0, receiver.received[before]!.atMs - startedAtMs))
   }
   await publishing
-  await receiver.until(() => tally.distinct === all, 'all of them', patienceMs)
+  await receiver.until(() => tally.distinct === all, 'all of them', deliveredWithinMs)
   await eventually('their settlement', async () => (await settled()) === all)
   t.diagnostic(
     `${all} deliveries, ${kills} kills, ${tally.duplicates} duplicates, ${inFlightAtKills} in flight at kills, recovered after ${recoveriesMs.map((ms) => (ms / second).toFixed(1)).join(', ')} s`,
@@ -128,7 +129,7 @@ test('every event reaches every webhook although the worker is killed again and 
 })
 
 test('every event reaches every webhook although PostgreSQL is killed in the middle', {
-  timeout: 2 * patienceMs,
+  timeout: 2 * deliveredWithinMs,
 }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-restart-'))
   const receiver = await openReceiver()
@@ -165,7 +166,7 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
     }
   })
   const all = events * webhooks
-  await receiver.until(() => tally.distinct >= all / 2, 'half of them', patienceMs)
+  await receiver.until(() => tally.distinct >= all / 2, 'half of them', deliveredWithinMs)
   const pid = Number(readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8').split('\n')[0])
   process.kill(pid, 'SIGKILL')
   const killedAtMs = performance.now()
@@ -175,7 +176,7 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
     '',
     'SELECT count(*) AS left FROM events e WHERE NOT EXISTS (SELECT FROM branch_log l WHERE l.event_id = e.id)',
   )
-  await receiver.until(() => tally.distinct >= all, 'all of them', patienceMs)
+  await receiver.until(() => tally.distinct >= all, 'all of them', deliveredWithinMs)
   await eventually('their settlement', async () => {
     const rows = await Promise.all([db.query<{ left: number }>(count), db.query<{ left: number }>(inbox)])
     return rows.every(([row]) => row!.left === 0)

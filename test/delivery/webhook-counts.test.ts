@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { type Period, periods } from '../../src/webhooks/columns.ts'
 import {
   countWaiting,
@@ -16,13 +16,14 @@ import { openTestDatabase } from '../support/database.ts'
 import { openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { fail } from '../support/receiver.ts'
 
 const now = new Date('2026-03-02T10:07:00Z')
 const ago = (ms: number) => new Date(now.getTime() - ms)
 
 const database = await keepOpen(openTestDatabase())
-const db = await keepOpen(openDatabase({ connectionString: database.url, connections: 4 }))
+const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 4 }))
 beforeEach(() => db.script('TRUNCATE webhook_counts, queued_deliveries'))
 
 const attemptsOf = ({ accepted, refused, unreachable }: Record<'accepted' | 'refused' | 'unreachable', number>) =>
@@ -63,7 +64,7 @@ test('an attempt counts when it was made, however long before that its delivery 
 
 test('nothing is counted twice or lost: by several processes at once, and when the database was away', async () => {
   const counters = [1, 2, 3].map(() => openAttemptCounter(db))
-  const away = openDatabase({ connectionString: database.url, connections: 1 })
+  const away = openPatiently({ connectionString: database.url, connections: 1 })
   const unlucky = openAttemptCounter(away)
   for (const counter of [...counters, unlucky])
     for (const kind of ['accepted', 'accepted', 'refused', 'unreachable'] as const)

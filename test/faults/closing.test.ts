@@ -1,14 +1,15 @@
 /** A gateway that is told to stop closes whatever it opened, whether or not its database is there to be told. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { openTestGateway } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 
 test('a gateway whose database has gone closes everything all the same', async () => {
   const house = await openTestGateway({ METRICS_PORT: '0' })
   const { baseUrl, gateway, databaseUrl } = house
   const name = /\/(t_\w+)\?/.exec(databaseUrl)![1]!
-  const elsewhere = openDatabase({ connectionString: databaseUrl.replace(name, 'countersign'), connections: 1 })
+  const elsewhere = openPatiently({ connectionString: databaseUrl.replace(name, 'countersign'), connections: 1 })
   after(() => elsewhere.close())
   const run = (text: string) => elsewhere.query(statement('', text))
   await run(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)

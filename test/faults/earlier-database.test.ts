@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
 import { day, after as later } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { inspectSchema, migrate, readMigrations } from '../../src/database/migrations.ts'
 import { checkSchema } from '../../src/doctor/server.ts'
 import { openGateway } from '../../src/gateway.ts'
@@ -15,6 +15,7 @@ import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { applyEarlier } from '../support/earlier-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { operatorAct } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { endGateway, makeFolder, runCommand, startGateway } from '../support/process.ts'
 import { openReceiver } from '../support/receiver.ts'
 import { describeSchema, readRows } from '../support/schema.ts'
@@ -41,7 +42,7 @@ async function makeEmpty(): Promise<string> {
 }
 
 function connect(to = url): Database {
-  const pool = openDatabase({ connectionString: to, connections: 2 })
+  const pool = openPatiently({ connectionString: to, connections: 2 })
   pools.push(pool)
   return pool
 }

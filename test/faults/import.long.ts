@@ -3,20 +3,21 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { getImport, type Import, listImports, readImport, startImport } from '../../src/provisioning/import.ts'
 import { finishImport } from '../../src/provisioning/snapshot.ts'
 import { createService } from '../../src/services/service.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, operatorAct } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { endGateway, type GatewayProcess, startGateway } from '../support/process.ts'
 import { readSource } from '../support/provisioning.ts'
 
 const cuts = 10
 const [cutHouse, wholeHouse] = [await openTestDatabase(), await openTestDatabase()]
 const [cut, whole] = [cutHouse, wholeHouse].map(({ url }) =>
-  openDatabase({ connectionString: url, connections: 2 }),
+  openPatiently({ connectionString: url, connections: 2 }),
 ) as [Database, Database]
 after(async () => {
   await Promise.all([cut.close(), whole.close()])

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { endGateway, runCommand, startGateway } from '../support/process.ts'
 
 const names = readMigrations().map((migration) => migration.name)
@@ -25,7 +26,7 @@ after(async () => {
 
 /** A node's own connections. */
 function connect(): Database {
-  const db = openDatabase({ connectionString: url, connections: 2 })
+  const db = openPatiently({ connectionString: url, connections: 2 })
   pools.push(db)
   return db
 }

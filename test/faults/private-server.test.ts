@@ -6,11 +6,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { openStorage } from '../../src/storage.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { eventually } from '../support/eventually.ts'
+import { openPatiently } from '../support/patiently.ts'
 import {
   clusterFolder,
   endGateway,
@@ -64,7 +65,7 @@ async function check(dataDir: string): Promise<void> {
 }
 
 async function ask(server: PrivateServer, question: string): Promise<unknown> {
-  const db: Database = openDatabase({ connectionString: server.connectionString, connections: 1 })
+  const db: Database = openPatiently({ connectionString: server.connectionString, connections: 1 })
   try {
     return (await db.query<{ answer: unknown }>(statement('', question)))[0]?.answer
   } finally {

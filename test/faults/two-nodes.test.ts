@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { getPartner, setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
@@ -17,6 +17,7 @@ import { isRunning, tell } from '../support/children.ts'
 import { openTestServer, type TestServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openTestGateway, operatorAct, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 import {
   endGateway,
   exchange,
@@ -45,7 +46,7 @@ before(async () => {
   settings = { DATABASE_URL: server.url, SECRET_KEY: randomBytes(32).toString('hex'), DATABASE_CONNECTIONS: '5' }
   ;[here, there] = await Promise.all([startGateway(settings), startGateway(settings)])
   house = await openTestGateway(settings)
-  db = openDatabase({ connectionString: server.url, connections: 2 })
+  db = openPatiently({ connectionString: server.url, connections: 2 })
 })
 after(async () => {
   await Promise.all([endGateway(here), endGateway(there)])

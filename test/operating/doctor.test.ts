@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { type Clock, day, hour, minute, second, systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { generateKey, parseKey, printKey } from '../../src/crypto/vault.ts'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { judgeCertificate } from '../../src/doctor/certificate.ts'
@@ -28,6 +28,7 @@ import { openEngine } from '../support/engine.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openMailServer } from '../support/mail-server.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { openPoolingProxy } from '../support/pooling-proxy.ts'
 import { findFreePorts } from '../support/ports.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
@@ -60,7 +61,7 @@ function assertFound(result: Result, state: Result['state'], found: RegExp, advi
 }
 
 async function run(text: string, url = house.databaseUrl): Promise<Record<string, unknown>[]> {
-  const opened = openDatabase({ connectionString: url, connections: 1 })
+  const opened = openPatiently({ connectionString: url, connections: 1 })
   try {
     return await opened.query<Record<string, unknown>>(statement('', text))
   } finally {

@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { minute, systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { getDisguise } from '../../src/database/postgres-binaries.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { examine } from '../../src/doctor/doctor.ts'
@@ -20,6 +20,7 @@ import { takeBaseBackup } from '../support/base-backup.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestClient, TokenBody } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 import {
   clusterFolder,
   endGateway,
@@ -103,7 +104,7 @@ function open(dataDir: string): Promise<PrivateServer> {
 }
 
 async function withDatabase<Result>(url: string, work: (db: Database) => Promise<Result>): Promise<Result> {
-  const db = openDatabase({ connectionString: url, connections: 1 })
+  const db = openPatiently({ connectionString: url, connections: 1 })
   try {
     return await work(db)
   } finally {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { tell } from '../../src/audit/sentence.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { getImport, type Import, listImports, startImport } from '../../src/provisioning/import.ts'
 import { allowRemoval, removeAllMissing, removeMissing, removeOldImports } from '../../src/provisioning/snapshot.ts'
 import { runBehind } from '../support/behind.ts'
@@ -11,11 +11,12 @@ import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { holdSnapshot, households, importLines, readSome } from '../support/imports.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { readSource } from '../support/provisioning.ts'
 
 const database = await keepOpen(openTestDatabase())
 // No gateway: nobody but the test removes.
-const db = await keepOpen(Promise.resolve(openDatabase({ connectionString: database.url, connections: 4 })))
+const db = await keepOpen(Promise.resolve(openPatiently({ connectionString: database.url, connections: 4 })))
 const clock = new TestClock()
 const house = { gateway: { context: { db } }, act: () => ({ by: { name: 'operator:test' }, at: clock.now() }) }
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { type Database, openDatabase, type Sql, type Statement, statement } from '../../src/database/database.ts'
+import { type Database, type Sql, type Statement, statement } from '../../src/database/database.ts'
 import * as imports from '../../src/provisioning/imports.sql.ts'
 import { mergeAll } from '../../src/provisioning/provisioning.ts'
 import { selectChecksums, selectCustomers } from '../../src/provisioning/reconciliation.sql.ts'
@@ -14,6 +14,7 @@ import { mergeAllStaged, StagedRows, stage } from '../../src/provisioning/stagin
 import { openTestDatabase } from '../support/database.ts'
 import { operatorAct } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 
 /** `PLANS_ROWS=1000000` for the length of it. */
 const rows = Number(process.env.PLANS_ROWS ?? 60_000)
@@ -30,7 +31,7 @@ const large = [
 ]
 
 const house = await keepOpen(openTestDatabase())
-const db = await keepOpen(openDatabase({ connectionString: house.url, connections: 1 }))
+const db = await keepOpen(openPatiently({ connectionString: house.url, connections: 1 }))
 const core = new pg.Client({ connectionString: house.url })
 await core.connect()
 await keepOpen({ close: () => core.end() })

@@ -6,7 +6,6 @@ import { openAnchorWriter } from '../../src/audit/anchor.ts'
 import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { day, after as later } from '../../src/clock.ts'
-import { openDatabase } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { advanceReplay } from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
@@ -14,6 +13,7 @@ import { callJson, transaction } from '../support/branch.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 import { openReceiver } from '../support/receiver.ts'
@@ -23,7 +23,7 @@ const script = readFileSync(new URL('../../ops/gateway-role.sql', import.meta.ur
 const file = `${makeFolder()}/audit.anchors`
 
 const database = await keepOpen(openTestDatabase())
-const owner = await keepOpen(openDatabase({ connectionString: database.url, connections: 1 }))
+const owner = await keepOpen(openPatiently({ connectionString: database.url, connections: 1 }))
 await owner.script(script)
 await keepOpen({ close: () => owner.script(`DROP OWNED BY ${role}; DROP ROLE ${role}`) })
 const url = database.url.replace('//countersign@', `//${role}@`)

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { sealAll } from '../../src/audit/chain.ts'
 import { readConfig } from '../../src/config.ts'
 import { everything } from '../../src/database/changes.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
@@ -24,13 +24,14 @@ import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { addOwner, openPartner, type PartnerHouse } from '../support/portal.ts'
 
 const house = await openHouse()
 /** Where the long answers are read. */
 const there = await keepOpen(openGateway(readConfig(house.settings), { clock: house.clock }))
 /** A way to change things that no gateway knows of. */
-const db = await keepOpen(openDatabase({ connectionString: house.databaseUrl, connections: 2 }))
+const db = await keepOpen(openPatiently({ connectionString: house.databaseUrl, connections: 2 }))
 
 const now = () => house.clock.now()
 
@@ -312,7 +313,7 @@ async function withoutListening(work: () => Promise<void>): Promise<void> {
   const lost = new Promise<void>((resolve) => {
     changes.subscribe((tag) => tag === everything && resolve())
   })
-  const elsewhere = openDatabase({
+  const elsewhere = openPatiently({
     connectionString: house.databaseUrl.replace(`/${name}?`, '/countersign?'),
     connections: 1,
   })

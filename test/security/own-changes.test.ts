@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { goBack } from '../../src/brands/brand-acts.ts'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { acceptLook, findShownLook, giveLook, withdrawLook } from '../../src/partners/client-look.ts'
@@ -25,9 +25,10 @@ import { openTestDatabase } from '../support/database.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
+import { openPatiently } from '../support/patiently.ts'
 
 const database = await keepOpen(openTestDatabase())
-const psql = openDatabase({ connectionString: database.url, connections: 1 })
+const psql = openPatiently({ connectionString: database.url, connections: 1 })
 await psql.script(`
   CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS '';
   DO $$ BEGIN

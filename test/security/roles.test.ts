@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { type MemberRole, memberRoles, reaches } from '../../src/member-role.ts'
 import { addMember, listMembers, removeMember, setMemberRole } from '../../src/partners/partner.ts'
 import { lockPartner, updateMemberRole } from '../../src/partners/partners.sql.ts'
@@ -16,6 +16,7 @@ import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { addAs } from '../support/members.ts'
 import { openSecondNode } from '../support/oauth.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { addOwner, openPartner, type PartnerHouse } from '../support/portal.ts'
 import { markTables, signInWith, tokenOf } from '../support/web.ts'
 
@@ -26,7 +27,7 @@ const { db } = house.gateway.context
 const [one, other] = [await openWriter(), await openWriter()] as const
 
 function openWriter(): Promise<Database> {
-  return keepOpen(openDatabase({ connectionString: house.databaseUrl, connections: 1 }))
+  return keepOpen(openPatiently({ connectionString: house.databaseUrl, connections: 1 }))
 }
 
 const lesser = memberRoles.filter((role) => role !== 'owner')

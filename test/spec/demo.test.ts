@@ -4,13 +4,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { type Demo, printDemo } from '../../src/demo.ts'
 import { postForm } from '../support/browser.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 import {
   askForConsent,
   endGateway,
@@ -148,7 +149,7 @@ async function startAndStop(own: NodeJS.ProcessEnv): Promise<GatewayProcess> {
 
 test('there is no demo on a database of one’s own', async () => {
   const database = await openTestDatabase()
-  const db = openDatabase({ connectionString: database.url, connections: 1 })
+  const db = openPatiently({ connectionString: database.url, connections: 1 })
   try {
     const own = { DATA_DIR: makeFolder(), DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) }
     const { stdout } = await startAndStop(own)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { getPartner } from '../../src/partners/partner.ts'
 import {
   achProfile,
@@ -14,6 +14,7 @@ import {
 } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { answer as answerWith, gate, openReceiver } from '../support/receiver.ts'
 
 interface Delivery {
@@ -401,7 +402,7 @@ test('a webhook has ten replays running at most, also when they race for the las
   await program.fire(transaction())
   const start = () => program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })
   // Whoever goes on with a replay asks first how far its part has been read: nobody does as long as somebody holds that.
-  const elsewhere = openDatabase({ connectionString: house.databaseUrl, connections: 1 })
+  const elsewhere = openPatiently({ connectionString: house.databaseUrl, connections: 1 })
   t.after(() => elsewhere.close())
   await elsewhere.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE inbox_reads')

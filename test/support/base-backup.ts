@@ -1,7 +1,8 @@
 /** What pg_basebackup does, by the functions it uses: begin, copy everything but the log, end, keep the label. For where only the server itself is at hand. */
 import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
+import { openPatiently } from './patiently.ts'
 
 const begin = statement('', "SELECT pg_backup_start('copy', true)")
 const end = statement('', 'SELECT labelfile FROM pg_backup_stop(true)')
@@ -10,7 +11,7 @@ const notCopied = /\/(pg_wal\/.*|postmaster\.(pid|opts))$/
 /** Ends when the log that belongs to the copy is in the archive. */
 export async function takeBaseBackup(url: string, from: string, to: string): Promise<void> {
   // The functions want one session from the first to the last.
-  const db = openDatabase({ connectionString: url, connections: 1 })
+  const db = openPatiently({ connectionString: url, connections: 1 })
   try {
     await db.query(begin)
     mkdirSync(to, { recursive: true, mode: 0o700 })

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { eventually } from './eventually.ts'
+import { patienceMs } from './patience.ts'
 
 /** Those that this parent started to serve, and that still run. */
 export function findChildren(parent: number): number[] {
@@ -46,9 +47,6 @@ export interface FreshAnswer {
   /** The beginning of its request ids tells a process from the others. */
   readonly process: string
 }
-
-/** Long enough for the busiest machine. */
-const patienceMs = 60_000
 
 /** Over a connection that nobody used before. */
 export function askFresh(url: string, headers: Record<string, string> = {}, body?: string): Promise<FreshAnswer> {

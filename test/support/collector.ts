@@ -1,6 +1,7 @@
 /** An OpenTelemetry collector on loopback, as far as traces by OTLP over HTTP as JSON go. It can be told to stop answering. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { patienceMs } from './patience.ts'
 
 export interface CollectedSpan {
   readonly traceId: string
@@ -27,7 +28,6 @@ export interface Collector {
   close(): Promise<void>
 }
 
-const patienceMs = 90_000
 const errorStatus = 2
 
 export async function openCollector(): Promise<Collector> {

@@ -6,10 +6,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { homeOf } from '../../src/database/cluster.ts'
-import { openDatabase } from '../../src/database/database.ts'
 import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { newFolder } from './folder.ts'
+import { openPatiently } from './patiently.ts'
 
 const variable = 'COUNTERSIGN_TEST_CLUSTER'
 
@@ -18,7 +18,7 @@ export async function prepareCluster(): Promise<void> {
   const dataDir = newFolder('cluster')
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
-  const db = openDatabase({ connectionString: server.connectionString, connections: 1 })
+  const db = openPatiently({ connectionString: server.connectionString, connections: 1 })
   await migrate(db)
   await db.close()
   await server.close()

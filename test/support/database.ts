@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { statement } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { openDaysAhead } from '../../src/webhooks/days.ts'
 import { TestClock } from './clock.ts'
 import { withCluster } from './copied-cluster.ts'
 import { newFolder } from './folder.ts'
+import { openPatiently } from './patiently.ts'
 
 const variable = 'COUNTERSIGN_TEST_SERVER'
 const template = 'countersign_template'
@@ -38,7 +39,7 @@ export async function openTestServer({ durable = false, connections = 0 } = {}):
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath, connections })
   if (!durable) await adjust(server.connectionString)
   await runAlone(server.connectionString, `CREATE DATABASE ${template} TEMPLATE countersign STRATEGY file_copy`)
-  const db = openDatabase({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
+  const db = openPatiently({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
   // The day on which every clock of a test begins; each house would take longer to open it than to be given it.
   await openDaysAhead(db, new TestClock().now())
   await db.close()
@@ -82,7 +83,7 @@ async function adjust(url: string): Promise<void> {
 }
 
 async function runAlone(url: string, text: string): Promise<void> {
-  const db = openDatabase({ connectionString: url, connections: 1 })
+  const db = openPatiently({ connectionString: url, connections: 1 })
   try {
     await db.query(statement('', text))
   } finally {

@@ -1,7 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-
-/** Long enough for the busiest machine; what is well takes a fraction of it. */
-const patienceMs = 90_000
+import { patienceMs } from './patience.ts'
 
 /** For what nobody announces: asks again until the answer is neither false nor undefined, and says what did not come true. */
 export async function eventually<Value>(

@@ -1,6 +1,6 @@
 /** A database as weeks of traffic leave it: days of finished deliveries, a queue of which one webhook has a large part, and an inbox that nobody has read. */
 import { day } from '../../src/clock.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { openDay } from '../../src/webhooks/days.sql.ts'
 import { defaultKinds } from '../../src/webhooks/kind.ts'
@@ -10,6 +10,7 @@ import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { operatorAct } from './gateway.ts'
+import { openPatiently } from './patiently.ts'
 
 const branches = 20
 const webhooksABranch = 3
@@ -31,7 +32,7 @@ export interface FullHouse {
 /** Empty, and counted while it was. From now on nobody counts but whoever is told to. */
 export async function openFullHouse(): Promise<FullHouse> {
   const database = await openTestDatabase()
-  const db = openDatabase({ connectionString: database.url, connections: 5 })
+  const db = openPatiently({ connectionString: database.url, connections: 5 })
   const clock = new TestClock()
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)

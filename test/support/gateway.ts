@@ -26,6 +26,7 @@ import { openTestDatabase } from './database.ts'
 import { newFolder } from './folder.ts'
 import { keepOpen } from './keep-open.ts'
 import { makeUpWord } from './made-up-word.ts'
+import { databaseTimeoutMs } from './patiently.ts'
 
 export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }
@@ -118,6 +119,7 @@ export async function openTestGateway(
     DATA_DIR: dataDir,
     ...(database && { DATABASE_URL: database.url }),
     DATABASE_CONNECTIONS: '5',
+    DATABASE_TIMEOUT_MS: String(databaseTimeoutMs),
     SECRET_KEY: randomBytes(32).toString('hex'),
     LOG_LEVEL: 'silent',
     RATE_LIMIT_PER_MINUTE: '0',

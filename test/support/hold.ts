@@ -1,9 +1,10 @@
 import type { TestContext } from 'node:test'
-import { openDatabase, type Sql } from '../../src/database/database.ts'
+import type { Sql } from '../../src/database/database.ts'
+import { openPatiently } from './patiently.ts'
 
 /** What is locked here stays so for as long as the test runs, however long that is, on a connection that nobody else needs. */
 export async function hold(t: TestContext, databaseUrl: string, lock: (sql: Sql) => Promise<unknown>): Promise<void> {
-  const db = openDatabase({ connectionString: databaseUrl, connections: 1 })
+  const db = openPatiently({ connectionString: databaseUrl, connections: 1 })
   const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = db.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')

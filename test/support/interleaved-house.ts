@@ -1,7 +1,7 @@
 /** One partner with one webhook, whose deliveries are at every stage at once; and what can happen to them in the same moment. */
 import assert from 'node:assert/strict'
 import { day } from '../../src/clock.ts'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, statement } from '../../src/database/database.ts'
 import { applyAsPartner, decide, getPartner, type Partner } from '../../src/partners/partner.ts'
 import { type InboxClearing, openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
 import { type Days, dayOf, openDays } from '../../src/webhooks/days.ts'
@@ -23,6 +23,7 @@ import { TestClock } from './clock.ts'
 import { eventOf } from './engine.ts'
 import { operatorAct } from './gateway.ts'
 import * as hand from './hand-worker.ts'
+import { openPatiently } from './patiently.ts'
 
 /** What one run is about. */
 export interface Situation {
@@ -68,7 +69,7 @@ export class InterleavedHouse {
   readonly #inTurn = new Set<number>()
 
   static async open(url: string): Promise<InterleavedHouse> {
-    const db = openDatabase({ connectionString: url, connections: 3 })
+    const db = openPatiently({ connectionString: url, connections: 3 })
     // What is lost with the power is of no interest here.
     await db.script(
       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$",

@@ -6,13 +6,14 @@
  * the first goes first. The term for it is partial order reduction, with symmetry.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Database, openDatabase, type Sql, type Statement, statement } from '../../src/database/database.ts'
+import { type Database, type Sql, type Statement, statement } from '../../src/database/database.ts'
+import { patienceMs } from './patience.ts'
+import { openPatiently } from './patiently.ts'
 import { committing, isIndependent, type Step, stepOf } from './step.ts'
 
 /** To look costs PostgreSQL something: whoever takes longer is looked at less often. */
 const lookAgainMs = 2
 const lookAtLeastEveryMs = 50
-const stuckAfterMs = 20_000
 
 export interface Player {
   readonly name: string
@@ -184,8 +185,8 @@ function happened({ nexts, chosen, woken }: Choice): readonly Done[] {
 }
 
 export function openStage(connectionString: string, seats: number): Stage {
-  const monitor = openDatabase({ connectionString, connections: 1 })
-  const seated = Array.from({ length: seats }, () => openDatabase({ connectionString, connections: 1 }))
+  const monitor = openPatiently({ connectionString, connections: 1 })
+  const seated = Array.from({ length: seats }, () => openPatiently({ connectionString, connections: 1 }))
 
   async function play(scene: Scene, path: Choice[]): Promise<{ order: string[]; isNew: boolean; errors: unknown[] }> {
     let wake = () => {}
@@ -221,7 +222,7 @@ export function openStage(connectionString: string, seats: number): Stage {
 
   /** Until everybody is at a gate, done, or waits for the lock of somebody who does not go on by himself; who waits so. */
   async function untilQuiet(actors: readonly Actor[], move: () => Promise<void>): Promise<readonly Actor[]> {
-    const giveUpAt = performance.now() + stuckAfterMs
+    const giveUpAt = performance.now() + patienceMs
     const pids = actors.map((actor) => actor.pid)
     for (let pauseMs = lookAgainMs; ; pauseMs = Math.min(2 * pauseMs, lookAtLeastEveryMs)) {
       const running = actors.filter((actor) => actor.isRunning)

@@ -1,6 +1,7 @@
 /** A log that tests can read, and wait for. */
 import type { Logger } from 'pino'
 import { openLog } from '../../src/http/log.ts'
+import { patienceMs } from './patience.ts'
 
 export type Line = Readonly<Record<string, unknown>>
 
@@ -23,7 +24,7 @@ export function openLogLines(level = 'trace'): LogLines {
   return {
     log: openLog(level, destination),
     lines,
-    find: (fits, withinMs = 90_000) =>
+    find: (fits, withinMs = patienceMs) =>
       new Promise((found, fail) => {
         const look = () => {
           const line = lines.find(fits)

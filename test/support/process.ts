@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Database, openDatabase } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import type { Demo } from '../../src/demo.ts'
 import type { SiteAddresses } from '../../src/environment.ts'
@@ -12,6 +12,8 @@ import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { newFolder } from './folder.ts'
 import { basic, type TestClient } from './gateway.ts'
+import { patienceMs } from './patience.ts'
+import { openPatiently } from './patiently.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -116,7 +118,7 @@ export interface Finished extends Ending {
 export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
-  deadlineMs = 90_000,
+  deadlineMs = patienceMs,
   entry = main,
 ): Promise<Finished> {
   const program = startProgram(args, settings, entry)
@@ -162,7 +164,7 @@ function describeGateway(program: Program, { live, sandbox }: SiteAddresses): Ga
     baseUrl: live,
     sandboxUrl: sandbox,
     async stop() {
-      const tooLong = setTimeout(() => program.kill('SIGKILL'), stopPatienceMs)
+      const tooLong = setTimeout(() => program.kill('SIGKILL'), patienceMs)
       program.kill('SIGTERM')
       const ending = await program.ended
       clearTimeout(tooLong)
@@ -180,8 +182,6 @@ function findReadyLine(output: string): SiteAddresses | undefined {
   const line = /^.*"msg":"Countersign is ready".*$/m.exec(output)
   return line ? JSON.parse(line[0]) : undefined
 }
-
-const stopPatienceMs = 60_000
 
 /** Stops it if it still runs. For the end of a test, whatever became of it. */
 export async function endGateway(gateway: GatewayProcess | undefined): Promise<void> {
@@ -225,7 +225,7 @@ export function findServerProcesses(dataDir: string): number[] {
 /** A connection to the private server of a gateway that runs. */
 export async function openPrivateDatabase(dataDir: string): Promise<Database> {
   const visit = await openPrivateServer({ dataDir, purpose: 'visit', searchPath: process.env.PATH ?? '' })
-  return openDatabase({ connectionString: visit.connectionString, connections: 2 })
+  return openPatiently({ connectionString: visit.connectionString, connections: 2 })
 }
 
 export function tryReading(path: string): string | undefined {

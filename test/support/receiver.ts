@@ -1,6 +1,7 @@
 /** A partner's server on loopback: records every request and answers as badly as it is told to. Waits are on requests, never on time. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { patienceMs } from './patience.ts'
 
 export interface Received {
   readonly path: string
@@ -154,7 +155,7 @@ export class Receiver {
   }
 
   /** Looks at each request and each end of a connection. */
-  until(condition: () => boolean, what: string, withinMs = 90_000): Promise<void> {
+  until(condition: () => boolean, what: string, withinMs = patienceMs): Promise<void> {
     if (condition()) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const waiter = {

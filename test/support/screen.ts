@@ -5,9 +5,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { User } from '../../src/users/user.ts'
 import type { Chromium } from './chromium.ts'
 import { password } from './gateway.ts'
-
-/** Long enough for the busiest machine. */
-const patienceMs = 60_000
+import { patienceMs } from './patience.ts'
 
 /** A page in a context of its own, what its console complains of, and somebody who signs in on it. */
 export async function openScreen(chromium: Chromium, options: BrowserContextOptions = {}) {

@@ -5,6 +5,7 @@ import { statement } from '../../../src/database/database.ts'
 import { printEventId } from '../../../src/webhooks/event.ts'
 import { findBrokenPromises, findOvertaken } from '../../support/delivery-promises.ts'
 import { eventually } from '../../support/eventually.ts'
+import { patienceMs } from '../../support/patience.ts'
 import { readProfile } from '../../support/process.ts'
 import type { House, Node } from './house.ts'
 import type { Promises } from './traffic.ts'
@@ -19,10 +20,8 @@ export interface Findings {
 }
 
 /** What is still under way when the traffic stops has so long to arrive. */
-const usualPatienceMs = 60_000
-
-export async function checkPromises(house: House, promises: Promises, patienceMs = usualPatienceMs): Promise<Findings> {
-  await untilAllArrived(house, promises, patienceMs)
+export async function checkPromises(house: House, promises: Promises, withinMs = patienceMs): Promise<Findings> {
+  await untilAllArrived(house, promises, withinMs)
   const { events, tokens, revoked, refusals } = promises
   const { received } = house.receiver
   const missing = findMissing(house, promises)
@@ -45,8 +44,8 @@ export async function checkPromises(house: House, promises: Promises, patienceMs
   }
 }
 
-async function untilAllArrived(house: House, promises: Promises, patienceMs: number): Promise<void> {
-  const deadline = performance.now() + patienceMs
+async function untilAllArrived(house: House, promises: Promises, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs
   while (performance.now() < deadline && findMissing(house, promises).length > 0) await wait(50)
 }
 

@@ -12,6 +12,7 @@ import { openPasswords } from '../../../src/users/password.ts'
 import { createUser } from '../../../src/users/user.ts'
 import { createWebhook } from '../../../src/webhooks/webhook.ts'
 import { operatorAct, password } from '../../support/gateway.ts'
+import { patienceMs } from '../../support/patience.ts'
 import { findFreePort } from '../../support/ports.ts'
 import {
   type Credentials,
@@ -61,7 +62,16 @@ export interface HouseOptions {
   readonly hooks?: readonly string[] | undefined
 }
 
-export async function openHouse(options: HouseOptions = {}): Promise<House> {
+/** Several that start in the same moment keep each other from it: one opens after the other. */
+let lastOpened: Promise<unknown> = Promise.resolve()
+
+export function openHouse(options?: HouseOptions): Promise<House> {
+  const opening = lastOpened.then(() => open(options))
+  lastOpened = opening.catch(() => {})
+  return opening
+}
+
+async function open(options: HouseOptions = {}): Promise<House> {
   const { primaryFolder = makeFolder(), nodes: count = usualNodes, nodeSettings, hooks = usualHooks } = options
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
@@ -99,7 +109,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
 
 /** As an init system does it: again and again, until it stays up. On a busy machine a primary that answers late is taken for one that is away. */
 async function startPatiently(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
-  const giveUpAt = performance.now() + startPatienceMs
+  const giveUpAt = performance.now() + patienceMs
   for (;;) {
     const started = await startGateway(settings, release).catch((error: unknown) => {
       if (performance.now() > giveUpAt) throw error
@@ -108,8 +118,6 @@ async function startPatiently(settings: NodeJS.ProcessEnv, release?: string): Pr
     await wait(200)
   }
 }
-
-const startPatienceMs = 90_000
 
 async function openNode(
   pair: Pair,

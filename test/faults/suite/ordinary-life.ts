@@ -7,6 +7,7 @@ import { deleteWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
 import { type Answer, send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
 import { basic, operatorAct } from '../../support/gateway.ts'
+import { patienceMs } from '../../support/patience.ts'
 import type { House } from './house.ts'
 import { urlOf } from './postgres.ts'
 import type { Scenario } from './scenarios.ts'
@@ -125,8 +126,6 @@ async function addAndRemove(house: House, faultMs: number): Promise<void> {
   for (const path of hooks) receiver.on(path, (_, response) => void response.end())
   await last.restart()
 }
-
-const patienceMs = 60_000
 
 /** As the partner does it, at any node. */
 async function sendAgainAllTheWhile(house: House, faultMs: number): Promise<void> {

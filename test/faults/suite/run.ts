@@ -1,6 +1,7 @@
 /** One scenario from the first request to the verdict. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
+import { patienceMs } from '../../support/patience.ts'
 import { checkPromises, type Findings } from './checker.ts'
 import { type House, openHouse } from './house.ts'
 import type { Scenario } from './scenarios.ts'
@@ -53,17 +54,14 @@ function lengthOf({ lasts }: Scenario, { faultMs, isFull }: Scale): number {
   return isFull ? lasts.fullMs : lasts.shortMs
 }
 
-/** Whoever waits longer has found a fault that does not heal. */
-const resumePatienceMs = 90_000
-
 async function measureResumption({ nodes, hooks, receiver }: House, traffic: Traffic): Promise<number> {
   const endedAt = performance.now()
   await Promise.all(
     nodes.map(async (node) => {
-      await eventually(`${node.origin} is ready`, () => isReady(node.origin), resumePatienceMs)
-      const id = await traffic.publishAt(node, resumePatienceMs)
+      await eventually(`${node.origin} is ready`, () => isReady(node.origin))
+      const id = await traffic.publishAt(node, patienceMs)
       const hasArrived = () => hooks.every((path) => receiver.at(path).some((request) => request.id === id))
-      await eventually('the event reaches every webhook', hasArrived, resumePatienceMs)
+      await eventually('the event reaches every webhook', hasArrived)
     }),
   )
   return performance.now() - endedAt

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { day, hour, after as later, minute } from '../../../src/clock.ts'
 import { readConfig } from '../../../src/config.ts'
-import { type Database, openDatabase, statement } from '../../../src/database/database.ts'
+import { type Database, statement } from '../../../src/database/database.ts'
 import type { Application } from '../../../src/partners/application-details.ts'
 import { rotateSecret } from '../../../src/partners/client-secret.ts'
 import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
@@ -21,6 +21,7 @@ import { makeCertificate } from '../../support/certificate.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
+import { openPatiently } from '../../support/patiently.ts'
 import { type Looks, openLookingDatabase } from '../../support/plans.ts'
 import { openPartner } from '../../support/portal.ts'
 import { makeFolder } from '../../support/process.ts'
@@ -257,7 +258,7 @@ test('a second sealing key is told of until it is gone', async () => {
 
 test('the queue is found by indexes, however many people, partners and entries there are', async () => {
   // Without the limits of the gateway's own connections: it takes as long as the machine needs.
-  const patient = openDatabase({ connectionString: house.databaseUrl, connections: 2 })
+  const patient = openPatiently({ connectionString: house.databaseUrl, connections: 2 })
   await patient.script(`
     INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
       SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now() FROM generate_series(1, 20000) n;
