@@ -10,7 +10,7 @@ import { Conflict, Invalid, NotFound } from '../problem.ts'
 import * as table from './imports.sql.ts'
 import { readLines, type TextLine } from './lines.ts'
 import {
-  type allowedModes,
+  type ImportMode,
   type importStates,
   type LineFault,
   type Merged,
@@ -23,7 +23,7 @@ import { mergeAllStaged, StagedRows, stage } from './staging.ts'
 
 export interface Import extends Origin, RecordCounts {
   readonly id: number
-  readonly mode: (typeof allowedModes)[number]
+  readonly mode: ImportMode
   readonly dryRun: boolean
   readonly asOf: number | null
   readonly state: (typeof importStates)[number]
@@ -43,7 +43,7 @@ export interface Import extends Origin, RecordCounts {
 }
 
 interface NewImport extends Origin {
-  readonly mode: Import['mode']
+  readonly mode: ImportMode
   readonly dryRun: boolean
   readonly asOf?: number | undefined
   readonly totalBytes?: number | undefined

@@ -13,6 +13,7 @@ export interface Origin {
 }
 
 export const allowedModes = ['changes', 'snapshot'] as const
+export type ImportMode = (typeof allowedModes)[number]
 export const importStates = ['running', 'needs approval', 'removing', 'finished', 'stopped'] as const
 
 export const outcomes = ['created', 'changed', 'removed', 'unchanged', 'skipped', 'waiting', 'failed'] as const

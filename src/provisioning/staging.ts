@@ -5,8 +5,8 @@
 import type { Act } from '../audit/audit.ts'
 import { printCopied } from '../database/copy.ts'
 import type { Sql } from '../database/database.ts'
-import { mergeStaged } from './provisioning.sql.ts'
-import type { Merged, Origin } from './provisioning.ts'
+import { mergeSnapshot, mergeStaged } from './provisioning.sql.ts'
+import type { ImportMode, Merged, Origin } from './provisioning.ts'
 import type { SourceRecord } from './record.ts'
 
 /** In the order of `provisioned`, after its line, kind and op. */
@@ -67,7 +67,14 @@ export function stage(sql: Sql, { bytes }: StagedRows): Promise<void> {
 }
 
 /** What is staged. All that is without fault is applied. */
-export async function mergeAllStaged(sql: Sql, { source, environment }: Origin, act: Act): Promise<Merged> {
-  const [row] = await sql.query<{ merged: Merged }>(mergeStaged, [source, environment, act.by.name, act.at])
-  return row!.merged
+export async function mergeAllStaged(
+  sql: Sql,
+  { source, environment, mode }: Origin & { readonly mode: ImportMode },
+  act: Act,
+): Promise<Merged> {
+  const values = [source, environment, act.by.name, act.at]
+  if (mode === 'changes') return (await sql.query<{ merged: Merged }>(mergeStaged, values))[0]!.merged
+  const [row] = await sql.query<{ merged: Merged; known: number }>(mergeSnapshot, values)
+  const { merged, known } = row!
+  return { ...merged, unchanged: merged.unchanged + known }
 }

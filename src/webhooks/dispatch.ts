@@ -10,7 +10,7 @@ import { type Days, dayOf, dayOfId, isYoung } from './days.ts'
 import * as table from './dispatch.sql.ts'
 import * as inbox from './inbox.sql.ts'
 import { breakerThreshold } from './lane.ts'
-import { tryWritingToPart, writeToPart } from './part.ts'
+import { tryWritingToPart, writeToPartInTime } from './part.ts'
 
 /** PostgreSQL takes 8,000 bytes. */
 const newsBytesAtMost = 7_000
@@ -66,16 +66,22 @@ export interface Dispatched {
   readonly deliveries: number
 }
 
+/** How its turn is waited for, if it is. */
+type PartWriting = <Result>(
+  db: Database,
+  part: number,
+  write: (sql: Sql) => Promise<Result>,
+) => Promise<Result | undefined>
+
 /** Takes at most so many entries of a part; undefined when somebody else is at it, unless the caller waits for its turn. */
 export async function dispatchOnce(
   desk: DispatchDesk,
   part: number,
   most: number,
-  waits = false,
+  writing: PartWriting = tryWritingToPart,
 ): Promise<Dispatched | undefined> {
   const startedMs = performance.now()
-  const write = waits ? writeToPart : tryWritingToPart
-  const taken = await write(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
+  const taken = await writing(desk.db, part, (sql) => dispatchLocked(desk, sql, part, most))
   if (taken && taken.entries.length > 0) desk.readParts.add(part)
   if (taken?.news) desk.told(taken.news)
   if (desk.traceDispatch && taken && taken.entries.length > 0) {
@@ -97,7 +103,7 @@ const entriesAtOnce = 100
 export async function dispatchPart(desk: DispatchDesk, part: number): Promise<void> {
   const giveUpAt = performance.now() + dispatchPatienceMs
   while (performance.now() < giveUpAt) {
-    if ((await dispatchOnce(desk, part, entriesAtOnce, true))!.entries < entriesAtOnce) return
+    if ((await dispatchOnce(desk, part, entriesAtOnce, writeToPartInTime))!.entries < entriesAtOnce) return
   }
 }
 

@@ -7,6 +7,7 @@ import { minute } from '../clock.ts'
 import { openFlights } from '../single-flight.ts'
 import { type DispatchDesk, type Dispatched, dispatchOnce } from './dispatch.ts'
 import { selectPartsWithNews } from './inbox.sql.ts'
+import { tryWritingToPart, writeToPart } from './part.ts'
 
 /** The first of many events are sent while the last wait to be dispatched; a backlog is taken in larger and larger pieces. */
 const eventsAtFirst = 25
@@ -68,7 +69,7 @@ export function openDispatcher(desk: DispatchDesk, log: Logger): Dispatcher {
     for (let waits = false; wanted.has(part) && !isClosing; ) {
       wanted.delete(part)
       try {
-        const taken = await dispatchOnce(desk, part, most, waits)
+        const taken = await dispatchOnce(desk, part, most, waits ? writeToPart : tryWritingToPart)
         // Whoever is at it may have looked before the newest came.
         waits = taken === undefined
         if (waits || taken?.entries === most) wanted.add(part)

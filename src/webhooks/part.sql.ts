@@ -9,6 +9,9 @@ export const tryLockPart = statement(
   `SELECT pg_try_advisory_xact_lock(${advisoryLocks.part}, $1) AS locked`,
 )
 
+/** The locks of this transaction are waited for so long. */
+export const waitAtMost = statement('wait_at_most', "SELECT set_config('lock_timeout', $1, true)")
+
 /** In one order, so that nobody waits in a circle. */
 export const lockParts = statement(
   'lock_parts',

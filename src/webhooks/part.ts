@@ -4,7 +4,7 @@
  * moment at which one could miss what the other does. No hot statement touches two parts.
  */
 import type { Database, Sql, Step } from '../database/database.ts'
-import { lockParts, tryLockPart } from './part.sql.ts'
+import { lockPart, lockParts, tryLockPart, waitAtMost } from './part.sql.ts'
 
 const partCount = 16
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
@@ -15,6 +15,20 @@ export function partOf(branchId: number): number {
 /** Waits for its turn. */
 export function writeToPart<Result>(db: Database, part: number, write: (sql: Sql) => Promise<Result>): Promise<Result> {
   return writeToParts(db, [part], write)
+}
+
+const turnWithinMs = 2_000
+
+/** For whoever has somebody waiting: fails when its turn does not come in time. */
+export function writeToPartInTime<Result>(
+  db: Database,
+  part: number,
+  write: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (sql) => {
+    await Promise.all([sql.query(waitAtMost, [`${turnWithinMs}ms`]), sql.query(lockPart, [part])])
+    return write(sql)
+  })
 }
 
 export function writeToParts<Result>(

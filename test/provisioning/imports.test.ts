@@ -253,6 +253,51 @@ test('a snapshot removes what it does not have, and what is said while it runs s
   )
 })
 
+test('of a snapshot everything is counted as of any other file, however much of it is known; what changed last says how far the source is', async () => {
+  const counts = ({ created, changed, removed, unchanged, skipped, waiting, failed }: Told) => ({
+    ...{ created, changed, removed, unchanged, skipped, waiting, failed },
+  })
+  const newest = '2031-05-06T07:08:09Z'
+  const told: ReturnType<typeof counts>[] = []
+  const rows: string[] = []
+  for (const mode of ['changes', 'snapshot']) {
+    const source = nameSource()
+    await importAll(
+      [...households(source, 20, 5), { op: 'remove', kind: 'customer', externalId: 'C30', version: 7 }],
+      `source=${source}`,
+    )
+    const file = [
+      ...households(source, 10, 5).map((each) => ({ ...each, changedAt: newest })),
+      ...household(source, 10, 4),
+      ...household(source, 11, 6),
+      ...household(source, 12, 5),
+      ...household(source, 12, 5),
+      ...household(source, 21, 1),
+      ...Array.from({ length: 7 }, (_, n) => household(source, 13 + n, 5)).flat(),
+      { ...household(source, 13)[0], version: 6, name: 'Newer in the same file' },
+      { kind: 'customer', externalId: 'C30', name: 'Of before', version: 6 },
+      { op: 'remove', kind: 'holding', customer: 'C14', account: 'A14', version: 5 },
+      { op: 'remove', kind: 'holding', customer: 'C15', account: 'A15', version: 6 },
+      { kind: 'holding', customer: 'C1', account: 'nowhere', role: 'owner', version: 1 },
+    ]
+    told.push(counts(await importAll(file, `source=${source}&mode=${mode}`)))
+    const capital = source.replace('-', '').toUpperCase()
+    rows.push(
+      JSON.stringify(await readSource(db, source))
+        .replaceAll(capital, '')
+        .replaceAll(source, ''),
+    )
+    const [said] = await db.query<{ at: Date }>(statement('', 'SELECT newest_at AS at FROM sources WHERE name = $1'), [
+      source,
+    ])
+    assert.deepEqual(said!.at, new Date(newest), mode)
+  }
+  assert.equal(rows[1], rows[0])
+  const [changes, snapshot] = told
+  // Of what is said twice in one file, the older is known here and passed over there.
+  assert.deepEqual(snapshot, { ...changes!, unchanged: changes!.unchanged + 2, skipped: changes!.skipped - 2 })
+})
+
 test('a snapshot that ends without its last line, or before it, removes nothing and can be gone on with', async () => {
   const source = nameSource()
   await importAll(households(source, 400), `source=${source}`)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { type Database, type Sql, type Statement, statement } from '../../src/database/database.ts'
 import * as imports from '../../src/provisioning/imports.sql.ts'
-import { mergeAll } from '../../src/provisioning/provisioning.ts'
+import { type ImportMode, mergeAll } from '../../src/provisioning/provisioning.ts'
 import { selectChecksums, selectCustomers } from '../../src/provisioning/reconciliation.sql.ts'
 import type { SourceRecord } from '../../src/provisioning/record.ts'
 import { mergeAllStaged, StagedRows, stage } from '../../src/provisioning/staging.ts'
@@ -94,13 +94,18 @@ const ask =
     sql.query(asked, values)
 const noteAfter = [1, 'core', new Date(), null, 'A5', page]
 
+async function copy(sql: Sql, mode: ImportMode): Promise<void> {
+  const rows = new StagedRows()
+  for (const [place, each] of records.entries()) rows.add(each, place + 1)
+  await stage(sql, rows)
+  await mergeAllStaged(sql, { ...origin, mode }, act)
+}
+
 const works: Readonly<Record<string, (sql: Sql) => Promise<unknown>>> = {
   'records in JSON': (sql) => mergeAll(sql, origin, records, act),
-  'records by COPY': async (sql) => {
-    const rows = new StagedRows()
-    for (const [place, each] of records.entries()) rows.add(each, place + 1)
-    await stage(sql, rows)
-    await mergeAllStaged(sql, origin, act)
+  'records by COPY': (sql) => copy(sql, 'changes'),
+  'records of a snapshot by COPY': async (sql) => {
+    await copy(sql, 'snapshot')
     await sql.query(imports.insertSeen, [1])
   },
   'a page of known customers': ask(imports.noteKnownCustomers, ...noteAfter),

@@ -10,7 +10,7 @@ import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
 import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
 import { type Broken, findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
 import type { DueDelivery, Lane } from '../../src/webhooks/lane.ts'
-import { partOf } from '../../src/webhooks/part.ts'
+import { partOf, writeToPart } from '../../src/webhooks/part.ts'
 import { openPublisher } from '../../src/webhooks/publisher.ts'
 import { advanceReplay } from '../../src/webhooks/replay.ts'
 import { retireOnce } from '../../src/webhooks/retention.ts'
@@ -121,7 +121,7 @@ export class InterleavedHouse {
 
   async #dispatchAll(): Promise<void> {
     const desk = { ...this, traceDispatch: undefined, told: () => {}, readParts: new Set<number>() }
-    while ((await dispatchOnce(desk, this.part, 100, true))?.entries !== 0);
+    while ((await dispatchOnce(desk, this.part, 100, writeToPart))?.entries !== 0);
   }
 
   publish(db: Database): Promise<unknown> {

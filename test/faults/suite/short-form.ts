@@ -7,9 +7,9 @@ import type { Scenario } from './scenarios.ts'
 /** Fewer requests than at length, so that there is room on two cores for whatever runs beside them. */
 const scale = { calmMs: 500, faultMs: 1_500, isFull: false, pauseMs: 50, waiting: 4_000 }
 
-/** Each waits for a part of its time: three at a time. */
+/** Each waits for a part of its time: two at a time. */
 export function testScenarios(title: string, scenarios: readonly Scenario[]): void {
-  test(title, { concurrency: 3 }, async (suite) => {
+  test(title, { concurrency: 2 }, async (suite) => {
     await Promise.all(
       scenarios.map((scenario) =>
         suite.test(scenario.name, async (t) => {
