@@ -280,6 +280,7 @@ const notHot: Record<string, string> = {
   wake_others: 'reads nothing',
   wake_workers: 'reads nothing',
   wait_briefly: 'reads nothing',
+  wait_at_most: 'reads nothing',
   remove_worker: 'one row a node',
   select_held_lanes: 'every five seconds, a row a webhook at most',
   free_forgotten_lanes: 'when a promise was broken',
