@@ -90,21 +90,21 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
   const file = words.positionals[0]!
   const totalBytes = file === '-' ? undefined : statSync(file).size
   const asked = words.find('continue')
-  const started =
-    asked === undefined
-      ? await startImport(db, readDraft(words, totalBytes), act())
-      : await getImport(db, readId(asked))
+  const draft = asked === undefined ? readDraft(words, totalBytes) : undefined
+  const source = open(file)
+  const kind = readKind(words)
+  const bytes = await begin(isTable(file) ? convertCsv(source.bytes, kind) : source.bytes).catch(tellKind)
+  const started = draft ? await startImport(db, draft, act()) : await getImport(db, readId(asked!))
   if (started.state !== 'running')
     throw new Invalid([{ field: 'continue', problem: `names an import that is ${started.state}` }])
-  const source = open(file)
-  const lines = skipLines(isTable(file) ? convertCsv(source.bytes, readKind(words)) : source.bytes, started.lines)
+  const lines = skipLines(bytes, started.lines)
   const beganMs = performance.now()
   const progress = (running: Import) =>
     print.progress(
       printProgress(running, source.read() / (totalBytes ?? 0), performance.now() - beganMs, started.lines),
     )
   // What comes by a pipe ends in the same way when its writer dies: its last line has to say that it is the last.
-  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' }).catch(tellKind)
+  const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' })
   const ended = await finishImport(db, read, config.provisioning.removalPercent, act())
   print.progress('')
   print.record({ ...printImport(ended), faults: await listFaults(db, ended.id, faultsShown) })
@@ -168,6 +168,16 @@ function open(file: string): { bytes: AsyncIterable<Buffer>; read(): number } {
   const unpacked = createGunzip()
   stream.on('error', (error: Error) => unpacked.destroy(error))
   return { bytes: stream.pipe(unpacked), read }
+}
+
+/** With its first piece in hand: what cannot be read at all leaves no import behind. */
+async function begin(stream: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer>> {
+  const pieces = stream[Symbol.asyncIterator]()
+  const first = await pieces.next()
+  return (async function* () {
+    if (!first.done) yield first.value
+    yield* { [Symbol.asyncIterator]: () => pieces }
+  })()
 }
 
 /** What was committed before is not read again. */

@@ -40,6 +40,15 @@ test('a file of records is imported, packed or not', async () => {
   assert.equal(packed.created, 10)
 })
 
+test('what cannot be read from its beginning on leaves no import behind', async () => {
+  const count = async () => (await listImports(line.db, 100)).length
+  const before = await count()
+  assert.match((await line.fail('import', write('b.ndjson.gz', 'not packed'))).stderr, /incorrect header check/)
+  assert.match((await line.fail('import', write('b.csv', 'externalId,name\nC-1,Ada\n'))).stderr, /Say it with --kind/)
+  assert.match((await line.fail('import', join(makeFolder(), 'nowhere.ndjson'))).stderr, /no such file/)
+  assert.equal(await count(), before)
+})
+
 test('a table of a small house is imported, and what is wrong with it is told with its line', async () => {
   const table = 'externalId,name,version,email\nC-1,"Lovelace, Ada",7,ada@example.com\nC-2,Bob,seven,\n'
   const file = write('customers.csv', table)
