@@ -206,6 +206,19 @@ test('what was taken is forgotten when it would no longer be believed', async ()
   assert.ok((await removeDead(house.gateway.context)).logoutTokens > 0)
 })
 
+test('while what the provider says of itself cannot be used, it is told to send its logout token again, which then counts', async () => {
+  const browser = await signedIn()
+  const token = await makeToken()
+  await db.query(statement('', 'DELETE FROM provider_documents'))
+  await upstream.lie({ metadata: { jwks_uri: null } })
+  const refused = await sendToken(token)
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '30'])
+  assert.equal(await isSignedIn(browser), true)
+  await upstream.lie(undefined)
+  assert.equal((await sendToken(token)).status, 200)
+  assert.equal(await isSignedIn(browser), false)
+})
+
 /** A provider that counts how often it is asked, and signs as the other one does. */
 async function openCountedProvider() {
   const asked: string[] = []
