@@ -66,6 +66,8 @@ interface GatewayOptions {
   readonly sibling?: Sibling
   /** Given where it is being opened already. */
   readonly storage?: Promise<Storage>
+  /** Given where a database that answers late is not to be taken for one that is away. */
+  readonly databaseTimeoutMs?: number
 }
 
 const tooManyFailures = 'There were too many failed client authentications. Check the credentials and wait a minute.'
@@ -96,7 +98,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     if (unexpected.length > 0) throw new AggregateError(unexpected, 'Not everything could be closed.')
   }
   const purpose = options.sibling ? 'child' : 'serve'
-  const opening = options.storage ?? openStorage(config, purpose, (message) => log.warn(message))
+  const warn = (message: string) => log.warn(message)
+  const opening = options.storage ?? openStorage(config, purpose, warn, options.databaseTimeoutMs)
   closers.push(() =>
     opening.then(
       (storage) => storage.close(),

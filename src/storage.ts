@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { type Database, DatabaseUnavailable, openDatabase } from './database/database.ts'
 import { isMigrated, migrate } from './database/migrations.ts'
 import type { PrivateServer } from './database/private-server.ts'
+import { statementLimitMs } from './database/statement-limit.ts'
 import { wantedConnections } from './share.ts'
 
 export interface Storage {
@@ -26,11 +27,12 @@ export async function openStorage(
   config: Config,
   purpose: Purpose,
   log: (message: string) => void = () => {},
+  timeoutMs = statementLimitMs,
 ): Promise<Storage> {
   const deadline = performance.now() + visitTimeoutMs
   for (;;) {
     try {
-      return await open(config, purpose, log)
+      return await open(config, purpose, log, timeoutMs)
     } catch (error) {
       // The server that a visitor joined may be on its way out, because the visitor who started it has left.
       const leaving = purpose === 'visit' && config.databaseUrl === undefined && error instanceof DatabaseUnavailable
@@ -40,14 +42,16 @@ export async function openStorage(
   }
 }
 
-async function open(config: Config, purpose: Purpose, log: (message: string) => void): Promise<Storage> {
+async function open(
+  config: Config,
+  purpose: Purpose,
+  log: (message: string) => void,
+  timeoutMs: number,
+): Promise<Storage> {
   const server = config.databaseUrl === undefined ? await openServer(config, purpose, log) : undefined
-  const { databaseTimeoutMs } = config
-  const limits = {
-    connectTimeoutMs: databaseTimeoutMs,
-    // Commands may take their time.
-    answerTimeoutMs: purpose === 'visit' ? undefined : databaseTimeoutMs,
-  }
+  // Commands may take their time.
+  const answerTimeoutMs = purpose === 'visit' ? undefined : timeoutMs
+  const limits = { connectTimeoutMs: timeoutMs, answerTimeoutMs }
   const { databaseConnections, streamConnections } = purpose === 'parent' ? parentPools : config
   const connectionString = server?.connectionString ?? config.databaseUrl!
   const db = openDatabase({ connectionString, connections: Math.max(2, databaseConnections), ...limits })

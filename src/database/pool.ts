@@ -5,6 +5,7 @@
  */
 import pg from 'pg'
 import { parseHosts } from './hosts.ts'
+import { statementLimitMs } from './statement-limit.ts'
 
 export interface PoolOptions {
   readonly connectionString: string
@@ -40,7 +41,7 @@ const proofTimeoutMs = 1_000
  * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours. Nor does a statement go on
  * that nobody waits for any more: the server ends it a little before its client would give up.
  */
-const session = ({ answerTimeoutMs = 0, stillTimeoutMs = Math.max(5_000, answerTimeoutMs) }: PoolOptions) =>
+const session = ({ answerTimeoutMs = 0, stillTimeoutMs = Math.max(statementLimitMs, answerTimeoutMs) }: PoolOptions) =>
   [
     `SET statement_timeout = ${Math.ceil(0.9 * answerTimeoutMs)}`,
     'SET enable_seqscan = off',
@@ -61,7 +62,7 @@ export class NotPrimary extends Error {
 }
 
 export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Pool {
-  const { connections = 10, connectTimeoutMs = 5_000 } = options
+  const { connections = 10, connectTimeoutMs = statementLimitMs } = options
   const hosts = parseHosts(options.connectionString)
   let place = 0
   /** Moves on whenever a statement gets no answer. */

@@ -132,12 +132,6 @@ export const table = {
       kind.integer(1, 50),
       'connections beside those, for event streams and updating pages alone',
     ),
-    databaseTimeoutMs: setting(
-      'DATABASE_TIMEOUT_MS',
-      '5000',
-      kind.integer(1_000, 600_000),
-      'time PostgreSQL has to accept a connection or to answer a statement; after it, a request is answered with 503',
-    ),
   }),
   secrets: always({
     keys: setting(

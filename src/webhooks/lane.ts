@@ -5,6 +5,7 @@
  * receiver refuses again and again is no evidence: it is held alone, by its own schedule.
  */
 import { after, type Clock, day, minute, second } from '../clock.ts'
+import { statementLimitMs } from '../database/statement-limit.ts'
 import { SendLimit } from './send-limit.ts'
 
 const attemptsAtOnce = 10
@@ -12,7 +13,7 @@ const attemptsAtOnce = 10
 const unsettledAtMost = 100
 export const breakerThreshold = 5
 /** Whoever writes what is due now commits within this. */
-const slackMs = 6 * second
+const slackMs = statementLimitMs + second
 const firstProbeMs = 5 * second
 const longestProbeMs = minute
 const disableAfterMs = 5 * day

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../clock.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../database/database.ts'
+import { statementLimitMs } from '../database/statement-limit.ts'
 import { openFlights } from '../single-flight.ts'
 import * as table from './workers.sql.ts'
 
@@ -17,7 +18,7 @@ const absentAfterMs = 3 * second
 /** Nor are its lanes its own. */
 export const leaseMs = 12 * second
 /** A statement that it sends until then ends before the others take its lanes. */
-const standingMs = 6 * second
+const standingMs = statementLimitMs + second
 /** Lanes that nobody holds, and are held for nobody: there should be none. */
 const orphansEvery = 10
 /** Somebody who lost no more than the connection is back by then. */

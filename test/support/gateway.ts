@@ -42,6 +42,7 @@ export function operatorAct(at: Date): Act {
  */
 export const nodeOptions = {
   lingerMs: 20,
+  databaseTimeoutMs,
   passwords: openPasswords(2, { memoryCost: 64, timeCost: 1 }),
   compilers: openSchemaCompilers(),
 }
@@ -119,7 +120,6 @@ export async function openTestGateway(
     DATA_DIR: dataDir,
     ...(database && { DATABASE_URL: database.url }),
     DATABASE_CONNECTIONS: '5',
-    DATABASE_TIMEOUT_MS: String(databaseTimeoutMs),
     SECRET_KEY: randomBytes(32).toString('hex'),
     LOG_LEVEL: 'silent',
     RATE_LIMIT_PER_MINUTE: '0',

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
 import { patienceMs } from '../../support/patience.ts'
 import { checkPromises, type Findings } from './checker.ts'
-import { type House, type HouseOptions, openHouse } from './house.ts'
+import { type House, openHouse } from './house.ts'
 import type { Scenario } from './scenarios.ts'
 import { startTraffic, type Traffic } from './traffic.ts'
 
@@ -30,8 +30,7 @@ export async function runScenario(scenario: Scenario, scale: Scale): Promise<Ver
   const preparation = scenario.prepare ? scenario.prepare() : { options: {} }
   if (!preparation) return undefined
   try {
-    const { options } = preparation
-    const house = await openHouse(scale.isFull ? options : { ...options, nodeSettings: asPatient(options) })
+    const house = await openHouse(preparation.options)
     const traffic = startTraffic(house, pauseMs)
     try {
       await wait(calmMs)
@@ -48,11 +47,6 @@ export async function runScenario(scenario: Scenario, scale: Scale): Promise<Ver
   } finally {
     preparation.disk?.close()
   }
-}
-
-/** The short form runs beside other tests, where a primary that answers late is not one that is away. */
-function asPatient({ nodeSettings }: HouseOptions): NodeJS.ProcessEnv {
-  return { DATABASE_TIMEOUT_MS: '20000', ...nodeSettings }
 }
 
 function lengthOf({ lasts }: Scenario, { faultMs, isFull }: Scale): number {
