@@ -11,7 +11,9 @@ import { printHead } from '../../src/audit/block.ts'
 import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
 import type { Result } from '../../src/doctor/finding.ts'
+import { openCommandLineAt } from '../cli/desk.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 
 const folder = makeFolder()
@@ -19,6 +21,7 @@ const keyFile = join(folder, 'secret.keys')
 writeFileSync(keyFile, `${printKey(generateKey())}\n`, { mode: 0o600 })
 const house = await openHouse({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile, AUDIT_ANCHOR_FILE: 'off' })
 const db = house.gateway.context.db
+const opened = (settings: NodeJS.ProcessEnv) => keepOpen(openCommandLineAt(settings))
 
 let files = 0
 /** A writer with a file of its own. */
@@ -59,11 +62,11 @@ test('newest blocks that were removed show in a verification, on the command lin
   assert.equal((await look()).state, 'warn', 'no anchor yet')
   await write()
   const { position } = await findHead(db)
-  const good = await runCommand(['audit', 'verify', '--json'], settings)
-  assert.equal(good.json().anchors, 1, good.stderr)
+  const line = await opened(settings)
+  assert.equal((await line.read('audit', 'verify')).anchors, 1)
   assert.equal((await look()).state, 'ok')
   await removeNewest(2)
-  const cut = await runCommand(['audit', 'verify'], settings)
+  const cut = await line.run('audit', 'verify')
   assert.deepEqual([cut.code, cut.stdout], [1, ''])
   const moment = house.clock.now().toISOString()
   const sentence = `The log ends with block ${position - 2}, but had block ${position} at ${moment}: what came after block ${position - 2} was removed.`
@@ -121,17 +124,14 @@ test('anchors of before count after the keys were rotated and pruned', async () 
   const { file, write } = openFile()
   await act()
   await write()
-  const settings = { ...house.settings, AUDIT_ANCHOR_FILE: file }
-  for (const words of [['rotate'], ['prune']]) {
-    const done = await runCommand(['keys', ...words], settings)
-    assert.equal(done.code, 0, done.stderr)
-  }
+  const line = await opened({ ...house.settings, AUDIT_ANCHOR_FILE: file })
+  for (const words of [['rotate'], ['prune']]) await line.read('keys', ...words)
   await act()
   house.gateway.context.vault.reload()
   await write()
-  assert.equal((await runCommand(['audit', 'verify', '--json'], settings)).json().anchors, 2)
+  assert.equal((await line.read('audit', 'verify')).anchors, 2)
   await removeNewest(1)
-  assert.match((await runCommand(['audit', 'verify'], settings)).stderr, /was removed\.\n$/)
+  assert.match((await line.run('audit', 'verify')).stderr, /was removed\.\n$/)
 })
 
 test('several nodes may write one file', async () => {

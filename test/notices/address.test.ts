@@ -5,13 +5,16 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
+import { openCommandLineAt } from '../cli/desk.ts'
 import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { makeReader, noticesOf } from '../support/notices.ts'
-import { runCommand, secretFile } from '../support/process.ts'
+import { secretFile } from '../support/process.ts'
 import { assertGuarded, pathOf, signInWith } from '../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api' })
+const line = await keepOpen(openCommandLineAt(house.settings))
 
 const db = () => house.gateway.context.db
 const page = '/account/security/notices'
@@ -175,8 +178,7 @@ test('a form without its token changes nothing, and nobody sees the address of a
 
 test('on the command line a user gets an address, another, and none; each is told', async () => {
   const username = `cli-${makeUpWord()}`
-  const run = (...words: string[]) => runCommand([...words, '--json'], house.settings)
-  const made = await run(
+  const { id } = await line.read<{ id: string }>(
     'user',
     'create',
     '--username',
@@ -188,10 +190,9 @@ test('on the command line a user gets an address, another, and none; each is tol
     '--email',
     'ada@example.com',
   )
-  const { id } = made.json<{ id: string }>()
-  assert.equal((await run('user', 'show', username)).json().email, 'ada@example.com')
-  assert.equal((await run('user', 'set-email', username, '--email', 'new@example.com')).json().email, 'new@example.com')
-  assert.equal((await run('user', 'set-email', username, '--none')).json().email, 'none')
+  assert.equal((await line.read('user', 'show', username)).email, 'ada@example.com')
+  assert.equal((await line.read('user', 'set-email', username, '--email', 'new@example.com')).email, 'new@example.com')
+  assert.equal((await line.read('user', 'set-email', username, '--none')).email, 'none')
   const rows = await noticesOf(db(), { id })
   assert.deepEqual(
     rows.map(({ email, facts }) => [email, facts.byHolder]),
@@ -202,7 +203,7 @@ test('on the command line a user gets an address, another, and none; each is tol
     ],
   )
   for (const words of [['--email', 'nonsense'], [], ['--none', '--email', 'a@example.com']])
-    assert.notEqual((await run('user', 'set-email', username, ...words)).code, 0)
-  const refused = await run('user', 'create', '--username', `${username}x`, '--name', 'Ada', '--email', 'nonsense')
+    assert.notEqual((await line.run('user', 'set-email', username, ...words)).code, 0)
+  const refused = await line.run('user', 'create', '--username', `${username}x`, '--name', 'Ada', '--email', 'nonsense')
   assert.match(refused.stderr, /email must be an e-mail address/)
 })

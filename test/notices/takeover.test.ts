@@ -9,16 +9,18 @@ import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
 import { removeAuthenticatorApp, renewRecoveryCodes, resetSecondFactor } from '../../src/users/second-factor.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
+import { openCommandLineAt } from '../cli/desk.ts'
 import { Authenticator, addKey } from '../support/authenticator.ts'
 import { Browser } from '../support/browser.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse, password } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
-import { runCommand } from '../support/process.ts'
 import { sendSecond, setUpApp, startSignIn } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api', HOST: 'localhost', TRUST_PROXY: '127.0.0.1,::1' })
+const line = await keepOpen(openCommandLineAt(house.settings))
 
 type Reader = User & { email: string }
 
@@ -133,10 +135,9 @@ test('what an operator does in the console or at the command line is told, as th
   const before = (await told(reader)).length
   const desk = await openDesk(house)
   await press(desk.browser, `/console/users/${reader.id}`, '/factors/reset')
-  const run = (...words: string[]) => runCommand([...words, '--json'], house.settings)
-  await run('user', 'password', reader.id)
-  await run('user', 'reset-second-factor', reader.id)
-  await run('token', 'create', '--user', reader.id, '--name', 'made for them')
+  await line.read('user', 'password', reader.id)
+  await line.read('user', 'reset-second-factor', reader.id)
+  await line.read('token', 'create', '--user', reader.id, '--name', 'made for them')
   const rows = (await told(reader)).slice(before)
   assert.deepEqual(kindsTo(rows), [
     ['second-factor', reader.email],

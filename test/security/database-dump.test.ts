@@ -12,9 +12,11 @@ import { type Database, type Sql, statement } from '../../src/database/database.
 import { rotateSecret } from '../../src/partners/client-secret.ts'
 import { createService } from '../../src/services/service.ts'
 import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
+import { openCommandLineAt } from '../cli/desk.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse, openTestGateway, password, type TestClient } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { askForConsent, makeFolder, runCommand } from '../support/process.ts'
 
 const folder = makeFolder()
@@ -231,14 +233,14 @@ test('"keys prune" removes older keys, and what they had sealed for the moment n
   const client = await house.makeClient()
   const browser = await house.signIn(await house.makeUser())
   const page = await askForConsent(browser, client.id)
-  await runCommand(['keys', 'rotate'], commandSettings())
+  const line = await keepOpen(openCommandLineAt(commandSettings()))
+  await line.read('keys', 'rotate')
   const older = readKeyFile(keyFile).slice(1)
   assert.ok(older.length >= 1)
-  const pruned = await runCommand(['keys', 'prune', '--json'], commandSettings())
-  assert.equal(pruned.code, 0, pruned.stderr)
+  const pruned = await line.read('keys', 'prune')
   const [current, ...rest] = readKeyFile(keyFile)
   assert.deepEqual(rest, [])
-  assert.equal(pruned.json().current_key, current!.id)
+  assert.equal(pruned.current_key, current!.id)
   await checkOpensWith(current!.id)
   const without = openVault({ kind: 'environment', keys: older })
   for (const { client_id, sealed } of await readSealed()) {
@@ -256,16 +258,16 @@ test('with keys in the environment "keys rotate" seals with the first of them, a
     await own.makeClient()
     const { DATABASE_URL, SECRET_KEY } = own.settings
     const newer = generateKey()
-    const rotated = await runCommand(['keys', 'rotate', '--json'], {
-      DATABASE_URL,
-      SECRET_KEY: `${printKey(newer)},${SECRET_KEY}`,
-    })
-    assert.deepEqual(rotated.json(), {
+    const both = openCommandLineAt({ DATABASE_URL, SECRET_KEY: `${printKey(newer)},${SECRET_KEY}` })
+    assert.deepEqual(await both.read('keys', 'rotate'), {
       current_key: newer.id,
       secrets_sealed_anew: 1,
       older_keys: [parseKey(SECRET_KEY!)!.id],
     })
-    const lost = await runCommand(['keys', 'rotate'], { DATABASE_URL, SECRET_KEY: printKey(generateKey()) })
+    await both.close()
+    const other = openCommandLineAt({ DATABASE_URL, SECRET_KEY: printKey(generateKey()) })
+    const lost = await other.fail('keys', 'rotate')
+    await other.close()
     assert.equal(lost.code, 1)
     assert.match(lost.stderr, /^A stored secret is sealed with .*not configured/)
     assert.ok(lost.stderr.includes(newer.id))
