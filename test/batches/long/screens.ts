@@ -1,6 +1,3 @@
 import { together } from '../../support/together.ts'
 
-together(
-  'test/web/@(browser|!(frame|identity|passkeys)-in-chromium).test.ts',
-  'test/web/*/@(browser|*-in-chromium).test.ts',
-)
+together('test/web/@(browser|!(identity)-in-chromium).test.ts', 'test/web/*/@(browser|*-in-chromium).test.ts')
