@@ -88,12 +88,11 @@ async function open(options: HouseOptions = {}): Promise<House> {
     const receiver = await openReceiver()
     closers.push(() => receiver.close())
     const key = randomBytes(32).toString('hex')
-    const opening = Array.from({ length: count }, () => openNode(pair, key, nodeSettings))
+    const nodes: Awaited<ReturnType<typeof openNode>>[] = []
     closers.push(async () => {
-      const opened = (await Promise.allSettled(opening)).filter((each) => each.status === 'fulfilled')
-      await Promise.all(opened.map(({ value }) => value.close()))
+      await Promise.all(nodes.map((node) => node.close()))
     })
-    const nodes = await Promise.all(opening)
+    while (nodes.length < count) nodes.push(await openNode(pair, key, nodeSettings))
     const db = openDatabase({ connectionString: urlOf([pair.primary.port, pair.standby.port]), connections: 3 })
     closers.push(() => db.close())
     const people = await makePeople(db, key, receiver, hooks)
