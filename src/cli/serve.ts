@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
 import { type Config, isDevelopment } from '../config.ts'
+import { DatabaseUnavailable } from '../database/database.ts'
 import type { Demo, DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
 import { closeAndExit } from '../processes/ending.ts'
@@ -36,11 +37,17 @@ async function start(config: Config, log: Logger): Promise<Served> {
 }
 
 async function openAlone(config: Config, log: Logger): Promise<Served> {
+  const open = () => openStorage(config, 'serve', (message) => log.warn(message))
   // PostgreSQL starts while the code is loaded.
-  const storage = openStorage(config, 'serve', (message) => log.warn(message))
+  const opening = open()
   // Whoever waits for it hears of it.
-  storage.catch(() => {})
+  opening.catch(() => {})
   const { openGateway } = await import('../gateway.ts')
+  // With little of a processor that takes longer than a connection may, and its answer is not heard in time: one that failed is tried again.
+  const storage = opening.catch((error: unknown) => {
+    if (error instanceof DatabaseUnavailable) return open()
+    throw error
+  })
   return openGateway(config, { log, storage })
 }
 

@@ -6,8 +6,16 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { endGateway, type GatewayProcess, makeFolder, runCommand, startGateway } from '../support/process.ts'
+import {
+  endGateway,
+  type GatewayProcess,
+  makeFolder,
+  runCommand,
+  startGateway,
+  startProgram,
+} from '../support/process.ts'
 
 const noteModules = fileURLToPath(new URL('../support/note-modules.ts', import.meta.url))
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
@@ -53,6 +61,16 @@ test('a gateway that starts loads no telemetry, mail, schema library, page or co
   assert.equal(answer.status, 200)
   assert.ok(has(list.read(), 'src/web/sign-in/login.ts'), 'the page is loaded by its visitor')
   assert.equal(has(list.read(), 'src/web/console/users.ts'), false)
+})
+
+test('a start during which the process stands still for longer than a connection may take does not take the database for away', async () => {
+  const settings = { DATABASE_URL: database.url, SECRET_KEY: printKey(generateKey()), PORT: '0', SANDBOX_PORT: '0' }
+  const standStill = fileURLToPath(new URL('../support/stand-still.ts', import.meta.url))
+  const started = startProgram(['serve'], { ...settings, NODE_OPTIONS: `--import ${standStill}` })
+  await eventually('it is ready, or has ended', () => started.ending ?? started.stdout.includes('Countersign is ready'))
+  assert.deepEqual([started.ending, started.stderr], [undefined, ''])
+  started.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
 })
 
 test('a command loads no gateway', async () => {
