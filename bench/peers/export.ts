@@ -16,8 +16,9 @@ announce(origin, async ({ kind, count }) => {
     sent.on('error', reject)
     sent.on('response', async (response) => resolve(String(Buffer.concat(await response.toArray()))))
   })
-  await pipeline(createReadStream(file), sent)
-  const told = JSON.parse(await answered) as { state?: string; lines?: number; failed?: number }
+  // Whoever is refused is told why before the file has left.
+  const [text] = await Promise.all([answered, pipeline(createReadStream(file), sent).catch(() => {})])
+  const told = JSON.parse(text) as { state?: string; lines?: number; failed?: number }
   if (told.state !== 'finished' || told.lines !== count || told.failed !== 0)
     throw new Error(`The import ended as ${JSON.stringify(told).slice(0, 150)}`)
 })

@@ -9,6 +9,7 @@ import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import * as table from './imports.sql.ts'
 import { readLines, type TextLine } from './lines.ts'
+import { outlast } from './outlast.ts'
 import {
   type ImportMode,
   type importStates,
@@ -189,8 +190,20 @@ function parseJson(text: string): unknown {
 
 const triesAtMost = 5
 
+/** A database that was away may have committed it, and could not say so: then it is not said twice. */
+function commitBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
+  const isCommitted = (found: Import) => batch.lines > 0 && found.lines === running.lines + batch.lines
+  let hasFailed = false
+  return outlast(async () => {
+    const found = hasFailed ? await getImport(db, running.id) : undefined
+    if (found && isCommitted(found)) return found
+    hasFailed = true
+    return commitOnce(db, running, batch, act)
+  })
+}
+
 /** Two who name somebody at once, or lock the same rows in another order, are told so by the database: the same again finds it settled. */
-async function commitBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
+async function commitOnce(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction((sql) => applyBatch(sql, running, batch, act))

@@ -9,6 +9,7 @@ import { Conflict, Invalid } from '../problem.ts'
 import { getImport, type Import } from './import.ts'
 import { findNewerSnapshot } from './import-review.ts'
 import * as table from './imports.sql.ts'
+import { outlast } from './outlast.ts'
 import { mergeAll } from './provisioning.ts'
 import type { RecordKind, SourceRecord } from './record.ts'
 
@@ -18,7 +19,7 @@ const keysABatch = 1_000
 export async function finishImport(db: Database, read: Import, guardPercent: number, act: Act): Promise<Import> {
   if (read.mode === 'changes') return db.transaction((sql) => end(sql, read, ['running'], 'finished', act))
   if (!read.complete) throw new Invalid([endIsMissing])
-  const found = await compare(db, read)
+  const found = await outlast(() => compare(db, read))
   if (read.dryRun) return db.transaction((sql) => end(sql, read, ['running'], 'finished', act, found))
   const state = found.missing * 100 > found.known * guardPercent ? 'needs approval' : 'removing'
   const turned = await db.transaction(async (sql) => {

@@ -10,7 +10,7 @@ export const tryLockPart = statement(
 )
 
 /** The locks of this transaction are waited for so long. */
-export const waitAtMost = statement('wait_at_most', "SELECT set_config('lock_timeout', $1, true)")
+export const waitAtMost = statement('wait_at_most', "SELECT FROM set_config('lock_timeout', $1, true)")
 
 /** In one order, so that nobody waits in a circle. */
 export const lockParts = statement(

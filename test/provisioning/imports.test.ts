@@ -1,11 +1,12 @@
 /** POST /internal/v1/imports: files of records, streamed; what is wrong with which line; going on after a cut; snapshots. */
 import assert from 'node:assert/strict'
 import { request as open } from 'node:http'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { getImport, listImports } from '../../src/provisioning/import.ts'
+import { DatabaseUnavailable, statement } from '../../src/database/database.ts'
+import { getImport, listImports, readImport, startImport } from '../../src/provisioning/import.ts'
 import { allowRemoval, removeMissing, stopImport } from '../../src/provisioning/snapshot.ts'
 import { changeProvisioning, revokeService } from '../../src/services/service.ts'
 import { type Answer, send } from '../support/browser.ts'
@@ -191,6 +192,45 @@ test('after a cut the import goes on from its last committed line, and from no o
   const ended = (await goOn(4_000, all.slice(4_000))).json<Told>()
   assert.deepEqual([ended.state, ended.lines, ended.created], ['finished', 6_000, 6_000])
   assert.equal((await goOn(6_000, [])).status, 409, 'it has ended')
+})
+
+test('an import outlasts a database that is away for a moment, and one whose answer is lost is applied once', async () => {
+  const [ended, unheard] = [nameSource(), nameSource()]
+  const { sent, answered } = begin(`source=${ended}`)
+  const all = households(ended, 2_000)
+  for (let done = 0; done < all.length; done += 1_000) {
+    sent.write(print(all.slice(done, done + 1_000)))
+    // Whatever was connected has lost its connection.
+    await db.query(
+      statement(
+        '',
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'countersign'`,
+      ),
+    )
+  }
+  sent.end()
+  const { status, text } = await answered
+  assert.equal(status, 201, text)
+  assert.equal((JSON.parse(text) as Told).created, 6_000)
+
+  let lost = 0
+  const deaf: typeof db = {
+    ...db,
+    async transaction(work) {
+      const result = await db.transaction(work)
+      if (++lost % 2 === 1) throw new DatabaseUnavailable('The answer was lost.')
+      return result
+    },
+  }
+  const started = await startImport(
+    db,
+    { source: unheard, environment: 'live', mode: 'changes', dryRun: false },
+    house.act(),
+  )
+  const lines = print(households(unheard, 1_000))
+  const read = await readImport(deaf, started, Readable.from([Buffer.from(lines)]), { act: () => house.act() })
+  assert.deepEqual([read.lines, read.created, read.unchanged], [3_000, 3_000, 0])
+  assert.equal(lost, 2, 'each batch was sent once')
 })
 
 test('an import may take longer than any other request, and a service that is revoked meanwhile adds nothing more', async () => {
