@@ -1,3 +1,3 @@
 import { together } from '../../support/together.ts'
 
-together('test/@(delivery|provisioning)/@(isolation|order|plans|quarter).long.ts')
+together('test/@(delivery|provisioning)/@(isolation|memory|order|plans|quarter).long.ts')
