@@ -14,6 +14,8 @@ import { mergeAll } from './provisioning.ts'
 import type { RecordKind, SourceRecord } from './record.ts'
 
 const keysABatch = 1_000
+/** What is only looked at goes in larger pieces: a row is written for each part of a page. */
+const keysAPage = 5_000
 
 /** After its last line. `guardPercent`: more than so much of what is known is not removed without a yes. */
 export async function finishImport(db: Database, read: Import, guardPercent: number, act: Act): Promise<Import> {
@@ -42,7 +44,7 @@ async function compare(db: Database, { id, source, startedAt, asOf }: Import): P
   for (const note of [table.noteKnownCustomers, table.noteKnownAccounts]) {
     let after: string | null = ''
     while (after !== null) {
-      const values: unknown[] = [id, source, startedAt, asOf, after, keysABatch]
+      const values: unknown[] = [id, source, startedAt, asOf, after, keysAPage]
       const [page]: { last: string | null; known: number }[] = await db.query(note, values)
       known += page!.known
       after = page!.last
