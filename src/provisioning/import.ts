@@ -132,7 +132,7 @@ export async function readImport(
     const running = await committed
     // What was under way is committed: its rows are not needed any more.
     const [full, next] = [batch, newBatch(spare.rows)]
-    committed = commitBatch(db, running, full, await reading.act())
+    committed = commitBatch(db, running, full, await outlast(async () => reading.act()))
     spare = full
     batch = next
     // Whoever waits for it hears of its failure: the next batch, or the end.

@@ -198,17 +198,21 @@ test('an import outlasts a database that is away for a moment, and one whose ans
   const [ended, unheard] = [nameSource(), nameSource()]
   const { sent, answered } = begin(`source=${ended}`)
   const all = households(ended, 2_000)
-  for (let done = 0; done < all.length; done += 1_000) {
-    sent.write(print(all.slice(done, done + 1_000)))
-    // Whatever was connected has lost its connection.
-    await db.query(
-      statement(
-        '',
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'countersign'`,
-      ),
-    )
+  const findStarted = async () => (await listImports(db, 1, { sources: [ended] }))[0]
+  sent.write(print(all.slice(0, 1)))
+  await eventually('it has begun', findStarted)
+  const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'countersign'`
+  for (let done = 1; done < 5_000; done += 100) {
+    sent.write(print(all.slice(done, Math.min(done + 100, 5_000))))
+    if (done % 500 === 1)
+      await eventually('nobody is connected', () => db.query(statement('', cutAll)).catch(() => false))
   }
-  sent.end()
+  await eventually('the first 4,000 lines are committed', async () => {
+    const found = await findStarted().catch(() => undefined)
+    return found?.lines === 4_000
+  })
+  sent.end(print(all.slice(5_000)))
   const { status, text } = await answered
   assert.equal(status, 201, text)
   assert.equal((JSON.parse(text) as Told).created, 6_000)
