@@ -1,12 +1,11 @@
 /** POST /internal/v1/imports: files of records, streamed; what is wrong with which line; going on after a cut; snapshots. */
 import assert from 'node:assert/strict'
 import { request as open } from 'node:http'
-import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { minute } from '../../src/clock.ts'
-import { DatabaseUnavailable, statement } from '../../src/database/database.ts'
-import { getImport, listImports, readImport, startImport } from '../../src/provisioning/import.ts'
+import { statement } from '../../src/database/database.ts'
+import { getImport, listImports } from '../../src/provisioning/import.ts'
 import { allowRemoval, removeMissing, stopImport } from '../../src/provisioning/snapshot.ts'
 import { changeProvisioning, revokeService } from '../../src/services/service.ts'
 import { type Answer, send } from '../support/browser.ts'
@@ -192,49 +191,6 @@ test('after a cut the import goes on from its last committed line, and from no o
   const ended = (await goOn(4_000, all.slice(4_000))).json<Told>()
   assert.deepEqual([ended.state, ended.lines, ended.created], ['finished', 6_000, 6_000])
   assert.equal((await goOn(6_000, [])).status, 409, 'it has ended')
-})
-
-test('an import outlasts a database that is away for a moment, and one whose answer is lost is applied once', async () => {
-  const [ended, unheard] = [nameSource(), nameSource()]
-  const { sent, answered } = begin(`source=${ended}`)
-  const all = households(ended, 2_000)
-  const findStarted = async () => (await listImports(db, 1, { sources: [ended] }))[0]
-  sent.write(print(all.slice(0, 1)))
-  await eventually('it has begun', findStarted)
-  const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'countersign'`
-  for (let done = 1; done < 5_000; done += 100) {
-    sent.write(print(all.slice(done, Math.min(done + 100, 5_000))))
-    if (done % 500 === 1)
-      await eventually('nobody is connected', () => db.query(statement('', cutAll)).catch(() => false))
-  }
-  await eventually('the first 4,000 lines are committed', async () => {
-    const found = await findStarted().catch(() => undefined)
-    return found?.lines === 4_000
-  })
-  sent.end(print(all.slice(5_000)))
-  const { status, text } = await answered
-  assert.equal(status, 201, text)
-  assert.equal((JSON.parse(text) as Told).created, 6_000)
-
-  let lost = 0
-  const deaf: typeof db = {
-    ...db,
-    async transaction(work) {
-      const result = await db.transaction(work)
-      if (++lost % 2 === 1) throw new DatabaseUnavailable('The answer was lost.')
-      return result
-    },
-  }
-  const started = await startImport(
-    db,
-    { source: unheard, environment: 'live', mode: 'changes', dryRun: false },
-    house.act(),
-  )
-  const lines = print(households(unheard, 1_000))
-  const read = await readImport(deaf, started, Readable.from([Buffer.from(lines)]), { act: () => house.act() })
-  assert.deepEqual([read.lines, read.created, read.unchanged], [3_000, 3_000, 0])
-  assert.equal(lost, 2, 'each batch was sent once')
 })
 
 test('an import may take longer than any other request, and a service that is revoked meanwhile adds nothing more', async () => {
