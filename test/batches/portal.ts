@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/web/*/!(browser|offered-acts|*-in-chromium).test.ts')
+together('test/web/*/!(browser|offered-acts|operation|*-in-chromium).test.ts')

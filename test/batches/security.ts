@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/security/*.test.ts')
+together('test/security/!(logs|wrong-codes).test.ts')
