@@ -32,7 +32,7 @@ CREATE TABLE sources (
 ALTER TABLE services ADD COLUMN may_provision text[] NOT NULL DEFAULT '{}'
   CHECK (array_to_string(may_provision, ',', '?') ~ '^([a-z][a-z0-9-]{0,29}(,|$))*$');
 
--- No foreign key says that the source of a customer or an account is there: it would ask for each of a million rows. merge_records alone writes them, after the source.
+-- No foreign key says that the source of a customer or an account is there: it would ask for each of a million rows. whoever writes them (merge_records, and who links somebody by hand) writes the source first.
 -- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that an operator
 -- has locked them too, which counts when the source lets them in again.
 -- A customer who was removed stays, with the version of the removal, so that nothing older raises them, and comes back as who they were.

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
 import { type Database, statement } from '../../src/database/database.ts'
-import { migrate, readMigrations } from '../../src/database/migrations.ts'
+import { inspectSchema, migrate, readMigrations } from '../../src/database/migrations.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { endGateway, runCommand, startGateway } from '../support/process.ts'
@@ -115,6 +115,18 @@ test('a schema newer than the release is refused, by a gateway and by a command,
     const refused = await runCommand(words, settings())
     assert.deepEqual({ code: refused.code, stderr: refused.stderr }, { code: 1, stderr: sentence })
   }
+})
+
+/** Of 0019, before a comment of it was mended. */
+const firstText = 'e9b982c148e33117105c47729e191f9d9636b72d1721be8544aae14fb392d0f6'
+
+test('a database that has a migration with the comment that was mended since is current', async () => {
+  const db = connect()
+  await migrate(db)
+  const rewrite = statement('', 'UPDATE schema_migrations SET checksum = $1 WHERE version = 19')
+  await db.query(rewrite, [firstText])
+  assert.deepEqual(await migrate(db), [])
+  assert.equal((await inspectSchema(db)).kind, 'current')
 })
 
 test('a migration whose text changed after it was applied is refused by name', async () => {
