@@ -7,7 +7,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { advisoryLocks } from './advisory-locks.ts'
 import { type Database, isBlocked, type Sql, statement } from './database.ts'
-import { type Applied, coveredVersion, findRefusal, isEarlier, takeOver } from './earlier-list.ts'
+
+interface Applied {
+  readonly version: number
+  readonly checksum: string
+}
 
 interface Migration {
   readonly version: number
@@ -24,19 +28,6 @@ const recordApplied = statement(
   'record_applied',
   'INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, now())',
 )
-
-/** Of these files a comment was mended after they had been applied: what the first text did, the second does. */
-const mendedComments = new Map([
-  [
-    'e9b982c148e33117105c47729e191f9d9636b72d1721be8544aae14fb392d0f6',
-    'e9828121548339b6f171102da9e45d0c11ace0a8dc397fed106c6297e723d8da',
-  ],
-])
-
-async function readApplied(sql: Sql): Promise<Applied[]> {
-  const applied = await sql.query<Applied>(findApplied)
-  return applied.map(({ version, checksum }) => ({ version, checksum: mendedComments.get(checksum) ?? checksum }))
-}
 
 /**
  * Older nodes are at work meanwhile. A lock that they hold is waited for only so long, because everybody else waits behind whoever
@@ -61,7 +52,7 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
 /** Most starts find nothing to do, and ask without waiting for whoever migrates: what that one does is seen whole or not at all. */
 export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
   const [table] = await sql.query<{ exists: boolean }>(findTable)
-  return table!.exists && (await compareLists(sql, migrations)).missing.length === 0
+  return table!.exists && findMissing(await sql.query<Applied>(findApplied), migrations).length === 0
 }
 
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
@@ -71,10 +62,9 @@ function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<st
     // Asked for first: a role that may not create anything may still start where there is nothing to create.
     const [table] = await sql.query<{ exists: boolean }>(findTable)
     if (!table!.exists) await apply(sql, createTable)
-    const { missing, isThere } = await compareLists(sql, migrations)
-    if (missing.some(isThere)) await apply(sql, takeOver)
+    const missing = findMissing(await sql.query<Applied>(findApplied), migrations)
     for (const migration of missing) {
-      if (!isThere(migration)) await apply(sql, migration.text)
+      await apply(sql, migration.text)
       await sql.query(recordApplied, [migration.version, migration.name, migration.checksum])
     }
     return missing.map((migration) => migration.name)
@@ -103,38 +93,21 @@ export type SchemaState =
   | { readonly kind: 'current'; readonly version: number }
   | { readonly kind: 'behind' | 'newer'; readonly version: number; readonly wanted: number }
   | { readonly kind: 'changed'; readonly name: string }
-  | { readonly kind: 'earlier'; readonly refusal: string | undefined }
 
 const findTable = statement('find_migrations_table', "SELECT to_regclass('schema_migrations') IS NOT NULL AS exists")
 
 /** What a start would find, without changing anything. */
 export async function inspectSchema(sql: Sql, migrations = readMigrations()): Promise<SchemaState> {
   const [table] = await sql.query<{ exists: boolean }>(findTable)
-  const applied = table!.exists ? await readApplied(sql) : []
+  const applied = table!.exists ? await sql.query<Applied>(findApplied) : []
   const version = applied.at(-1)?.version
   if (version === undefined) return { kind: 'empty' }
-  if (isEarlier(applied)) return { kind: 'earlier', refusal: findRefusal(applied) }
   const wanted = migrations.at(-1)!.version
   const known = new Map(applied.map((each) => [each.version, each.checksum]))
   const changed = migrations.find((each) => known.has(each.version) && known.get(each.version) !== each.checksum)
   if (version > wanted) return { kind: 'newer', version, wanted }
   if (changed) return { kind: 'changed', name: changed.name }
   return version < wanted ? { kind: 'behind', version, wanted } : { kind: 'current', version }
-}
-
-interface Comparison {
-  /** Of these migrations, those that are not in the database's list. */
-  readonly missing: readonly Migration[]
-  /** Whether the schema has what a missing one would make, by the earlier list. */
-  readonly isThere: (migration: Migration) => boolean
-}
-
-async function compareLists(sql: Sql, migrations: readonly Migration[]): Promise<Comparison> {
-  const applied = await readApplied(sql)
-  if (!isEarlier(applied)) return { missing: findMissing(applied, migrations), isThere: () => false }
-  const refusal = findRefusal(applied)
-  if (refusal !== undefined) throw new Error(refusal)
-  return { missing: migrations, isThere: ({ version }) => version <= coveredVersion }
 }
 
 function findMissing(applied: readonly Applied[], migrations: readonly Migration[]): Migration[] {

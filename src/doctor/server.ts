@@ -44,15 +44,7 @@ export async function checkSchema({ db }: Pick<Primary, 'db'>): Promise<Answer<D
           'Install this release again: its file was changed, or the database belongs to another build.',
         ),
       }
-    case 'earlier':
-      return { finding: judgeEarlier(schema.refusal) }
   }
-}
-
-function judgeEarlier(refusal: string | undefined): Finding {
-  const found = 'The schema was made before the first release.'
-  if (refusal !== undefined) return fail(found, refusal)
-  return warn(found, 'Start a gateway of this release, or run "countersign migrate": it is taken over as it is.')
 }
 
 export async function checkConnections({ db }: Primary, config: Config): Promise<Answer> {
