@@ -6,7 +6,7 @@ import { inspectSchema } from '../database/migrations.ts'
 import { selectDurability } from '../database/server.sql.ts'
 import { wantedConnections } from '../share.ts'
 import type { Primary } from './database-hosts.ts'
-import { type Answer, type Finding, fail, ok, warn } from './finding.ts'
+import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
 export function checkVersion({ version, versionText }: Primary): Answer {
