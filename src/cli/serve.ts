@@ -6,7 +6,7 @@ import { type Config, isDevelopment } from '../config.ts'
 import { DatabaseUnavailable } from '../database/database.ts'
 import type { Demo, DemoHouse } from '../demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
-import { closeAndExit } from '../processes/ending.ts'
+import { endOnSignals } from '../processes/ending.ts'
 import { settings } from '../settings/table.ts'
 import { openStorage } from '../storage.ts'
 
@@ -19,12 +19,7 @@ export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel, openOutput(config.processes > 1))
   // Not before signals are heard: making the cluster of a first start takes its time, and nothing is heard meanwhile.
   const starting = Promise.resolve().then(() => start(config, log))
-  const stop = (signal: NodeJS.Signals) => {
-    log.info({ signal }, 'stopping: requests under way are finished first')
-    closeAndExit(starting, log)
-  }
-  process.once('SIGINT', stop)
-  process.once('SIGTERM', stop)
+  endOnSignals(starting, log)
   await starting
 }
 

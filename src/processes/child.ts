@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { type Gateway, openGateway } from '../gateway.ts'
 import { shareOf } from '../share.ts'
-import { closeAndExit } from './ending.ts'
+import { endOnSignals } from './ending.ts'
 import { openLine } from './line.ts'
 import type { FromChild, FromParent } from './messages.ts'
 
@@ -48,16 +48,7 @@ function tellMetrics(starting: Promise<Gateway>, number: number): void {
 }
 
 function endInOrder(starting: Promise<Gateway>, log: Logger): void {
-  let isEnding = false
-  const end = (why: object, words: string) => {
-    if (isEnding) return
-    isEnding = true
-    log.info(why, words)
-    closeAndExit(starting, log)
-  }
-  // A terminal tells everybody at once, the parent its children once more.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => end({ signal }, 'stopping: requests under way are finished first'))
+  const end = endOnSignals(starting, log)
   cluster.worker!.once('disconnect', () => {
     // Without this Node ends the process on the spot.
     cluster.worker!.exitedAfterDisconnect = true

@@ -97,7 +97,7 @@ test('an older Node gets one sentence that names the one it takes', async () => 
     assert.equal(stderr, 'Countersign needs Node.js 24 or newer; this is 20.20.2.\n')
   }
   const { engines, scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  assert.deepEqual([engines.node, scripts.start], ['>=24', 'node bin/countersign.js serve'])
+  assert.deepEqual([engines.node, scripts.start], ['>=24', 'exec node bin/countersign.js serve'])
 })
 
 test('what Node made of the code is kept where NODE_COMPILE_CACHE says, and a folder that cannot be written is no obstacle', async () => {

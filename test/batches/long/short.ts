@@ -6,7 +6,7 @@ together(
   'test/security/*.long.ts',
   'bench/**/*.long.ts',
   'test/cli/@(command-line|webhook-cli).test.ts',
-  'test/operating/start.test.ts',
+  'test/operating/@(npm|start).test.ts',
   'test/security/@(logs|wrong-codes).test.ts',
   'test/web/console/operation.test.ts',
 )
