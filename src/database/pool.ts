@@ -5,16 +5,13 @@
  */
 import pg from 'pg'
 import { parseHosts } from './hosts.ts'
+import { printSession, type SessionLimits } from './session.ts'
 import { statementLimitMs } from './statement-limit.ts'
 
-export interface PoolOptions {
+export interface PoolOptions extends SessionLimits {
   readonly connectionString: string
   readonly connections?: number | undefined
   readonly connectTimeoutMs?: number | undefined
-  /** How long a statement may take, here and on the server; without it, as long as it likes. */
-  readonly answerTimeoutMs?: number | undefined
-  /** How long a transaction may stand still before the server ends it. */
-  readonly stillTimeoutMs?: number | undefined
 }
 
 export interface Pool {
@@ -34,27 +31,7 @@ const waitingAtMost = 1_000
 /** A connection that is well proves it in a fraction of this. */
 const proofTimeoutMs = 1_000
 
-/**
- * Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was
- * small reads the whole table until somebody analyses it, by when it may have grown a thousandfold.
- * What a statement changed is told by notices, whatever else the server's settings keep quiet.
- * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours. Nor does a statement go on
- * that nobody waits for any more: the server ends it a little before its client would give up.
- */
-const session = ({ answerTimeoutMs = 0, stillTimeoutMs = Math.max(statementLimitMs, answerTimeoutMs) }: PoolOptions) =>
-  [
-    `SET statement_timeout = ${Math.ceil(0.9 * answerTimeoutMs)}`,
-    'SET enable_seqscan = off',
-    'SET enable_mergejoin = off',
-    'SET plan_cache_mode = force_generic_plan',
-    'SET client_min_messages = notice',
-    `SET idle_in_transaction_session_timeout = ${stillTimeoutMs}`,
-    "SET tcp_user_timeout = '5s'",
-    'SET tcp_keepalives_idle = 5',
-    'SET tcp_keepalives_interval = 2',
-    'SET tcp_keepalives_count = 3',
-    'SELECT pg_is_in_recovery() AS "isStandby"',
-  ].join('; ')
+const askStandby = 'SELECT pg_is_in_recovery() AS "isStandby"'
 
 /** The server is a standby, and so not the one that is wanted. */
 export class NotPrimary extends Error {
@@ -121,7 +98,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
 
     async prepare(): Promise<void> {
       const results = (await this.query({
-        text: session(options),
+        text: `${printSession(options)}; ${askStandby}`,
         query_timeout: connectTimeoutMs,
       } as pg.QueryConfig)) as unknown as pg.QueryResult<{ isStandby: boolean }>[]
       if (!results.at(-1)!.rows[0]!.isStandby) return

@@ -4,12 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { statement } from '../../src/database/database.ts'
+import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { openDaysAhead } from '../../src/webhooks/days.ts'
 import { TestClock } from './clock.ts'
 import { withCluster } from './copied-cluster.ts'
 import { newFolder } from './folder.ts'
 import { openPatiently } from './patiently.ts'
+import { openSystemServer } from './system-postgres.ts'
 
 const variable = 'COUNTERSIGN_TEST_SERVER'
 const template = 'countersign_template'
@@ -39,10 +41,7 @@ export async function openTestServer({ durable = false, connections = 0 } = {}):
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath, connections })
   if (!durable) await adjust(server.connectionString)
   await runAlone(server.connectionString, `CREATE DATABASE ${template} TEMPLATE countersign STRATEGY file_copy`)
-  const db = openPatiently({ connectionString: withDatabase(server.connectionString, template), connections: 1 })
-  // The day on which every clock of a test begins; each house would take longer to open it than to be given it.
-  await openDaysAhead(db, new TestClock().now())
-  await db.close()
+  await prepareTemplate(server.connectionString)
   return {
     url: server.connectionString,
     async close() {
@@ -50,6 +49,26 @@ export async function openTestServer({ durable = false, connections = 0 } = {}):
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** A server that the system has installed, in the same way. It counts statements, and what it compiled of them. */
+export async function openSystemTestServer(programs: string): Promise<TestServer> {
+  const counting = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.track': 'all' }
+  const server = await openSystemServer(programs, { ...forTheRun, ...counting, max_connections: '300' })
+  const url = server.url.replace('/postgres?', '/countersign?')
+  await runAlone(server.url, 'CREATE DATABASE countersign')
+  await runAlone(url, 'CREATE EXTENSION pg_stat_statements')
+  await runAlone(url, `CREATE DATABASE ${template}`)
+  await prepareTemplate(url)
+  return { url, close: server.close }
+}
+
+async function prepareTemplate(serverUrl: string): Promise<void> {
+  const db = openPatiently({ connectionString: withDatabase(serverUrl, template), connections: 1 })
+  await migrate(db)
+  // The day on which every clock of a test begins; each house would take longer to open it than to be given it.
+  await openDaysAhead(db, new TestClock().now())
+  await db.close()
 }
 
 export interface TestDatabase {

@@ -24,7 +24,11 @@ export function findSystemPostgres(): string | undefined {
   return folders.find((folder) => wanted.every((name) => existsSync(join(folder, name))))
 }
 
-export async function openSystemServer(programs: string): Promise<SystemServer> {
+/** With settings of its own, as on a command line. */
+export async function openSystemServer(
+  programs: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<SystemServer> {
   const home = makeFolder()
   const [cluster, sockets] = [join(home, 'cluster'), join(home, 'socket')]
   const disguise = getDisguise()
@@ -36,9 +40,11 @@ export async function openSystemServer(programs: string): Promise<SystemServer> 
     `--pgdata=${cluster}`,
     '--username=countersign',
     '--auth=trust',
+    '--encoding=UTF8',
     '--locale=C',
   ])
-  const words = ['-D', cluster, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${sockets}`]
+  const all = { listen_addresses: '', unix_socket_directories: sockets, ...settings }
+  const words = ['-D', cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const server = start(disguise, join(programs, 'postgres'), words)
   const ended = once(server, 'exit')
   await eventually('the server is ready', () => {
