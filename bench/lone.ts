@@ -4,11 +4,11 @@ import { statement } from '../src/database/database.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
+import { startEachPostgres } from './postgres.ts'
 import { makeEvent, publishRequest } from './publisher.ts'
 import { startReceiver } from './receiver.ts'
 import { type Result, withinLimit } from './report.ts'
-import { here } from './source.ts'
-import { preloadCounter } from './statements.ts'
+import type { Stage } from './stage.ts'
 
 const settlingMs = 5_000
 const idleMs = 20_000
@@ -27,27 +27,32 @@ const selectCalls = statement(
 export const loneEvent: Benchmark = {
   name: 'lone',
   async run(stage) {
-    const dataDir = stage.makeFolder()
-    await preloadCounter(here, dataDir)
-    const receiver = await startReceiver(stage)
-    const gateway = await startEmptyGateway(stage, { dataDir })
-    await gateway.db.script('CREATE EXTENSION pg_stat_statements')
-    const branchId = await gateway.makeBranch([`${receiver.origin}/1`])
-    const publisher = await gateway.makePublisher()
-    const publishOne = async () => {
-      await Promise.all([send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])), receiver.awaitMore(1)])
-      await wait(apartMs)
-    }
-    await publishOne()
-    await wait(settlingMs)
-    const idle = await count(gateway, 'idle', idleMs / 1000, () => wait(idleMs))
-    const busy = await count(gateway, 'a lone event', lone, async () => {
-      for (let n = 0; n < lone; n++) await publishOne()
-    })
-    const results: Result[] = [withinLimit('lone, idle', idle.perUnit, idleLimit, 'statements/s')]
-    const own = busy.perUnit - (idle.perUnit * busy.seconds) / lone
-    return [...results, withinLimit('lone, one event', own, loneLimit, 'statements')]
+    const results: Result[] = []
+    for (const { name, url } of await startEachPostgres(stage)) results.push(...(await measure(stage, name, url)))
+    return results
   },
+}
+
+async function measure(stage: Stage, name: string, databaseUrl: string): Promise<readonly Result[]> {
+  const receiver = await startReceiver(stage)
+  const gateway = await startEmptyGateway(stage, { databaseUrl })
+  const branchId = await gateway.makeBranch([`${receiver.origin}/1`])
+  const publisher = await gateway.makePublisher()
+  const publishOne = async () => {
+    await Promise.all([send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])), receiver.awaitMore(1)])
+    await wait(apartMs)
+  }
+  await publishOne()
+  await wait(settlingMs)
+  const idle = await count(gateway, 'idle', idleMs / 1000, () => wait(idleMs))
+  const busy = await count(gateway, 'a lone event', lone, async () => {
+    for (let n = 0; n < lone; n++) await publishOne()
+  })
+  const own = busy.perUnit - (idle.perUnit * busy.seconds) / lone
+  return [
+    withinLimit(`lone, idle${name}`, idle.perUnit, idleLimit, 'statements/s'),
+    withinLimit(`lone, one event${name}`, own, loneLimit, 'statements'),
+  ]
 }
 
 async function count({ db }: GatewayUnderTest, what: string, units: number, act: () => Promise<unknown>) {

@@ -11,6 +11,7 @@ import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
 import { delivery } from './delivery.ts'
 import { dispatch } from './dispatch.ts'
+import { idle } from './idle.ts'
 import { importing } from './import.ts'
 import { introspection } from './introspection.ts'
 import { isolation } from './isolation.ts'
@@ -55,7 +56,7 @@ const benchmarks: readonly Benchmark[] = [
     latency,
     isolation,
   ],
-  ...[statements, loneEvent, claim, overload, portal, retire, beside, snapshot, years, importing, start, memory],
+  ...[statements, loneEvent, idle, claim, overload, portal, retire, beside, snapshot, years, importing, start, memory],
 ]
 
 const leastRows = 1_000

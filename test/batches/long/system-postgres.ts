@@ -4,8 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { systemClock } from '../../../src/clock.ts'
+import { readConfig } from '../../../src/config.ts'
 import { statement } from '../../../src/database/database.ts'
-import { announceServer, openSystemTestServer } from '../../support/database.ts'
+import { examine } from '../../../src/doctor/doctor.ts'
+import { announceServer, openSystemTestServer, openTestDatabase } from '../../support/database.ts'
+import { openTestGateway } from '../../support/gateway.ts'
 import { openPatiently } from '../../support/patiently.ts'
 import { findSystemPostgres } from '../../support/system-postgres.ts'
 import { together } from '../../support/together.ts'
@@ -14,28 +18,44 @@ const programs = findSystemPostgres()
 
 const selectCompiled = statement(
   '',
-  `SELECT count(*) AS statements, count(*) FILTER (WHERE jit_functions > 0) AS compiled,
-     (array_agg(left(query, 200)) FILTER (WHERE jit_functions > 0))[:3] AS examples FROM pg_stat_statements`,
+  `SELECT count(*) AS statements, (array_agg(left(query, 300)) FILTER (WHERE jit_functions > 0))[:3] AS compiled FROM pg_stat_statements`,
 )
+const provision = statement('', 'SELECT public.provision($1, $2, $3)')
 
-if (programs) {
-  const server = await openSystemTestServer(programs)
+async function runHere(folder: string): Promise<void> {
+  const server = await openSystemTestServer(folder)
   announceServer(server)
   after(() => server.close())
-  together(
-    'test/delivery/[a-q]*.test.ts',
-    'test/operating/doctor.test.ts',
-    'test/provisioning/*.test.ts',
-    'src/database/session.test.ts',
-  )
+  together('test/delivery/[a-q]*.test.ts', 'test/provisioning/*.test.ts', 'src/database/session.test.ts')
+
+  test('the core speaks to it in a session with the defaults of the server', async (t) => {
+    const database = await openTestDatabase()
+    const core = openPatiently({ connectionString: database.url, connections: 1 })
+    t.after(() => core.close().then(database.close))
+    await core.script('RESET ALL')
+    const customer = { kind: 'customer', externalId: 'C-1', name: 'Ada Lovelace', version: 1 }
+    const account = { kind: 'account', externalId: 'A-1', number: '10001', type: 'cash', version: 1 }
+    const holding = { kind: 'holding', customer: 'C-1', account: 'A-1', role: 'owner', version: 1 }
+    for (const record of [customer, account, holding])
+      await core.query(provision, ['live', 'core', JSON.stringify(record)])
+  })
+
+  test('a gateway runs on it, and the doctor finds it well', async (t) => {
+    const house = await openTestGateway()
+    t.after(() => house.close())
+    const results = await examine(() => readConfig(house.settings), systemClock)
+    for (const check of ['database', 'schema', 'dispatch', 'deliveries', 'promises'])
+      assert.equal(results.find((each) => each.check === check)?.state, 'ok', JSON.stringify(results, null, 1))
+  })
 
   test('no plan was compiled', async (t) => {
     const db = openPatiently({ connectionString: server.url, connections: 1 })
     t.after(() => db.close())
-    const [counted] = await db.query<{ statements: number; compiled: number; examples: string[] | null }>(
-      selectCompiled,
-    )
+    const [counted] = await db.query<{ statements: number; compiled: string[] | null }>(selectCompiled)
     assert.ok(counted!.statements > 500, `${counted!.statements} statements`)
-    assert.deepEqual(counted!.examples ?? [], [])
+    assert.deepEqual(counted!.compiled ?? [], [])
   })
-} else test('a batch of tests on the PostgreSQL of the system', { skip: 'none is installed here' }, () => {})
+}
+
+if (programs) await runHere(programs)
+else test('a batch of tests on the PostgreSQL of the system', { skip: 'none is installed here' }, () => {})
