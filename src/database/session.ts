@@ -73,8 +73,8 @@ export function sessionSettings({
 
 /** The limit of a statement goes first, by itself: whatever the default is, that much it allows. */
 export function printSession(limits: SessionLimits): string {
-  const { statement_timeout: limit, ...others } = Object.fromEntries(sessionSettings(limits))
-  const values = Object.entries(others).map(([name, value]) => `('${name}', '${value}')`)
-  return `SET statement_timeout = ${limit};
+  const [first, ...others] = sessionSettings(limits)
+  const values = others.map(([name, value]) => `('${name}', '${value}')`)
+  return `SET ${first!.join(' = ')};
     SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS wanted (name, value) WHERE current_setting(name, true) IS NOT NULL`
 }

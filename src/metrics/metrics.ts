@@ -20,6 +20,7 @@ import type { AttemptMade } from '../webhooks/attempt-made.ts'
 import { type Depths, readDepths } from '../webhooks/depths.ts'
 import { promises } from '../webhooks/invariants.ts'
 import type { Swept } from '../webhooks/sweeper.ts'
+import { addApprovals, addProviders } from './people-wait.ts'
 
 const depthsForMs = 1_000
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -114,6 +115,8 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
   const swept = addPromises(registers)
   addDepths(registers, pools.db, clock)
   addSources(registers, pools.db, clock)
+  addProviders(registers, pools.db, clock)
+  addApprovals(registers, pools.db, clock)
   addPools(registers, pools)
   return {
     request({ site, method, route, status, seconds }) {

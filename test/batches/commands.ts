@@ -2,5 +2,5 @@ import { together } from '../support/together.ts'
 
 together(
   'test/cli/!(command-line|webhook-cli).test.ts',
-  'test/operating/!(doctor|memory|processes|start|traces).test.ts',
+  'test/operating/!(doctor|memory|npm|processes|start|traces).test.ts',
 )

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { markAway, markThere } from '../../src/identity/providers.sql.ts'
+import { applyAsPartner } from '../../src/partners/partner.ts'
 import { send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { registerUpstream } from '../support/upstream.ts'
 
 const engine = await keepOpen(openEngine({ METRICS_PORT: '0' }))
 const { gateway } = engine.house
@@ -81,4 +84,37 @@ test('the dashboard and the alert rules ask only for what there is', async () =>
     for (const name of asked)
       assert.ok(known.has(name.replace(/_(bucket|count|sum)$/, '')) || known.has(name), `${file}: ${name}`)
   }
+})
+
+test('rates are of what only grows, differences of what also falls', async () => {
+  const kinds = new Map([...(await scrape()).matchAll(/^# TYPE (\S+) (\S+)/gm)].map((match) => [match[1]!, match[2]!]))
+  const kindOf = (name: string) => kinds.get(name) ?? kinds.get(name.replace(/_(bucket|count|sum)$/, ''))
+  for (const file of ['ops/grafana-dashboard.json', 'ops/alerts.yaml']) {
+    const used = [
+      ...readFileSync(file, 'utf8').matchAll(/\b(rate|irate|increase|resets|delta|idelta|deriv)\((countersign_\w+)/g),
+    ]
+    assert.ok(used.length > 2, file)
+    for (const [, how, name] of used) {
+      const grows = ['rate', 'irate', 'increase', 'resets'].includes(how!)
+      assert.equal(kindOf(name!) !== 'gauge', grows, `${file}: ${how}(${name}), which is a ${kindOf(name!)}`)
+    }
+  }
+})
+
+test('a provider that is away, and a request that waits for a decision, are told with how long they have', async () => {
+  const { house, db } = engine
+  const { id } = await registerUpstream(house, { issuer: 'https://sign-in.bank.example' }, 'bank')
+  await applyAsPartner(db, 'Hopeful', house.act())
+  const read = async () => {
+    const text = await scrape()
+    const away = readValue(text, 'countersign_provider_away_seconds', { provider: 'bank' })
+    const waits = (kind: string) => readValue(text, 'countersign_approval_waiting_seconds', { kind })
+    return [away, waits('application'), waits('proposal'), waits('import')]
+  }
+  assert.deepEqual(await read(), [0, 0, 0, 0])
+  await db.query(markAway, [id, house.clock.now(), 'it does not answer'])
+  house.clock.advance(90_000)
+  assert.deepEqual(await read(), [90, 90, 0, 0])
+  await db.query(markThere, [id, house.clock.now()])
+  assert.equal((await read())[0], 0)
 })
