@@ -161,7 +161,7 @@ interface ComposeService {
 const compose = parse(read('compose.yaml'), { merge: true }) as {
   services: Record<string, ComposeService>
   secrets: Record<string, unknown>
-  networks: Record<string, { ipam?: { config: { subnet: string }[] } }>
+  networks: Record<string, { internal?: boolean; ipam?: { config: { subnet: string }[] } }>
   volumes: Record<string, unknown>
 }
 
@@ -198,6 +198,25 @@ test('compose: the nodes are given settings that exist, secrets as files, and th
   }
 })
 
+test('compose: every node reaches providers and receivers, nobody comes to one but the proxy, and PostgreSQL stays inside', () => {
+  const { api, worker, caddy, postgres } = compose.services
+  const isInternal = (name: string) => compose.networks[name]!.internal === true
+  for (const { networks } of [api!, worker!]) {
+    assert.ok(networks!.some((name) => !isInternal(name)))
+    assert.deepEqual(
+      networks!.filter((name) => caddy!.networks!.includes(name)),
+      ['inside'],
+      'the range that TRUST_PROXY names is the only one that the proxy comes from',
+    )
+  }
+  assert.ok(postgres!.networks!.every(isInternal))
+  const published = Object.entries(compose.services).filter(([, service]) => 'ports' in service)
+  assert.deepEqual(
+    published.map(([name]) => name),
+    ['caddy'],
+  )
+})
+
 test('both proxies lead to the ports of the two sites', () => {
   const found = (name: string, pattern: RegExp) =>
     new Set([...read(name).matchAll(pattern)].map((match) => Number(match[1])))
@@ -218,9 +237,10 @@ test('no proxy publishes what is for the systems of the brokerage, and each publ
   assert.match(publicServer, /location \/internal \{\s+return 404;\s+\}/)
   assert.match(publicServer, /location \/ \{/)
   assert.match(insideServer, /listen 10\.\d+\.\d+\.\d+:8443 ssl;/)
+  assert.match(insideServer, /location \/ \{\s+return 404;\s+\}/)
   assert.deepEqual(
     [...insideServer.matchAll(/location (\S+) \{/g)].map((match) => match[1]),
-    ['/internal/', '/internal/v1/imports'],
+    ['/', '/internal/', '/internal/v1/imports'],
   )
 
   const sites = read('Caddyfile')
