@@ -5,11 +5,18 @@ import { test } from 'node:test'
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
 
+/** Runs once more, on another PostgreSQL, what other batches run. */
+const repeated = 'test/batches/long/system-postgres.ts'
+
 /** What a text names in quotes, as files; of those that run others together, the others. */
 function filesIn(text: string, quoted: RegExp): string[] {
-  return globSync([...text.matchAll(quoted)].map((match) => match[1]!)).flatMap((file) =>
-    file.startsWith('test/batches/') ? filesIn(readFileSync(file, 'utf8'), /'([^']+\.(?:test|long)\.ts)'/g) : [file],
-  )
+  return globSync([...text.matchAll(quoted)].map((match) => match[1]!))
+    .filter((file) => file !== repeated)
+    .flatMap((file) => (file.startsWith('test/batches/') ? filesOfBatch(file) : [file]))
+}
+
+function filesOfBatch(file: string): string[] {
+  return filesIn(readFileSync(file, 'utf8'), /'([^']+\.(?:test|long)\.ts)'/g)
 }
 
 /** Those of `node --test`, each with its files. */
@@ -22,6 +29,7 @@ test('every file of tests is in exactly one set, and there once', () => {
   const tests = files.filter((file) => /\.(test|long)\.ts$/.test(file))
   assert.ok(tests.length > 180, `${tests.length} files`)
   assert.deepEqual(sets.flatMap((set) => set.files).sort(), tests.sort())
+  assert.ok(filesOfBatch(repeated).length > 10)
 })
 
 test('.ci/run runs every set', () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
@@ -191,12 +191,42 @@ test('a base backup, taken under way, with its archived log goes back to the mom
 
 const programs = findSystemPostgres()
 
-test('a dump goes into another server', { skip: programs ? false : 'no pg_dump is installed here' }, async (t) => {
+/** The command of docs/operating.md that begins so, on one line, with these for its variables and names. */
+function documented(program: string, filled: Readonly<Record<string, string>>): string[] {
+  const text = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+  const [, line] = new RegExp(`^(${program} .+)$`, 'm').exec(text)!
+  const whole = Object.entries(filled).reduce((command, [of, to]) => {
+    assert.ok(command.includes(of), `"${of}" is in: ${command}`)
+    return command.replace(of, to)
+  }, line!)
+  return whole.split(' ').slice(1)
+}
+
+test('a dump goes into another database, whatever else is beside it', {
+  skip: programs ? false : 'no pg_dump is installed here',
+}, async (t) => {
   const server = await openSystemServer(programs!)
   t.after(() => server.close())
   const named = (name: string) => server.url.replace('/postgres?', `/${name}?`)
-  await withDatabase(server.url, (db) => ask(db, 'CREATE DATABASE first'))
-  const engine = await openEngine({ DATABASE_URL: named('first') })
+  const owned = (name: string) => named(name).replace('//countersign@', '//gateway_owner@')
+  const asAdministrator = (name: string, ...texts: string[]) =>
+    withDatabase(named(name), async (db) => {
+      for (const text of texts) await ask(db, text)
+    })
+  await asAdministrator(
+    'postgres',
+    'CREATE ROLE gateway_owner LOGIN',
+    'CREATE ROLE core',
+    'CREATE DATABASE first OWNER gateway_owner',
+  )
+  // Tables of the core, which the gateway's role may not read, and an extension.
+  await asAdministrator(
+    'first',
+    'CREATE SCHEMA core AUTHORIZATION core',
+    'CREATE EXTENSION pg_trgm SCHEMA core',
+    'CREATE TABLE core.customers (id text PRIMARY KEY)',
+  )
+  const engine = await openEngine({ DATABASE_URL: owned('first') })
   const receiver = await openReceiver()
   t.after(() => receiver.close())
   const kept = await fill(engine, receiver)
@@ -204,14 +234,26 @@ test('a dump goes into another server', { skip: programs ? false : 'no pg_dump i
   const disguise = getDisguise()
   disguise.adopt(folder)
   const file = join(folder, 'countersign.dump')
-  run(disguise, join(programs!, 'pg_dump'), ['--format=custom', `--file=${file}`, named('first')])
+  run(
+    disguise,
+    join(programs!, 'pg_dump'),
+    documented('pg_dump', { 'countersign.dump': file, '"$DATABASE_URL"': owned('first') }),
+  )
   await engine.close()
-  await withDatabase(server.url, (db) => ask(db, 'DROP DATABASE first WITH (FORCE)'))
+  await asAdministrator('postgres', 'DROP DATABASE first WITH (FORCE)')
 
-  await withDatabase(server.url, (db) => ask(db, 'CREATE DATABASE second'))
-  const words = ['--no-owner', '--exit-on-error', '--single-transaction', `--dbname=${named('second')}`, file]
-  run(disguise, join(programs!, 'pg_restore'), words)
-  const gateway = await reopen(engine, named('second'))
+  await asAdministrator('postgres', 'CREATE DATABASE second OWNER gateway_owner')
+  await asAdministrator(
+    'second',
+    'CREATE SCHEMA core AUTHORIZATION core',
+    'CREATE TABLE core.customers (id text PRIMARY KEY)',
+  )
+  run(
+    disguise,
+    join(programs!, 'pg_restore'),
+    documented('pg_restore', { '"$RESTORED_URL"': owned('second'), ' countersign.dump': ` ${file}` }),
+  )
+  const gateway = await reopen(engine, owned('second'))
   t.after(() => gateway.close())
   await assertWhole(gateway, engine, receiver, kept)
 })
