@@ -31,8 +31,8 @@ const database = await keepOpen(openTestDatabase())
 const psql = openPatiently({ connectionString: database.url, connections: 1 })
 await psql.script(`
   CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS '';
+  ALTER FUNCTION announce(text) SET search_path = public, pg_catalog;
   DO $$ BEGIN
-    EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
     EXECUTE format('ALTER DATABASE %I SET client_min_messages = error', current_database());
   END $$`)
 await psql.close()
