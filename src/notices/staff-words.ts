@@ -1,10 +1,14 @@
 /** What the brokerage's staff is told: of what takes two people, and of a way in that is for emergencies. */
+import { type Sentence, tell } from '../audit/sentence.ts'
+import { cut } from '../cut.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { proposalWords } from '../words/proposal-words.ts'
 import { oneLine } from './message.ts'
 import { printMoment, type Teller } from './told.ts'
 
-export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'staff-password']: Teller<Kind> } = {
+export const staffTellers: {
+  readonly [Kind in 'proposal' | 'break-glass' | 'power' | 'staff-password']: Teller<Kind>
+} = {
   proposal: ({ kind, proposalId, expiresAt }, at, addresses) => ({
     environment: 'live',
     subject: 'A proposal needs a second person',
@@ -27,6 +31,17 @@ export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'sta
     ],
     advice: `If you know of it, there is nothing to do. If not, somebody has access to the machine: ${addresses.live}/console/audit has the entry.`,
   }),
+  power: (entry, at, addresses) => ({
+    environment: 'live',
+    subject: 'A change to who can do what',
+    happened: 'Something was done that gives, takes or opens power at your gateway.',
+    facts: [
+      ['What', printSentence(tell(entry), entry.names)],
+      ...(typeof entry.details.reason === 'string' ? [['Reason', `“${oneLine(entry.details.reason)}”`] as const] : []),
+      ['When', printMoment(at)],
+    ],
+    advice: `If you know of it, there is nothing to do. If not, ask whoever did it: ${addresses.live}/console/audit has the entry.`,
+  }),
   'staff-password': ({ name, environment, from, userAgent }, at, addresses) => ({
     environment,
     subject: `“${oneLine(name)}” signed in with a password`,
@@ -39,4 +54,13 @@ export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'sta
     ],
     advice: `That is meant for when the provider is away. If it was not: ask them, and lock them out at ${addresses.live}/console/users if it was somebody else.`,
   }),
+}
+
+/** Whole, but for a part of others' words that is too long. */
+function printSentence(sentence: Sentence, names: Readonly<Record<string, string>>): string {
+  const parts = sentence.map((part) => {
+    if (typeof part === 'string') return cut(part, 500)
+    return Object.hasOwn(names, part.id) ? `“${oneLine(names[part.id]!)}”` : oneLine(part.id)
+  })
+  return oneLine(parts.join(''), 3_000)
 }

@@ -1,21 +1,56 @@
-/** What it takes to propose an act, and to decide about it. */
+/** Who may decide about a proposal: another person than whoever proposed it, not merely another account. */
+import { permissionOfKind } from '../audit/powers.ts'
 import type { Sql } from '../database/database.ts'
-import { type Permission, rolesWith } from '../permission.ts'
+import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
+import { type Permission, permits, rolesWith, type StaffRole } from '../permission.ts'
 import type { ProposalKind } from '../proposal-kind.ts'
+import { mayBeOnePerson } from '../users/one-person.ts'
+import { actOfKind, type WiredKind } from './acts.ts'
 import { countWithRoles } from './proposals.sql.ts'
 
-export const deciderPermission: Readonly<Record<ProposalKind, Permission>> = {
-  'partner.approve': 'partners.manage',
-  'partner.refresh-access': 'partners.manage',
-  'partner.widen-scopes': 'partners.manage',
-  'provider.add': 'providers.manage',
-  'keys.rotate': 'keys.manage',
-  'user.reset-two-factor': 'users.manage',
-  'import.removal': 'imports.manage',
+/** The exact act. */
+interface Wanted {
+  readonly kind: WiredKind
+  readonly values: object
 }
 
 /** Who can sign in and may. */
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
-  const [counted] = await sql.query<{ people: number }>(countWithRoles, [rolesWith(deciderPermission[kind])])
+  const [counted] = await sql.query<{ people: number }>(countWithRoles, [rolesWith(permissionOfKind(kind))])
   return counted!.people
 }
+
+/** What it takes to decide about it. */
+export async function permissionsFor(sql: Sql, { kind, values }: Wanted): Promise<readonly Permission[]> {
+  const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
+  return [permissionOfKind(kind), ...(more ?? [])]
+}
+
+export function permitAll(roles: readonly StaffRole[], needed: readonly Permission[]): boolean {
+  return needed.every((permission) => permits(roles, permission))
+}
+
+/** Why somebody with these roles may not decide about it; undefined where they may. Pages offer nothing else. */
+export async function findRefusal(
+  sql: Sql,
+  proposal: Wanted & { readonly subject: string; readonly proposedBy: string },
+  decider: string,
+  roles: readonly StaffRole[],
+  now: Date,
+): Promise<string | undefined> {
+  if (decider === proposal.proposedBy) return 'You proposed this yourself. Somebody else has to decide.'
+  if (proposal.subject === `user:${decider}`) return 'This is about you. Somebody else has to decide.'
+  if (!permitAll(roles, await permissionsFor(sql, proposal))) return 'You may not decide about this.'
+  if (await isOwnOf(sql, proposal, decider, now)) return ownPartnerWords
+  if (await mayBeOnePerson(sql, proposal.proposedBy, decider, now)) return onePersonWords
+  return undefined
+}
+
+/** Whether it gives something to a partner of theirs. */
+export async function isOwnOf(sql: Sql, { kind, values }: Wanted, userId: string, now: Date) {
+  const branchId = actOfKind(kind).branchOf?.(values as never)
+  return branchId !== undefined && isOwnPartner(sql, branchId, userId, now)
+}
+
+const onePersonWords =
+  'Somebody else has to decide: your account and that of whoever proposed it share an address, or in the last 30 days one person changed how one of you, or both, sign in.'

@@ -1,7 +1,7 @@
 import { statement } from '../database/database.ts'
 import { tellStaff } from '../notices/notices.sql.ts'
 
-const columns = `p.id, p.kind, p.subject, p.act AS values, p.reason, p.proposed_by AS "proposedBy", u.name AS "proposedByName", p.proposed_at AS "proposedAt",
+const columns = `p.id, p.kind, p.subject, p.act AS values, p.state, p.reason, p.proposed_by AS "proposedBy", u.name AS "proposedByName", p.proposed_at AS "proposedAt",
    p.expires_at AS "expiresAt", p.outcome, p.decided_at AS "decidedAt", d.name AS "decidedByName", p.decision_reason AS "decisionReason"`
 const named = 'FROM proposals p JOIN users u ON u.id = p.proposed_by LEFT JOIN users d ON d.id = p.decided_by'
 
@@ -24,10 +24,7 @@ export const selectWaiting = statement(
   `SELECT ${columns} ${named} WHERE p.kind = $1 AND p.subject = $2 AND p.outcome IS NULL AND p.expires_at > $3`,
 )
 
-export const lockProposal = statement(
-  'lock_proposal',
-  'SELECT id, state, outcome, expires_at AS "expiresAt" FROM proposals WHERE id = $1 FOR UPDATE',
-)
+export const lockProposal = statement('lock_proposal', 'SELECT id FROM proposals WHERE id = $1 FOR UPDATE')
 
 export const selectProposal = statement('select_proposal', `SELECT ${columns} ${named} WHERE p.id = $1`)
 
