@@ -1,6 +1,6 @@
 /** The brokerage's identity providers: whether they answer, are who we take them for, have keys, and what time it is there. */
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import { type Config, isDevelopment } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { openProviderFetch } from '../identity/open-providers.ts'
 import { listProviders } from '../identity/provider.ts'
@@ -12,13 +12,13 @@ export async function checkProviders(db: Database, config: Config, clock: Clock)
   const providers = await listProviders(db)
   if (providers.length === 0) return { finding: ok('There are none: everybody signs in with a password.') }
   const fetch = openProviderFetch(config)
-  const looks = await Promise.all(providers.map((each) => lookAtProvider(fetch, clock, each)))
+  const looks = await Promise.all(providers.map((each) => lookAtProvider(fetch, clock, each, isDevelopment(config))))
   const findings = providers.map(({ label }, index) => judge(label, looks[index]!))
   return { finding: worstOf(findings) }
 }
 
 function judge(label: string, { problem, aheadMs }: ProviderLook): Finding {
-  if (problem) return fail(`${label} ${problem.found}.`, problem.advice)
+  if (problem) return fail(problem.found, problem.advice)
   const { warnMs, failMs } = limits.providerClock
   if (aheadMs === undefined || Math.abs(aheadMs) < warnMs) return ok(label)
   const found = `This machine is ${printDuration(aheadMs)} ${aheadMs < 0 ? 'behind' : 'ahead of'} ${label}.`

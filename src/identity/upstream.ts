@@ -7,6 +7,7 @@ import { after, type Clock, hour, minute, second, systemClock } from '../clock.t
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import { openFlights } from '../single-flight.ts'
+import { askForKeys, discover } from './discovery.ts'
 import { findUnreachable, type GuardedFetch, patienceMs } from './guarded-fetch.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
@@ -19,11 +20,6 @@ const seenLatelyMs = minute
 /** One that is away is looked at once in so long, however many wait. */
 const lookAgainMs = 10 * second
 
-/** Those that a key of the provider's makes; not what anybody could make who knows our secret, or nothing. */
-export const signatures: readonly string[] = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-]
-
 export class ProviderAway extends Error {
   override readonly name = 'ProviderAway'
   readonly provider: Provider
@@ -33,11 +29,6 @@ export class ProviderAway extends Error {
     this.provider = provider
     this.since = since
   }
-}
-
-/** What it says of itself cannot be used: somebody has to mend it, here or there. */
-export class ProviderMistaken extends Error {
-  override readonly name = 'ProviderMistaken'
 }
 
 export interface Upstreams {
@@ -94,7 +85,7 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
 
   async function look(provider: Provider): Promise<library.ServerMetadata> {
     try {
-      const metadata = await discover(desk, provider)
+      const { metadata } = await discover(desk.fetch, provider, desk.allowLoopback)
       await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(metadata), clock.now()])
       await db.query(table.markThere, [provider.id, clock.now()])
       return metadata
@@ -134,58 +125,6 @@ async function readDocuments({ db, clock }: UpstreamDesk, { id }: Provider): Pro
   return Object.fromEntries(rows.map((row) => [row.kind, row]))
 }
 
-/** Throws `ProviderMistaken`, and that it cannot be reached. */
-async function discover(desk: UpstreamDesk, provider: Provider): Promise<library.ServerMetadata> {
-  const { allowInsecureRequests, customFetch, discovery } = await import('openid-client')
-  const found = await discovery(new URL(provider.issuer), provider.clientId, undefined, undefined, {
-    timeout: patienceMs / second,
-    execute: desk.allowLoopback ? [allowInsecureRequests] : [],
-    [customFetch]: desk.fetch,
-  }).catch((error: unknown) => {
-    throw findUnreachable(error) ? error : new ProviderMistaken(tellUnusable(provider, error), { cause: error })
-  })
-  const metadata = JSON.parse(JSON.stringify(found.serverMetadata())) as library.ServerMetadata
-  const mistake = findMistake(desk, provider, metadata)
-  if (mistake !== undefined) throw new ProviderMistaken(mistake)
-  return metadata
-}
-
-/** What the library finds in an answer, before it is metadata for us. */
-function tellUnusable(provider: Provider, error: unknown): string {
-  const { message, cause } = error as { message: string; cause?: { message?: string; body?: { issuer?: unknown } } }
-  const issuer = cause?.body?.issuer
-  if (typeof issuer === 'string' && issuer !== provider.issuer) return tellOtherIssuer(provider, issuer)
-  const why = cause instanceof Error ? ` (${cause.message})` : ''
-  return `Its metadata cannot be used: ${message}${why}. Is the issuer right? It answers at /.well-known/openid-configuration.`
-}
-
-const tellOtherIssuer = ({ issuer, label }: Provider, said: string) =>
-  `${label} calls itself ${said}, not ${issuer}. Enter the issuer as it is there.`
-
-function findMistake(
-  { allowLoopback }: UpstreamDesk,
-  provider: Provider,
-  metadata: library.ServerMetadata,
-): string | undefined {
-  const { issuer, label } = provider
-  if (metadata.issuer !== issuer) return tellOtherIssuer(provider, metadata.issuer)
-  const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
-  const missing = needed.filter((name) => !isAddress(metadata[name], allowLoopback))
-  if (missing.length > 0)
-    return `The metadata of ${label} has no address with ${allowLoopback ? 'http or https' : 'https'} as ${missing.join(', ')}.`
-  if (signaturesOf(metadata).length === 0) return `${label} signs its ID tokens in no way that proves who made them.`
-  return undefined
-}
-
-function isAddress(said: unknown, allowLoopback: boolean): boolean {
-  const protocol = typeof said === 'string' ? URL.parse(said)?.protocol : undefined
-  return protocol === 'https:' || (allowLoopback && protocol === 'http:')
-}
-
-function signaturesOf({ id_token_signing_alg_values_supported: said = ['RS256'] }: library.ServerMetadata): string[] {
-  return Array.isArray(said) ? said.filter((each) => signatures.includes(each)) : []
-}
-
 async function configure(
   desk: UpstreamDesk,
   fetchKeys: FetchKeys,
@@ -198,9 +137,8 @@ async function configure(
   // The library asks the machine, and is told how far that is from our time.
   const wallMs = systemClock.now().getTime()
   const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
-  const believed = { ...metadata, id_token_signing_alg_values_supported: signaturesOf(metadata) }
   const proof = await proofOf(client, await readCredential(desk.db, desk.vault, provider))
-  const configuration = new client.Configuration(believed, provider.clientId, skew, proof)
+  const configuration = new client.Configuration(metadata, provider.clientId, skew, proof)
   const fetch = keepingKeys(desk, provider, metadata, kept)
   configuration.timeout = patienceMs / second
   configuration[client.customFetch] = fetch
@@ -210,12 +148,11 @@ async function configure(
     const ageMs = Math.max(0, nowMs - kept.fetchedAt.getTime())
     client.setJwksCache(configuration, { jwks: kept.document, uat: Math.floor((wallMs - ageMs) / second) })
   }
-  const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
   const isYoung = kept !== undefined && kept.fetchedAt > after(desk.clock.now(), -seenLatelyMs)
   const keys = async (kid?: string) => {
     const isThere = kid === undefined || kept?.document.keys.some((key) => key.kid === kid)
     if (isYoung && isThere) return kept.document
-    return fetchKeys(provider.id, async () => (await (await fetch(metadata.jwks_uri!, asked)).json()) as library.JWKS)
+    return fetchKeys(provider.id, () => askForKeys(fetch, metadata.jwks_uri!))
   }
   return { library: client, configuration, metadata, provider, keys }
 }
@@ -242,9 +179,7 @@ function keepingKeys(
   return async (url, options) => {
     if (options.method !== 'GET' || url !== metadata.jwks_uri) return fetch(url, options)
     try {
-      const answer = await fetch(url, options)
-      if (!answer.ok) return answer
-      const document = (await answer.json()) as library.JWKS
+      const document = await askForKeys(fetch, url)
       await db.query(table.upsertDocument, [id, 'keys', JSON.stringify(document), clock.now()])
       return Response.json(document)
     } catch (error) {

@@ -25,7 +25,11 @@ await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
 await keepOpen(Promise.resolve({ close: async () => void server.close() }))
 const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-const well = { metadata: { issuer, jwks_uri: `${issuer}/keys` }, keys: { keys: [{ kty: 'RSA', use: 'sig' }] } }
+const metadata = {
+  ...{ issuer, jwks_uri: `${issuer}/keys`, token_endpoint: `${issuer}/token` },
+  authorization_endpoint: `${issuer}/authorize`,
+}
+const well = { metadata, keys: { keys: [{ kty: 'RSA', use: 'sig' }] } }
 const look = async () => (await checkProviders(db, config, house.clock)).finding
 
 test('without providers there is nothing to look at, and one that is not enabled is none', async () => {
@@ -51,17 +55,20 @@ test('each fault of a provider is told with its remedy, and nothing of it is kep
   assert.match(await found({}), /^ok: Example Bank ID: answers, with keys, and keeps the same time\. $/)
   assert.match(
     await found({ metadata: { ...well.metadata, issuer: 'https://evil.example' } }),
-    /^fail: Example Bank ID calls itself https:\/\/evil\.example, not .* Remove the provider/,
+    /^fail: Example Bank ID cannot be used\. Example Bank ID calls itself https:\/\/evil\.example, not .* provider change/,
   )
   assert.match(
     await found({ metadata: undefined }),
-    /^fail: Example Bank ID has no metadata at .*\(status 404\)\. Is the issuer right\?/,
+    /^fail: Example Bank ID cannot be used\. .* it answers with status 404\. Is the issuer right\?/,
   )
   assert.match(
     await found({ keys: { keys: [{ kty: 'oct' }] } }),
-    /^fail: Example Bank ID has no key that signs .* ID tokens cannot be checked/,
+    /^fail: Example Bank ID cannot be used\. It has no key that signs at /,
   )
-  assert.match(await found({ metadata: { issuer } }), /^fail: Example Bank ID has no key that signs/)
+  assert.match(
+    await found({ metadata: { issuer } }),
+    /^fail: Example Bank ID cannot be used\. The metadata .* has no address/,
+  )
   assert.match(
     await found({ aheadMs: -20_000 }),
     /^warn: This machine is \d+ s ahead of Example Bank ID\. Let this machine keep time/,
