@@ -8,6 +8,7 @@ import { type Database, type Sql, violates } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
+import { refuseHandingOut } from './handed-out.ts'
 import {
   findCredentialProblems,
   findDraftProblems,
@@ -57,6 +58,7 @@ async function write(action: Written, ...[db, vault, draft, { allowLoopback }, a
   const enabledAt = action === 'provider.added' ? act.at : null
   const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), act.at, enabledAt]
   return db.transaction(async (sql) => {
+    await refuseHandingOut(sql, draft, act)
     const [written] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
     await record(sql, action, written!, act)
     return written!
@@ -66,16 +68,18 @@ async function write(action: Written, ...[db, vault, draft, { allowLoopback }, a
 /** False when it is enabled already, or gone. */
 export async function enableProvider(db: Database, id: number, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [enabled] = await sql.query<Named>(table.enableDraft, [id, act.at])
-    if (enabled) await record(sql, 'provider.added', enabled, act)
-    return enabled !== undefined
+    const [enabled] = await sql.query<Provider>(table.enableDraft, [id, act.at])
+    if (!enabled) return false
+    await refuseHandingOut(sql, enabled, act)
+    await record(sql, 'provider.added', enabled, act)
+    return true
   })
 }
 
-type Named = Pick<Provider, 'name' | 'issuer' | 'kind' | 'clientId'>
-
-function record(sql: Sql, action: Written, { name, issuer, kind, clientId }: Named, act: Act): Promise<void> {
-  return recordAct(sql, act, action, `provider:${name}`, { issuer, kind, clientId })
+function record(sql: Sql, action: Written, { name, ...facts }: Provider, act: Act): Promise<void> {
+  const { issuer, kind, clientId, linkClaim, linkSource, rolesClaim, roleMap } = facts
+  const handsOut = kind === 'staff' ? { rolesClaim, roleMap } : { linkClaim, linkSource }
+  return recordAct(sql, act, action, `provider:${name}`, { issuer, kind, clientId, ...handsOut })
 }
 
 function tellTaken(error: unknown): never {

@@ -41,7 +41,7 @@ export const lockDraft = statement(
 /** Once. */
 export const enableDraft = statement(
   'enable_identity_provider',
-  'UPDATE identity_providers SET enabled_at = $2 WHERE id = $1 AND enabled_at IS NULL RETURNING name, issuer, kind, client_id AS "clientId"',
+  `UPDATE identity_providers SET enabled_at = $2 WHERE id = $1 AND enabled_at IS NULL RETURNING ${columns}`,
 )
 
 export const selectProviderById = statement(

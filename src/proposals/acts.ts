@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Act } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
+import { neededToHandOut } from '../identity/handed-out.ts'
 import { enableProvider, factsOf, holdDraft, listProviders, type ProviderFacts } from '../identity/provider.ts'
 import { getClient, setScopesAtMost } from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
@@ -138,6 +139,7 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
   },
   'provider.add': {
     sees: 'providers.manage',
+    alsoNeeds: async (_sql, values) => neededToHandOut(values),
     subjectOf: ({ name }) => `provider:${name}`,
     async readState(sql, { providerId, ...facts }) {
       const draft = await holdDraft(sql, providerId)

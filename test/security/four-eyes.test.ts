@@ -320,7 +320,7 @@ const toAdd = (draft: Provider) => ({ providerId: draft.id, ...factsOf(draft) })
 const isEnabled = async ({ name }: Provider) => (await findProvider(db, name)) !== undefined
 
 test('a new identity provider is enabled by two: exactly the one that was written down, and its secret stands in no proposal', async () => {
-  const [one, two] = [await makePerson('security-officer'), await makePerson('administrator')]
+  const [one, two] = [await makePerson('administrator'), await makePerson('administrator')]
   const draft = await draftUpstream(house, { credential: 'hunter2-of-the-bank' })
   await assert.rejects(propose('provider.add', toAdd(draft)), /You may not propose this any more/)
   const id = await proposalOf(propose('provider.add', toAdd(draft), one))
@@ -338,7 +338,7 @@ test('a new identity provider is enabled by two: exactly the one that was writte
 })
 
 test('a provider is not enabled when it was removed and written down anew, is said to be another than it is, or others have come beside it', async () => {
-  const [one, two] = [await makePerson('security-officer'), await makePerson('security-officer')]
+  const [one, two] = [await makePerson('administrator'), await makePerson('administrator')]
   const draft = await draftUpstream(house)
   const swapped = await proposalOf(propose('provider.add', toAdd(draft), one))
   await removeProvider(db, draft, house.act())
@@ -354,7 +354,7 @@ test('a provider is not enabled when it was removed and written down anew, is sa
 })
 
 test('a provider is not enabled with another credential than the one that it was proposed with', async () => {
-  const [one, two] = [await makePerson('security-officer'), await makePerson('security-officer')]
+  const [one, two] = [await makePerson('administrator'), await makePerson('administrator')]
   const draft = await draftUpstream(house)
   const secret = { proof: draft.proof, credential: 'another one' }
   const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()

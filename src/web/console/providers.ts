@@ -1,4 +1,5 @@
 /** The identity providers at which holders and staff sign in: what they are, whether they answer, a test that says what is wrong, a new credential, and their end. */
+import { findBeyond } from '../../identity/handed-out.ts'
 import {
   factsOf,
   getProvider,
@@ -88,11 +89,13 @@ ${printNewCredential(provider, operator, refused)}
 }
 
 /** Enabled, it is where people sign in: with the next click, on every node. */
-function printEnable({ name, kind }: Provider, operator: Operator, offers: Offers): Html {
+function printEnable(provider: Provider, operator: Operator, offers: Offers): Html {
+  const { name, kind } = provider
+  const beyond = findBeyond(operator.roles, provider)
   const offer = { kind: 'provider.add', subject: `provider:${name}`, look: 'primary' } as const
   return html`<section class="card"><h2>Enable</h2>
 <p>${badge('wait', 'not enabled')} Nobody can sign in there yet. Register the addresses below at the provider and test it; enabled, ${kindWords[kind]} sign in there at once.</p>
-${printOffer(offers, operator, { ...offer, action: `${here}/${name}/enable`, label: 'Enable' })}</section>`
+${beyond === undefined ? printOffer(offers, operator, { ...offer, action: `${here}/${name}/enable`, label: 'Enable' }) : html`<p>${beyond}</p>`}</section>`
 }
 
 export async function enable(visit: Visit, operator: StrongOperator) {

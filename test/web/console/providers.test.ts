@@ -81,12 +81,15 @@ test('every field of the form is kept as it was typed, and the key is sealed', a
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const name = makeUpWord()
-  const saved = await save({
-    ...newProvider(name),
-    ...{ kind: 'staff', proof: 'private_key_jwt', secret: '', 'secret-key': pem, scopes: 'profile groups' },
-    ...{ 'strong-acr': 'urn:two', 'strong-amr': 'mfa  hwk', 'own-step': 'no', 'roles-claim': 'roles' },
-    role: 'Countersign.Admin=administrator\r\n CN=Help,OU=Desk = support\r\n',
-  })
+  const saved = await save(
+    {
+      ...newProvider(name),
+      ...{ kind: 'staff', proof: 'private_key_jwt', secret: '', 'secret-key': pem, scopes: 'profile groups' },
+      ...{ 'strong-acr': 'urn:two', 'strong-amr': 'mfa  hwk', 'own-step': 'no', 'roles-claim': 'roles' },
+      role: 'Countersign.Admin=administrator\r\n CN=Help,OU=Desk = support\r\n',
+    },
+    (await openDesk(house)).browser,
+  )
   assert.equal(saved.status, 303, saved.text)
   const provider = await getProvider(db, name)
   assert.deepEqual(
@@ -107,7 +110,7 @@ test('every field of the form is kept as it was typed, and the key is sealed', a
 
 test('a provider that is not enabled changes nothing for anybody who signs in with a password', async () => {
   const other = await openHouse()
-  const desk = await openDesk(other, 'Otto Officer', ['security-officer'])
+  const desk = await openDesk(other)
   for (const kind of ['holder', 'staff'])
     assert.equal(
       (await save({ ...newProvider(), kind, 'link-claim': kind === 'holder' ? 'customer_id' : '' }, desk.browser))

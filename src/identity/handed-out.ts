@@ -1,0 +1,42 @@
+/**
+ * What a provider hands out, and what it takes to say so. A role map gives roles to whomever the provider names, and a link claim gives it the accounts of
+ * customers: whoever wrote them may be among those who come back. So it takes what giving the role by hand takes, and everything that the role may.
+ */
+import type { Act } from '../audit/audit.ts'
+import type { Sql } from '../database/database.ts'
+import { type Permission, permissionsOf, permits, type StaffRole } from '../permission.ts'
+import { Forbidden } from '../problem.ts'
+import { listRolesIn } from '../users/staff-role.ts'
+import { staffRoleWords } from '../words/staff-role-words.ts'
+import type { ProviderDraft } from './provider-draft.ts'
+
+type HandingOut = Pick<ProviderDraft, 'roleMap' | 'linkClaim'>
+
+/** What whoever drafts, enables, decides about or changes such a provider must be allowed to do, beside managing providers. */
+export function neededToHandOut({ roleMap, linkClaim }: HandingOut): readonly Permission[] {
+  const roles = Object.values(roleMap)
+  const byRoles: Permission[] =
+    roles.length > 0 ? ['staff.manage', ...roles.flatMap((role) => permissionsOf[role])] : []
+  return [...new Set([...byRoles, ...(linkClaim === null ? [] : (['users.manage'] as const))])]
+}
+
+/** What somebody with these roles may not hand out, in words; undefined where they may hand out all of it. */
+export function findBeyond(own: readonly StaffRole[], { roleMap, linkClaim }: HandingOut): string | undefined {
+  const lacks = (handed: HandingOut) => !neededToHandOut(handed).every((each) => permits(own, each))
+  const role = Object.values(roleMap).find((each) => lacks({ roleMap: { each }, linkClaim: null }))
+  if (role)
+    return `You may not map the role ${staffRoleWords[role].title}: it may do more than you. Ask an administrator.`
+  if (lacks({ roleMap: {}, linkClaim }))
+    return 'You may not set a link claim: it opens the accounts of customers. Ask an administrator.'
+  return undefined
+}
+
+/**
+ * Throws `Forbidden` where whoever acts may not hand this out. Called in the transaction of every act that drafts, enables or changes a provider, with what the
+ * provider hands out afterwards. People alone: whoever has the machine has everything.
+ */
+export async function refuseHandingOut(sql: Sql, handed: HandingOut, { by }: Act): Promise<void> {
+  if (!by.name.startsWith('user:')) return
+  const beyond = findBeyond(await listRolesIn(sql, by.name.slice('user:'.length), by.providerId), handed)
+  if (beyond) throw new Forbidden(beyond)
+}
