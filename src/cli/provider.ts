@@ -11,12 +11,14 @@ import {
   replaceCredential,
 } from '../identity/provider.ts'
 import {
+  logoutReaches,
   type ProviderCredential,
   type ProviderDraft,
   providerKinds,
   providerProofs,
 } from '../identity/provider-draft.ts'
 import { testProvider } from '../identity/provider-test.ts'
+import { findTouched, tellTouched } from '../identity/removal.ts'
 import type { StaffRole } from '../permission.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { getUserNamed } from '../users/user.ts'
@@ -29,6 +31,12 @@ const credentialOptions: readonly Option[] = [
   { name: 'secret-in-body', meaning: 'sends the secret in the body instead of the header' },
   secretOption('key', 'a file with a private key in PEM instead of a secret (private_key_jwt)'),
 ]
+
+const logoutOption: Option = {
+  name: 'logout-ends',
+  value: 'session|person',
+  meaning: 'what a logout token ends: the session that it names (unless given), or all that the person has from there',
+}
 
 export const providerCommands: readonly Command[] = [
   {
@@ -50,6 +58,7 @@ export const providerCommands: readonly Command[] = [
       { name: 'no-own-second-step', meaning: 'a second factor of this gateway does not stand in' },
       { name: 'roles-claim', value: 'NAME', meaning: 'staff: the claim with groups or app roles' },
       { name: 'role', value: 'VALUE=ROLE', multiple: true, meaning: 'staff: which of its values is which role' },
+      logoutOption,
     ],
     async run(desk, words) {
       const { db, vault, config, act, print } = desk
@@ -114,12 +123,19 @@ export const providerCommands: readonly Command[] = [
   {
     name: 'provider remove',
     needs: 'database',
-    summary: 'Removes a provider: who signed in there is signed out, and nobody signs in there any more.',
+    summary:
+      'Removes a provider: who signed in there is signed out, and nobody signs in there any more. Says first whom it touches.',
     positionals: ['name'],
-    async run({ db, act, print }, { positionals }) {
+    options: [{ name: 'yes', meaning: 'removes it; without, the command says whom it would touch' }],
+    async run({ db, act, print }, { positionals, has }) {
       const provider = await getProvider(db, positionals[0]!)
-      await removeProvider(db, provider, act())
-      print.record({ name: provider.name, removed: true })
+      const touched = await findTouched(db, provider)
+      if (!has('yes'))
+        throw new Conflict(
+          `${tellTouched(provider, touched)}\nNothing was removed. To remove it: countersign provider remove ${provider.name} --yes`,
+        )
+      const removed = await removeProvider(db, provider, act())
+      print.record({ name: provider.name, linked: touched.people, no_other_way_in: touched.stranded, removed })
     },
   },
   {
@@ -171,7 +187,15 @@ function draftOf(words: CommandWords): ProviderDraft {
     ownSecondStep: !words.has('no-own-second-step'),
     rolesClaim: words.find('roles-claim') ?? null,
     roleMap: roleMapOf(words.all('role')),
+    logoutEnds: logoutEndsOf(words) ?? 'session',
   }
+}
+
+function logoutEndsOf(words: CommandWords): ProviderDraft['logoutEnds'] | undefined {
+  const said = words.find('logout-ends')
+  const reach = logoutReaches.find((each) => each === said)
+  if (said !== undefined && !reach) throw new UsageError('--logout-ends must be session or person.')
+  return reach
 }
 
 function credentialOf(words: CommandWords): ProviderCredential {

@@ -55,8 +55,10 @@ export async function takeLogoutToken(
 ): Promise<number> {
   const kid = foresee(provider, token, act.at)
   const upstream = await upstreams.open(provider, { mayBeAway: true })
-  const { subject, sid, jti } = await verify(await upstream.keys(kid), provider, token, act.at)
+  const said = await verify(await upstream.keys(kid), provider, token, act.at)
+  const { jti } = said
   return db.transaction(async (sql) => {
+    const { subject, sid } = await reachOf(sql, provider, said)
     const hashes = [subject, sid].map((said) => (said === undefined ? null : sha256(said)))
     const [first] = await sql.query(table.spendLogoutToken, [provider.id, sha256(jti), act.at, ...hashes])
     if (!first) throw new LogoutRefused('The logout token was taken before.')
@@ -120,6 +122,16 @@ async function verify(
       : new ProviderMistaken(`A key of ${label} cannot be used.`)
   })
   return read(payload)
+}
+
+type Ended = Pick<SaidLogout, 'subject' | 'sid'>
+
+/** Of a provider whose word ends all that a person has from there: whose it is, whichever session is named. */
+async function reachOf(sql: Sql, { id, logoutEnds }: Provider, { subject, sid }: SaidLogout): Promise<Ended> {
+  if (logoutEnds === 'session' || sid === undefined) return { subject, sid }
+  const [found] = await sql.query<{ subject: string }>(table.selectSubjectOfSession, [id, sid])
+  const whose = subject ?? found?.subject
+  return whose === undefined ? { subject, sid } : { subject: whose, sid: undefined }
 }
 
 async function endSessions(

@@ -7,6 +7,8 @@ import { isSource } from '../source.ts'
 import { importPrivateKey } from './private-key.ts'
 
 export const providerKinds = ['holder', 'staff'] as const
+/** What a logout token ends: the session that it names, or all that the person has from there. */
+export const logoutReaches = ['session', 'person'] as const
 export const providerProofs = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** How the gateway shows a provider who it is. */
@@ -34,6 +36,7 @@ export interface ProviderDraft extends ProviderCredential {
   readonly ownSecondStep: boolean
   readonly rolesClaim: string | null
   readonly roleMap: Readonly<Record<string, StaffRole>>
+  readonly logoutEnds: (typeof logoutReaches)[number]
 }
 
 export async function findDraftProblems(draft: ProviderDraft, allowLoopback: boolean): Promise<FieldProblem[]> {

@@ -27,6 +27,10 @@ export interface Provider extends ProviderFacts {
   readonly lookedAt: Date | null
   readonly awaySince: Date | null
   readonly awayWhy: string | null
+  readonly answeredAt: Date | null
+  /** How far a node was ahead of it, by the last ID token that it issued, and when that was. */
+  readonly aheadMs: number | null
+  readonly aheadAt: Date | null
 }
 
 /** Whether it says when a second factor was given. */
@@ -52,11 +56,11 @@ async function write(action: Written, ...[db, vault, draft, { allowLoopback }, a
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = draft
-  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = draft
+  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds } = draft
   const sealed = vault.seal(purposeOf(issuer), draft.credential)
   const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
   const enabledAt = action === 'provider.added' ? act.at : null
-  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), act.at, enabledAt]
+  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), logoutEnds, act.at, enabledAt]
   return db.transaction(async (sql) => {
     await refuseHandingOut(sql, draft, act)
     const [written] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
@@ -125,10 +129,10 @@ export type ProviderFacts = Omit<ProviderDraft, 'credential'>
 
 export function factsOf(provider: ProviderFacts): ProviderFacts {
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = provider
-  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = provider
+  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds } = provider
   return {
     ...{ name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource },
-    ...{ strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap },
+    ...{ strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds },
   }
 }
 
@@ -137,7 +141,7 @@ export async function findProviderById(sql: Sql, id: number): Promise<Provider |
   return provider
 }
 
-/** Ends every session that it vouched for, and takes every role that it gave. False when it is gone already. */
+/** Ends every session that it vouched for, and takes every role that it gave. People stay linked to its issuer. False when it is gone already. */
 export async function removeProvider(db: Database, { id, name, issuer }: Provider, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [removed] = await sql.query(table.deleteProvider, [id])

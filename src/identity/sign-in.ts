@@ -11,6 +11,7 @@ import type { SessionUpstream } from '../users/session.ts'
 import { type From, openSignedIn } from '../users/signed-in.ts'
 import { setProvidedRoles } from '../users/staff-role.ts'
 import type { User } from '../users/user.ts'
+import { markSeen } from './identities.sql.ts'
 import { LinkedMeanwhile, recogniseVouched } from './identity.ts'
 import type { AskedUpstream, Vouched } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
@@ -87,6 +88,7 @@ function signInOnce(
     }
     const upstream = upstreamOf(vault, provider, vouched, act.at)
     const { authenticatedAt, factorAt } = vouched
+    await sql.query(markSeen, [provider.issuer, subject, act.at, factorAt])
     const passwordMark = markPassword(passwordHash)
     if (factorAt === undefined && provider.ownSecondStep && (await hasSecondFactor(sql, user.id))) {
       const failuresBefore = await countSecondStepFailures(sql, user.id)

@@ -46,7 +46,7 @@ async function statusesOfSignIns(): Promise<number[]> {
   return statuses
 }
 
-const links = () => db.query(statement('', 'SELECT issuer, subject, user_id, provider_id FROM identities'))
+const links = () => db.query(statement('', 'SELECT issuer, subject, user_id FROM identities'))
 
 test('every node asks with the new credential from the next sign-in on; whoever is signed in or linked stays so', async () => {
   const before = new Browser(house.baseUrl)

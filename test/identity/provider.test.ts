@@ -35,7 +35,7 @@ const draft: ProviderDraft = {
     linkClaim: 'customer_id',
     linkSource: 'core',
   },
-  ...{ strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {} },
+  ...{ strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {}, logoutEnds: 'session' },
 }
 const add = (more: Partial<ProviderDraft>, allowLoopback = false) =>
   addProvider(db, vault, { ...draft, ...more }, { allowLoopback }, house.act())
@@ -184,6 +184,15 @@ test('whoever signed in at a provider that is removed is signed out', async () =
   assert.equal(await isSignedIn(browser), true)
   await removeProvider(db, (await findProvider(db, 'bank'))!, house.act())
   assert.equal(await isSignedIn(browser), false)
+})
+
+test('whoever was linked is known when the provider is added again with its issuer, whatever it says of them now', async () => {
+  const again = await registerUpstream(house, upstream, 'bank', { linkClaim: null })
+  const browser = new Browser(house.baseUrl)
+  const answer = await signInThere(browser, upstream, 'sub-ada')
+  assert.equal(answer.status, 303, answer.text)
+  assert.equal(await isSignedIn(browser), true)
+  await removeProvider(db, again, house.act())
 })
 
 test('a sign-in that comes back after its provider was removed ends, and knows nobody', async () => {

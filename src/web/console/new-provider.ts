@@ -1,7 +1,7 @@
 /** A new identity provider: written down with its credential sealed, to be tested on its page and enabled there. */
 import { isDevelopment } from '../../config.ts'
 import { draftProvider } from '../../identity/provider.ts'
-import { type ProviderDraft, providerKinds } from '../../identity/provider-draft.ts'
+import { logoutReaches, type ProviderDraft, providerKinds } from '../../identity/provider-draft.ts'
 import type { StaffRole } from '../../permission.ts'
 import { Invalid } from '../../problem.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -20,7 +20,16 @@ const here = '/console/providers'
 
 const names = [
   ...(['name', 'label', 'kind', 'issuer', 'client-id', ...credentialNames, 'scopes'] as const),
-  ...(['link-claim', 'link-source', 'strong-acr', 'strong-amr', 'own-step', 'roles-claim', 'role'] as const),
+  ...([
+    'link-claim',
+    'link-source',
+    'strong-acr',
+    'strong-amr',
+    'own-step',
+    'roles-claim',
+    'role',
+    'logout-ends',
+  ] as const),
 ]
 type Values = Readonly<Record<(typeof names)[number], string>>
 
@@ -59,6 +68,7 @@ function readDraft(values: Values): ProviderDraft {
     ownSecondStep: values['own-step'] !== 'no',
     rolesClaim: values['roles-claim'] || null,
     roleMap: readRoles(values.role),
+    logoutEnds: logoutReaches.find((each) => each === values['logout-ends']) ?? 'session',
   }
 }
 
@@ -118,7 +128,12 @@ function printStrength(draft: Draft): Html {
     { value: 'yes', label: 'a second step of this gateway stands in' },
     { value: 'no', label: 'nothing stands in' },
   ]
+  const reaches = [
+    { value: 'session', label: 'the session that it names' },
+    { value: 'person', label: 'all sessions of that person (Keycloak’s “log out all” needs it)' },
+  ]
   return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="1000"`, hint: 'That mean a second factor was given, with spaces between.' })}
 ${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="1000"`, hint: 'That mean the same, such as mfa.' })}
-${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}`
+${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}
+${choiceField(draft, { name: 'logout-ends', label: 'A logout token from there ends' }, reaches)}`
 }

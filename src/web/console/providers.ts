@@ -9,6 +9,7 @@ import {
   replaceCredential,
 } from '../../identity/provider.ts'
 import { type ProviderFinding, testProvider } from '../../identity/provider-test.ts'
+import { findTouched, tellTouched } from '../../identity/removal.ts'
 import { staffRoleWords } from '../../words/staff-role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -84,7 +85,7 @@ ${findings && printFindings(findings)}
 ${printFacts(provider)}
 ${printAddresses(visit, provider)}
 ${printNewCredential(provider, operator, refused)}
-<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`, why: true })}</section>`,
+<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: tellTouched(provider, await findTouched(visit.context.db, provider)), why: true })}</section>`,
   })
 }
 
@@ -156,6 +157,10 @@ function printFacts(provider: Provider): Html {
     ],
     ['Second factor', [...strongAcr, ...strongAmr].join(', ') || 'it does not say'],
     ['Second step here', ownSecondStep ? 'stands in where the provider does not say' : 'does not stand in'],
+    [
+      'A logout token ends',
+      provider.logoutEnds === 'person' ? 'all sessions of that person' : 'the session that it names',
+    ],
     ...(kind === 'staff' ? [['Roles', roles.join(', ') || 'given by hand'] as const] : []),
   ]
   return html`<section class="card"><h2>How it is set up</h2><dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd class="break">${value}</dd>`)}</dl></section>`
