@@ -112,7 +112,7 @@ export const providerCommands: readonly Command[] = [
     summary: 'Asks a provider what a sign-in would ask it, and says what is wrong. Nobody signs in.',
     positionals: ['name'],
     async run(desk, { positionals }) {
-      const findings = await testProvider(openProviders(desk), await getProvider(desk.db, positionals[0]!))
+      const findings = await testProvider(openProviders(desk), desk.clock, await getProvider(desk.db, positionals[0]!))
       desk.print.table(
         findings.map(({ check, state, told }) => ({ check, state, told })),
         '',

@@ -6,7 +6,7 @@ import { ProviderMistaken, parseKeys, parseMetadata, type SaidMetadata, tellNoMe
 
 const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
 
-interface Discovered extends SaidMetadata {
+export interface Discovered extends SaidMetadata {
   /** What time it is there, by the second, where it says so. */
   readonly date: Date | undefined
 }

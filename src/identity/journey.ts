@@ -21,6 +21,8 @@ export interface AskedUpstream {
   readonly maxAgeSeconds?: number
   /** A second factor: hoped for, or nothing without it. */
   readonly factor?: 'hoped' | 'required'
+  /** Whoever is signed in there is not meant: the provider asks who it is. */
+  readonly otherAccount?: true
 }
 
 export interface Journey {
@@ -57,19 +59,25 @@ export async function setOut(desk: JourneyDesk, provider: Provider, journey: Jou
   const stateHash = sha256(state)
   const sealed = desk.vault.seal(purposeOf(stateHash), JSON.stringify({ ...journey, nonce, verifier } satisfies Kept))
   await desk.db.query(table.insertSignIn, [stateHash, sha256(place.browser), provider.id, sealed, place.now])
-  const { maxAgeSeconds, factor } = journey.asked
+  const { maxAgeSeconds, factor, otherAccount } = journey.asked
   const parameters = {
     ...{ redirect_uri: place.redirectUri, scope: provider.scopes.join(' '), state, nonce },
     code_challenge: await library.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
     ...(factor !== undefined && provider.strongAcr.length > 0 && { acr_values: provider.strongAcr.join(' ') }),
+    ...(otherAccount && { prompt: promptOf(metadata) }),
   }
   const pushes = metadata.pushed_authorization_request_endpoint !== undefined
   if (!pushes) return library.buildAuthorizationUrl(configuration, parameters)
   return library.buildAuthorizationUrlWithPAR(configuration, parameters).catch((error: unknown) => {
     throw findUnreachable(error) ? asAway(error, provider, place.now) : new ProviderRefuses(wordsOf(error))
   })
+}
+
+/** A choice of accounts where the provider says that it has one; every provider can ask for a sign-in (OpenID Connect Core 3.1.2.1). */
+function promptOf({ prompt_values_supported: prompts }: Upstream['metadata']): string {
+  return Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login'
 }
 
 /** It turns the gateway away before anybody signs in there, as it does when a credential has run out. */
@@ -131,7 +139,7 @@ async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }
   })
   const idClaims = tokens.claims()!
   const signIn = parseIdToken(idClaims, provider, now)
-  const person = parsePerson({ ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims }, provider)
+  const person = parsePerson(idClaims, await askUserInfo(upstream, idClaims, tokens.access_token), provider)
   return { ...signIn, ...person, idToken: tokens.id_token! }
 }
 
@@ -140,14 +148,13 @@ async function askUserInfo(
   { library, configuration, metadata, provider }: Upstream,
   claims: { readonly sub: string; readonly [name: string]: unknown },
   accessToken: string,
-): Promise<object> {
+): Promise<Readonly<Record<string, unknown>>> {
   const { needed, wanted } = claimsOf(provider)
   const isMissing = (name: string) => claims[name] === undefined
   const missing = [...needed, ...wanted].filter(isMissing)
   if (missing.length === 0 || metadata.userinfo_endpoint === undefined) return {}
   try {
-    const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
-    return Object.fromEntries(missing.map((name) => [name, said[name]]))
+    return await library.fetchUserInfo(configuration, accessToken, claims.sub)
   } catch (error) {
     // Nobody is kept out for want of a name, unless the answer is about somebody else.
     if (!needed.some(isMissing) && !isOfAnother(error)) return {}

@@ -1,9 +1,12 @@
 /** A provider as a sign-in would find it, looked at from outside: nothing is kept, and nobody is told. */
-import type { Clock } from '../clock.ts'
+import { type Clock, second } from '../clock.ts'
 import { askForKeys, discover } from './discovery.ts'
 import { type GuardedFetch, Unreachable } from './guarded-fetch.ts'
 import type { Provider } from './provider.ts'
 import { ProviderMistaken } from './said.ts'
+
+/** Answers tell the time by the second. ID tokens are taken half a minute early or late. */
+export const providerClock = { warnMs: 10 * second, failMs: 30 * second } as const
 
 export interface ProviderLook {
   /** What keeps people from signing in there, with what to do about it; undefined when nothing does. */

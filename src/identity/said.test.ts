@@ -13,7 +13,13 @@ import {
 } from './said.ts'
 
 const provider = {
-  ...{ issuer: 'https://login.example.com', label: 'Example', clientId: 'countersign', linkClaim: 'customer_id' },
+  ...{
+    kind: 'staff',
+    issuer: 'https://login.example.com',
+    label: 'Example',
+    clientId: 'countersign',
+    linkClaim: 'customer_id',
+  },
   ...{ strongAcr: ['strong'], strongAmr: ['mfa'], rolesClaim: 'groups', roleMap: { audit: 'auditor' } },
 } as unknown as Provider
 const now = new Date('2026-01-05T12:00:00Z')
@@ -62,7 +68,11 @@ const samples: Record<string, [said: Record<string, unknown>, parse: (said: neve
     (said) => parseIdToken(said, provider, now),
     ['sub', 'sid', 'azp', 'auth_time', 'acr', 'amr'],
   ],
-  person: [{}, (said) => parsePerson(said, provider), ['customer_id', 'groups', 'name', 'email', 'email_verified']],
+  person: [
+    {},
+    (said) => [parsePerson(said, {}, provider), parsePerson({}, said, provider)],
+    ['customer_id', 'groups', 'name', 'email', 'email_verified'],
+  ],
   'logout token': [
     { sub: 'ada', jti: '1', events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
     parseLogout,
@@ -125,8 +135,10 @@ test('a second factor is what the provider was said to call one, and nothing tha
 })
 
 test('an address is taken only where the provider says that it has verified it', () => {
-  const email = (more: object) => parsePerson({ email: 'olga@example.com', ...more }, provider).email
+  const email = (more: object) => parsePerson({ email: 'olga@example.com', ...more }, {}, provider).email
   assert.equal(email({ email_verified: true }), 'olga@example.com')
+  const said = { email: 'eve@example.com', email_verified: true }
+  assert.equal(parsePerson({ email: 'olga@example.com' }, said, provider).email, undefined, 'nor of another address')
   for (const more of [{}, { email_verified: false }, { email_verified: 1 }, { email: 'Olga', email_verified: true }])
     assert.equal(email(more), undefined, JSON.stringify(more))
 })

@@ -41,7 +41,7 @@ const neededAddresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
 const otherAddresses = [
   ...(['userinfo_endpoint', 'end_session_endpoint', 'pushed_authorization_request_endpoint'] as const),
 ]
-const lists = ['acr_values_supported', 'code_challenge_methods_supported'] as const
+const lists = ['acr_values_supported', 'code_challenge_methods_supported', 'prompt_values_supported'] as const
 const flags = [
   ...(['authorization_response_iss_parameter_supported', 'backchannel_logout_supported'] as const),
   'backchannel_logout_session_supported' as const,
@@ -167,24 +167,27 @@ export interface SaidPerson {
   readonly email: string | undefined
 }
 
-/** The claims that a provider is asked for, beside how somebody signed in. */
-export function claimsOf({ linkClaim, rolesClaim }: Provider): {
+/** The claims that are read, beside how somebody signed in: nobody is let in without the first, or kept out for want of the second. */
+export function claimsOf({ kind, linkClaim, rolesClaim }: Provider): {
   readonly needed: string[]
   readonly wanted: string[]
 } {
   const needed = [linkClaim, rolesClaim].filter((name) => name !== null)
-  return { needed, wanted: rolesClaim === null ? [] : ['name', 'email'] }
+  return { needed, wanted: kind === 'staff' ? ['name', 'email'] : [] }
 }
 
-/** Throws `NotBelieved`. */
-export function parsePerson(claims: Said, { linkClaim, rolesClaim, roleMap }: Provider): SaidPerson {
+/** The ID token goes before what the userinfo endpoint says. Throws `NotBelieved`. */
+export function parsePerson(idToken: Said, userInfo: Said, provider: Provider): SaidPerson {
+  const { kind, linkClaim, rolesClaim, roleMap } = provider
+  const claims = { ...userInfo, ...idToken }
   const said = rolesClaim === null ? [] : [claims[rolesClaim]].flat()
   const roles = said.flatMap((each) => (typeof each === 'string' && Object.hasOwn(roleMap, each) ? roleMap[each]! : []))
   return {
     claimed: linkClaim === null ? undefined : parseLink(linkClaim, claims[linkClaim]),
     roles: [...new Set(roles)],
     name: parseName(claims.name),
-    email: rolesClaim === null ? undefined : parseAddress(claims),
+    // An address and whether it is verified are said in one place.
+    email: kind === 'staff' ? parseAddress(idToken.email === undefined ? userInfo : idToken) : undefined,
   }
 }
 
@@ -204,6 +207,19 @@ function parseAddress({ email, email_verified: isVerified }: Said): string | und
   if (typeof email !== 'string' || (isVerified !== true && isVerified !== 'true')) return undefined
   try {
     return parseEmail(email)
+  } catch {
+    return undefined
+  }
+}
+
+/** When the ID token of a token endpoint's answer was made, by its own word, in milliseconds; undefined where it does not say. */
+export function findIssuedMs(answer: unknown): number | undefined {
+  const payload = isObject(answer) && typeof answer.id_token === 'string' ? answer.id_token.split('.')[1] : undefined
+  if (payload === undefined) return undefined
+  try {
+    const said: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const issuedMs = isObject(said) && typeof said.iat === 'number' ? said.iat * second : Number.NaN
+    return Number.isSafeInteger(Math.round(issuedMs)) ? Math.round(issuedMs) : undefined
   } catch {
     return undefined
   }

@@ -15,7 +15,7 @@ import { markSeen } from './identities.sql.ts'
 import { LinkedMeanwhile, recogniseVouched } from './identity.ts'
 import type { AskedUpstream, Vouched } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
-import { addStaff, nameStaff } from './staff.ts'
+import { addressStaff, addStaff, nameStaff } from './staff.ts'
 
 type ProviderSignIn =
   | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
@@ -82,9 +82,10 @@ function signInOnce(
       await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })
       return { kind: 'locked' }
     }
-    if (provider.rolesClaim !== null) {
-      await setProvidedRoles(sql, user.id, provider.id, roles, act)
+    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
+    if (provider.kind === 'staff') {
       await nameStaff(sql, user, provider, vouched, act)
+      await addressStaff(sql, user, provider, vouched, act)
     }
     const upstream = upstreamOf(vault, provider, vouched, act.at)
     const { authenticatedAt, factorAt } = vouched

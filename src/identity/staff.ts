@@ -2,6 +2,7 @@
 import type { Act } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Sql } from '../database/database.ts'
+import { findMail, replaceEmail } from '../users/email.ts'
 import { createWithoutPassword, nameInstead, type User } from '../users/user.ts'
 import type { Provider } from './provider.ts'
 import type { SaidPerson } from './said.ts'
@@ -9,15 +10,29 @@ import type { SaidPerson } from './said.ts'
 /** Whom the provider did not name. */
 const unnamed = 'Staff'
 
-type Named = Pick<SaidPerson, 'name'>
+type Named = Pick<SaidPerson, 'name' | 'email'>
 
-export function addStaff(sql: Sql, { name = unnamed }: Named, act: Act): Promise<User> {
+export function addStaff(sql: Sql, { name = unnamed, email }: Named, act: Act): Promise<User> {
   const username = `staff-${randomLetters(10).toLowerCase()}`
-  return createWithoutPassword(sql, { username, name, role: 'operator' }, act)
+  return createWithoutPassword(sql, { username, name, email, role: 'operator' }, act)
 }
 
 /** At the first sign-in that tells the name of somebody who has none. */
 export async function nameStaff(sql: Sql, user: User, { label }: Provider, { name }: Named, act: Act): Promise<void> {
   if (user.name === unnamed && name !== undefined && name !== unnamed)
     await nameInstead(sql, user, { name, provider: label }, act)
+}
+
+/** The address is the provider's to say, as the roles are: one that it has verified takes the place of the one before, which is told. */
+export async function addressStaff(
+  sql: Sql,
+  user: User,
+  provider: Provider,
+  { email }: Named,
+  act: Act,
+): Promise<void> {
+  if (email === undefined) return
+  const mail = await findMail(sql, user.id)
+  if (mail?.email === email) return
+  await replaceEmail(sql, user, email, { by: { ...act.by, name: `provider:${provider.name}` }, at: act.at })
 }

@@ -7,12 +7,13 @@ import { after, type Clock, hour, minute, second, systemClock } from '../clock.t
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import { openFlights } from '../single-flight.ts'
-import { askForKeys, discover } from './discovery.ts'
+import { askForKeys, type Discovered, discover } from './discovery.ts'
 import { findUnreachable, type GuardedFetch, patienceMs } from './guarded-fetch.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
 import type { ProviderCredential } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
+import { findIssuedMs } from './said.ts'
 
 const staleMs = 24 * hour
 /** Nobody is sent to a provider that was last seen longer ago: it is looked at first. */
@@ -34,6 +35,8 @@ export class ProviderAway extends Error {
 export interface Upstreams {
   /** Throws `ProviderAway`, with `mayBeAway` only where nothing is left of what it said within a day; and `ProviderMistaken`. */
   open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
+  /** Asks the provider now, whatever was kept. Throws `ProviderAway` and `ProviderMistaken`. */
+  ask(provider: Provider): Promise<Discovered & { readonly upstream: Upstream }>
 }
 
 export interface Upstream {
@@ -83,12 +86,12 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
   const looking = openFlights(look, (provider: Provider) => provider.id)
   const fetchKeys = openKeyDesk(clock)
 
-  async function look(provider: Provider): Promise<library.ServerMetadata> {
+  async function look(provider: Provider): Promise<Discovered> {
     try {
-      const { metadata } = await discover(desk.fetch, provider, desk.allowLoopback)
-      await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(metadata), clock.now()])
+      const discovered = await discover(desk.fetch, provider, desk.allowLoopback)
+      await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(discovered.metadata), clock.now()])
       await db.query(table.markThere, [provider.id, clock.now()])
-      return metadata
+      return discovered
     } catch (error) {
       const unreachable = findUnreachable(error)
       if (!unreachable) throw error
@@ -105,7 +108,7 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
     const wasJustAway = awaySince !== null && lookedAt !== null && lookedAt > after(now, -lookAgainMs)
     const looked = wasJustAway
       ? Promise.reject(new ProviderAway(provider, awaySince, awayWhy ?? ''))
-      : looking.join(provider)
+      : looking.join(provider).then(({ metadata }) => metadata)
     return looked.catch((error: unknown) => {
       if (mayBeAway && kept && error instanceof ProviderAway) return kept.document
       throw error
@@ -116,6 +119,11 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
     async open(provider, { mayBeAway }) {
       const kept = await readDocuments(desk, provider)
       return configure(desk, fetchKeys, provider, await getMetadata(provider, kept.metadata, mayBeAway), kept.keys)
+    },
+    async ask(provider) {
+      const discovered = await look(provider)
+      const askKeys: FetchKeys = (_id, fetch) => fetch()
+      return { ...discovered, upstream: await configure(desk, askKeys, provider, discovered.metadata, undefined) }
     },
   }
 }
@@ -139,7 +147,7 @@ async function configure(
   const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
   const proof = await proofOf(client, await readCredential(desk.db, desk.vault, provider))
   const configuration = new client.Configuration(metadata, provider.clientId, skew, proof)
-  const fetch = keepingKeys(desk, provider, metadata, kept)
+  const fetch = measuring(desk, provider, metadata, keepingKeys(desk, provider, metadata, kept))
   configuration.timeout = patienceMs / second
   configuration[client.customFetch] = fetch
   if (desk.allowLoopback) client.allowInsecureRequests(configuration)
@@ -186,5 +194,27 @@ function keepingKeys(
       if (kept && findUnreachable(error)) return Response.json(kept.document)
       throw error
     }
+  }
+}
+
+/** What time it is there stands in the ID tokens that it issues, also in those that are then refused for it. */
+function measuring(
+  { db, clock }: UpstreamDesk,
+  { id }: Provider,
+  metadata: library.ServerMetadata,
+  fetch: GuardedFetch,
+): GuardedFetch {
+  return async (url, options) => {
+    const answer = await fetch(url, options)
+    if (url !== metadata.token_endpoint || !answer.ok) return answer
+    const issuedMs = findIssuedMs(
+      await answer
+        .clone()
+        .json()
+        .catch(() => undefined),
+    )
+    const now = clock.now()
+    if (issuedMs !== undefined) await db.query(table.markAhead, [id, now.getTime() - issuedMs, now])
+    return answer
   }
 }

@@ -48,6 +48,8 @@ async function obey(order: Order): Promise<object> {
     case 'open': {
       opened = await openDemoProvider({ ...order.options, keys: [jwk] })
       opened.server.prependListener('request', (request, response) => {
+        // Node's own header has the time of the machine.
+        response.setHeader('date', new Date().toUTCString())
         if (lie && request.url === '/token') twist(response, lie)
         if (lie && 'userInfo' in lie && request.url === '/me') tellOfUser(response, lie.userInfo)
         if (lie && 'metadata' in lie && request.url === '/.well-known/openid-configuration')

@@ -58,7 +58,7 @@ export async function showProvider(visit: Visit, operator: Operator) {
 /** Asks it what a sign-in would. Nobody signs in. */
 export async function testNow(visit: Visit, operator: Operator) {
   const provider = await providerOf(visit)
-  const findings = await testProvider(visit.context.upstreams, provider)
+  const findings = await testProvider(visit.context.upstreams, visit.context.clock, provider)
   return sendProvider(visit, operator, await providerOf(visit), { findings })
 }
 
