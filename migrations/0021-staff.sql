@@ -17,6 +17,17 @@ ALTER TABLE staff_roles VALIDATE CONSTRAINT staff_roles_user_id_fkey;
 -- What somebody may do changes with the next request, on every node.
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON staff_roles FOR EACH ROW EXECUTE FUNCTION announce_change('user', 'user_id');
 
+-- Staff whom a provider knows get no password here: whoever gave them one could come in as them, past the provider. Whoever has one keeps it, and changes it.
+CREATE FUNCTION refuse_password_of_provided_staff() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  IF EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer WHERE i.user_id = NEW.id) THEN
+    RAISE EXCEPTION 'Staff who sign in at a provider get no password.' USING ERRCODE = 'check_violation', CONSTRAINT = 'users_provided_staff';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER refuse_password_of_provided_staff BEFORE UPDATE OF password_hash ON users FOR EACH ROW
+  WHEN (NEW.role = 'operator' AND OLD.password_hash IS NULL AND NEW.password_hash IS NOT NULL) EXECUTE FUNCTION refuse_password_of_provided_staff();
+
 -- Acts that take two people (four eyes): one proposes exactly what is to be done, on the state in front of them; another decides. Whoever decides does it in
 -- the transaction that does the act. One that nobody decided in time counts no more, without anybody writing that down.
 CREATE TABLE proposals (
@@ -43,11 +54,40 @@ CREATE TABLE proposals (
 -- One at a time of a kind about one thing: of two that contradict each other nobody could approve both.
 CREATE UNIQUE INDEX proposals_open ON proposals (kind, subject) WHERE outcome IS NULL;
 
--- Two kinds of notices more, beside whichever there are.
+-- Three kinds of notices more, beside whichever there are.
 DO $make$
 DECLARE
   known text := (SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint WHERE conname = 'notices_kind_check' AND conrelid = 'notices'::regclass);
 BEGIN
   ALTER TABLE notices DROP CONSTRAINT notices_kind_check;
-  EXECUTE format($text$ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (%s OR kind IN ('proposal', 'break-glass')) NOT VALID$text$, known);
+  EXECUTE format($text$ALTER TABLE notices ADD CONSTRAINT notices_kind_check CHECK (%s OR kind IN ('proposal', 'break-glass', 'power')) NOT VALID$text$, known);
 END $make$;
+
+-- Administrators are told of what ends in somebody's power, by its entry in the log: whoever writes one tells it. src/audit/powers.ts has the table, and a test
+-- holds these lists to it. Strangers cause some entries as well (a link for a new password): they write to nobody here.
+CREATE FUNCTION tell_of_power() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  IF TG_ARGV[0] = 'of staff' AND NOT EXISTS (SELECT FROM users WHERE id = substr(NEW.subject, 6) AND role = 'operator') THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO notices (user_id, email, kind, key, facts, created_at, due_at)
+  SELECT u.id, u.email, 'power', concat_ws(':', 'power', NEW.id, u.id), jsonb_build_object(
+           'action', NEW.action, 'actor', NEW.actor, 'subject', NEW.subject, 'details', NEW.details,
+           'names', (SELECT coalesce(jsonb_object_agg('user:' || n.id, n.name), '{}') FROM users n WHERE n.id IN (substr(NEW.actor, 6), substr(NEW.subject, 6)))),
+         NEW.at, NEW.at
+  FROM users u
+  WHERE u.role = 'operator' AND u.status = 'active' AND u.email IS NOT NULL
+    AND EXISTS (SELECT FROM staff_roles r WHERE r.user_id = u.id AND r.role = 'administrator')
+    AND (SELECT count(*) FROM notices n WHERE n.user_id = u.id AND n.kind = 'power' AND n.created_at > NEW.at - interval '1 day') < 200;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER tell_of_power AFTER INSERT ON audit_entries FOR EACH ROW
+  WHEN (NEW.action IN (
+    'user.role_given', 'user.role_taken', 'provisioning.linked', 'provider.drafted', 'provider.added', 'provider.credential_replaced', 'provider.removed',
+    'service.created', 'service.provisioning_set', 'brand.activated', 'brand.returned', 'keys.rotated', 'keys.pruned'))
+  EXECUTE FUNCTION tell_of_power();
+CREATE TRIGGER tell_of_power_of_staff AFTER INSERT ON audit_entries FOR EACH ROW
+  WHEN (NEW.actor <> 'anonymous' AND NEW.subject LIKE 'user:%' AND NEW.action IN (
+    'user.created', 'user.enabled', 'user.password_changed', 'user.reset_sent', 'user.email_changed', 'second_factor.added', 'second_factor.removed',
+    'second_factor.reset', 'identity.linked'))
+  EXECUTE FUNCTION tell_of_power('of staff');

@@ -27,6 +27,8 @@ interface Act {
   readonly isOwn: boolean
   /** What the entry says of it; a dash where it says nothing. */
   said(name: string): string
+  /** `a: b, c: d`. */
+  pairs(name: string): string
   /** `1 delivery`, `2 deliveries`. */
   count(name: string, one: string, many?: string): string
 }
@@ -151,10 +153,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'service.provisioning_set': ({ by, to, said }) =>
     say`${by} set for which sources service ${to} may provision: ${said('mayProvision')}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
-  'provider.drafted': ({ by, to, said }) =>
-    say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}`,
-  'provider.added': ({ by, to, said }) =>
-    say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}`,
+  'provider.drafted': ({ by, to, said, pairs }) =>
+    say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}${handedOut({ said, pairs })}`,
+  'provider.added': ({ by, to, said, pairs }) =>
+    say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}${handedOut({ said, pairs })}`,
   'provider.credential_replaced': ({ by, to, said }) =>
     say`${by} gave identity provider ${to} a new credential (${said('proof')})`,
   'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,
@@ -241,6 +243,12 @@ function refusedAt(said: Act['said']): string {
   return said('at') === 'password change' ? 'password change' : 'sign-in'
 }
 
+/** Roles by a map, or customers by a claim. */
+function handedOut({ said, pairs }: Pick<Act, 'said' | 'pairs'>): string {
+  if (said('rolesClaim') !== '–') return `, with roles by ${said('rolesClaim')} (${pairs('roleMap')})`
+  return said('linkClaim') === '–' ? '' : `, with customers of ${said('linkSource')} by ${said('linkClaim')}`
+}
+
 /** An action that a release of tomorrow wrote is told as it stands. */
 export function tell(entry: Told): Sentence {
   const { actor, action, subject, details } = entry
@@ -255,6 +263,7 @@ export function tell(entry: Told): Sentence {
     user,
     isOwn: actor === subject,
     said: (name) => print(details[name]),
+    pairs: (name) => printPairs(details[name]),
     count: counter(details),
   })
 }
@@ -262,6 +271,12 @@ export function tell(entry: Told): Sentence {
 function print(value: unknown): string {
   if (Array.isArray(value)) return value.length > 0 ? value.join(' ') : 'none'
   return value === undefined || value === null || typeof value === 'object' ? '–' : String(value)
+}
+
+function printPairs(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return '–'
+  const pairs = Object.entries(value).map(([name, each]) => `${name}: ${print(each)}`)
+  return pairs.join(', ') || 'none'
 }
 
 function counter(details: Told['details']): Act['count'] {

@@ -1,9 +1,10 @@
 /** Whether somebody could do what takes an administrator, and two people could do what takes two. */
+import { permissionOfKind } from '../audit/powers.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { rolesWith } from '../permission.ts'
 import { proposableActs } from '../proposals/acts.ts'
-import { countDeciders, deciderPermission } from '../proposals/deciders.ts'
+import { countDeciders } from '../proposals/deciders.ts'
 import { selectAdministrators } from '../users/staff-roles.sql.ts'
 import { countOperators } from '../users/users.sql.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
@@ -43,7 +44,7 @@ export async function checkFourEyes(db: Database, { fourEyes }: Config): Promise
   const stuck: string[] = []
   for (const kind of fourEyes.filter(isDecided)) {
     const people = await countDeciders(db, kind)
-    if (people < 2) stuck.push(`${kind} (${people} of 2: ${rolesWith(deciderPermission[kind]).join(' or ')})`)
+    if (people < 2) stuck.push(`${kind} (${people} of 2: ${rolesWith(permissionOfKind(kind)).join(' or ')})`)
   }
   if (stuck.length === 0) return { finding: ok('There are two people for each act that takes two.') }
   const advice =

@@ -65,6 +65,10 @@ function everyKind(text: string): NoticeToSend[] {
     'member-joined': { partner: text, branchId: 7, name: text, role: 'developer' },
     proposal: { kind: 'partner.approve', proposalId: 3, expiresAt: at.toISOString() },
     'break-glass': { kind: 'keys.rotate', by: text, subject: text },
+    power: {
+      ...{ action: 'provider.added', actor: 'user:id-a', subject: `provider:${text}`, names: { 'user:id-a': text } },
+      details: { kind: 'staff', issuer: text, rolesClaim: text, roleMap: { [text]: 'administrator' }, reason: text },
+    },
   }
   const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }
   return Object.entries(facts).map(([kind, each]) => ({ ...common, kind, facts: each }) as NoticeToSend)

@@ -2,6 +2,7 @@
  * What people are told by e-mail. A notice is written in the transaction of what it tells of (a transactional outbox), so that none is
  * lost and none tells of what was undone. Whoever has no address is not told, and that is never an error.
  */
+import type { AuditEntry } from '../audit/audit.ts'
 import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
@@ -74,6 +75,11 @@ export interface NoticeFacts {
   /** Whom it is about is read behind a sign-in. */
   readonly proposal: { readonly kind: ProposalKind; readonly proposalId: number; readonly expiresAt: string }
   readonly 'break-glass': { readonly kind: ProposalKind; readonly by: string; readonly subject: string }
+  /** An entry of the log that ends in somebody's power (src/audit/powers.ts). The trigger `tell_of_power` writes it. */
+  readonly power: Pick<AuditEntry, 'action' | 'actor' | 'subject' | 'details'> & {
+    /** Of the people it names. */
+    readonly names: Readonly<Record<string, string>>
+  }
 }
 
 interface PartnerFacts {
@@ -119,7 +125,7 @@ export const declinable = [
 export type DeclinableKind = (typeof declinable)[number]
 
 /** Of the brokerage's staff, who cannot decline them. */
-export const staffKinds = ['proposal', 'break-glass', 'staff-password'] as const
+export const staffKinds = ['proposal', 'break-glass', 'power', 'staff-password'] as const
 
 /** Of one kind to one person in a day: what comes beyond has been told often enough. */
 export const noticesADay = 20

@@ -1,10 +1,13 @@
 /** What the brokerage's staff is told: of what takes two people, and of a way in that is for emergencies. */
+import { type Sentence, tell } from '../audit/sentence.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { proposalWords } from '../words/proposal-words.ts'
 import { oneLine } from './message.ts'
 import { printMoment, type Teller } from './told.ts'
 
-export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'staff-password']: Teller<Kind> } = {
+export const staffTellers: {
+  readonly [Kind in 'proposal' | 'break-glass' | 'power' | 'staff-password']: Teller<Kind>
+} = {
   proposal: ({ kind, proposalId, expiresAt }, at, addresses) => ({
     environment: 'live',
     subject: 'A proposal needs a second person',
@@ -27,6 +30,24 @@ export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'sta
     ],
     advice: `If you know of it, there is nothing to do. If not, somebody has access to the machine: ${addresses.live}/console/audit has the entry.`,
   }),
+  power: (entry, at, addresses) => ({
+    environment: 'live',
+    subject: 'A change to who can do what',
+    happened: 'Something was done that gives, takes or opens power at your gateway.',
+    facts: [
+      [
+        'What',
+        oneLine(
+          tell(entry)
+            .map((part) => printPart(part, entry.names))
+            .join(''),
+        ),
+      ],
+      ...(typeof entry.details.reason === 'string' ? [['Reason', `“${oneLine(entry.details.reason)}”`] as const] : []),
+      ['When', printMoment(at)],
+    ],
+    advice: `If you know of it, there is nothing to do. If not, ask whoever did it: ${addresses.live}/console/audit has the entry.`,
+  }),
   'staff-password': ({ name, environment, from, userAgent }, at, addresses) => ({
     environment,
     subject: `“${oneLine(name)}” signed in with a password`,
@@ -39,4 +60,9 @@ export const staffTellers: { readonly [Kind in 'proposal' | 'break-glass' | 'sta
     ],
     advice: `That is meant for when the provider is away. If it was not: ask them, and lock them out at ${addresses.live}/console/users if it was somebody else.`,
   }),
+}
+
+function printPart(part: Sentence[number], names: Readonly<Record<string, string>>): string {
+  if (typeof part === 'string') return part
+  return Object.hasOwn(names, part.id) ? `“${names[part.id]}”` : part.id
 }

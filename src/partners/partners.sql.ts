@@ -99,3 +99,11 @@ export const selectPartnerNames = statement(
   'select_partner_names',
   'SELECT branch_id AS "branchId", name FROM partners WHERE branch_id = ANY ($1::int[])',
 )
+
+/** Of user $2 now, since $3, or by an address that they share with a member. */
+export const selectOwnPartner = statement(
+  'select_own_partner',
+  `SELECT 1 AS own WHERE EXISTS (SELECT FROM partner_members m JOIN users u ON u.id = m.user_id WHERE m.branch_id = $1::int
+       AND (m.user_id = $2 OR lower(u.email) = (SELECT lower(email) FROM users WHERE id = $2)))
+     OR EXISTS (SELECT FROM audit_entries e WHERE e.subject = 'branch:' || $1::int AND e.action = 'partner.member_removed' AND e.details ->> 'userId' = $2 AND e.at > $3)`,
+)

@@ -1,5 +1,5 @@
 /**
- * What can be proposed: for each kind what the act depends on, and the act itself; deciders.ts says who may decide it. Whoever adds a kind adds a row here, and calls
+ * What can be proposed: for each kind what the act depends on, and the act itself; src/audit/powers.ts says who may decide it. Whoever adds a kind adds a row here, and calls
  * `carryOut` where the act was done before: it does it at once, or proposes it where the brokerage wants four eyes.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -9,7 +9,7 @@ import { neededToHandOut } from '../identity/handed-out.ts'
 import { enableProvider, factsOf, holdDraft, listProviders, type ProviderFacts } from '../identity/provider.ts'
 import { getClient, setScopesAtMost } from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
-import { decide, getPartner, parseSeen, printSeen, setRefreshAccess } from '../partners/partner.ts'
+import { decide, findApplication, getPartner, parseSeen, printSeen, setRefreshAccess } from '../partners/partner.ts'
 import { lockPartner } from '../partners/partners.sql.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
@@ -18,6 +18,7 @@ import { holdRemoval } from '../provisioning/import-review.ts'
 import { allowRemoval } from '../provisioning/snapshot.ts'
 import { covers, type Scope } from '../scope.ts'
 import { lockUser } from '../users/api-tokens.sql.ts'
+import { findMail } from '../users/email.ts'
 import { findSecondFactors, isGuarded, resetSecondFactor } from '../users/second-factor.ts'
 import { findNeededOver } from '../users/staff-role.ts'
 import { getUserById } from '../users/user.ts'
@@ -42,15 +43,26 @@ export interface ProposedActs {
 
 export type WiredKind = keyof ProposedActs
 
+/**
+ * What an act depends on. Whatever of it differs when somebody decides, nothing is done. The page of the decision prints `shows` and nothing else of what the act
+ * is done to: as it was when it was proposed.
+ */
+export interface ProposedState {
+  readonly shows: Readonly<Record<string, string>>
+  readonly [more: string]: unknown
+}
+
 interface ProposableAct<Values> {
   /** Whoever may look at this sees what is proposed. */
   readonly sees: Permission
   /** What it takes beside the permission of its kind. */
   alsoNeeds?(sql: Sql, values: Values): Promise<readonly Permission[]>
+  /** The partner that it gives something to: nobody proposes or decides about their own. */
+  branchOf?(values: Values): number
   /** Whom or what it is done to, as the audit log has it. */
   subjectOf(values: Values): string
   /** What it depends on, held still until the transaction ends; undefined where there is nothing to be done any more. */
-  readState(sql: Sql, values: Values): Promise<object | undefined>
+  readState(sql: Sql, values: Values): Promise<ProposedState | undefined>
   /** Whether it hands out nothing that is not there already: then one person is enough. Asked after the state was read. */
   isHarmless?(sql: Sql, values: Values): Promise<boolean>
   /** Within the transaction that it is handed. False when nothing was done, because something else has happened meanwhile. */
@@ -60,11 +72,14 @@ interface ProposableAct<Values> {
 export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<ProposedActs[Kind]> } = {
   'partner.approve': {
     sees: 'partners.see',
+    branchOf: ({ branchId }) => branchId,
     subjectOf: ({ branchId }) => `branch:${branchId}`,
     async readState(sql, { branchId, seen }) {
       await sql.query(lockPartner, [branchId])
       const partner = await getPartner(sql, String(branchId))
-      return printSeen(partner) === seen && partner.status !== 'approved' ? { seen, name: partner.name } : undefined
+      if (printSeen(partner) !== seen || partner.status === 'approved') return undefined
+      const { website, contact, purpose } = (await findApplication(sql, partner)) ?? {}
+      return { shows: shown({ Partner: partner.name, Website: website, 'E-mail': contact, Purpose: purpose }), seen }
     },
     async apply(db, { branchId, seen }, act) {
       const partner = await getPartner(db, String(branchId))
@@ -73,13 +88,17 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
   },
   'partner.refresh-access': {
     sees: 'partners.see',
+    branchOf: ({ branchId }) => branchId,
     subjectOf: ({ branchId }) => `branch:${branchId}`,
     async readState(sql, { branchId }) {
       await sql.query(lockPartner, [branchId])
-      const { refreshAccess, status, ...partner } = await getPartner(sql, String(branchId))
-      const request = await findRefreshRequest(sql, { refreshAccess, status, ...partner })
-      const asked = request?.answeredAt === null ? request.askedAt : null
-      return refreshAccess && asked === null ? undefined : { status, refreshAccess, asked }
+      const partner = await getPartner(sql, String(branchId))
+      const { refreshAccess, status } = partner
+      const newest = await findRefreshRequest(sql, partner)
+      const request = newest?.answeredAt === null ? newest : undefined
+      if (refreshAccess && !request) return undefined
+      const shows = shown({ Partner: partner.name, State: status, 'Asked for': request?.reason })
+      return { shows, status, refreshAccess, asked: request?.askedAt ?? null }
     },
     async apply(db, { branchId }, act) {
       await setRefreshAccess(db, await getPartner(db, String(branchId)), true, act)
@@ -88,12 +107,23 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
   },
   'partner.widen-scopes': {
     sees: 'partners.see',
+    branchOf: ({ branchId }) => branchId,
     subjectOf: ({ clientId }) => `client:${clientId}`,
     async readState(sql, { clientId, requestId }) {
-      const [held] = await sql.query<{ scopesAtMost: readonly Scope[] }>(lockClient, [clientId])
+      const [held] = await sql.query(lockClient, [clientId])
       const request = await findOpenScopeRequest(sql, clientId)
       if (!held || (requestId !== undefined && request?.id !== requestId)) return undefined
-      return { atMost: held.scopesAtMost, request: request?.id ?? null }
+      const { name, branchId, environment, callbackUrl, scopesAtMost, status } = await getClient(sql, clientId)
+      const partner = await getPartner(sql, String(branchId))
+      const shows = shown({
+        ...{ Client: name, Partner: partner.name, Site: environment, State: status, 'Callback URL': callbackUrl },
+        ...{
+          'Allowed so far': scopesAtMost.join(' '),
+          'Asked for': request?.scopes.join(' '),
+          Reason: request?.reason,
+        },
+      })
+      return { shows, atMost: scopesAtMost, request: request?.id ?? null, partner: partner.status }
     },
     async isHarmless(sql, { clientId, atMost, requestId }) {
       // An answer grants what was asked for, whatever the client was when it was looked at.
@@ -118,7 +148,13 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       await sql.query(lockUser, [userId])
       const factors = await findSecondFactors(sql, userId)
       if (!isGuarded(factors)) return undefined
-      return { app: factors.totp?.createdAt ?? null, passkeys: factors.passkeys.map(({ id }) => id) }
+      const { name, username } = await getUserById(sql, userId)
+      const { totp, passkeys } = factors
+      const shows = shown({
+        ...{ Person: name, Username: username, 'E-mail': (await findMail(sql, userId))?.email ?? undefined },
+        ...{ App: totp && 'an authenticator app', Passkeys: passkeys.map((each) => each.name).join(', ') || undefined },
+      })
+      return { shows, app: totp?.createdAt ?? null, passkeys: passkeys.map(({ id }) => id) }
     },
     async apply(db, { userId }, act) {
       await resetSecondFactor(db, await getUserById(db, userId), act)
@@ -130,7 +166,8 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     subjectOf: ({ importId }) => `import:${importId}`,
     async readState(sql, { importId, missing }) {
       const removal = await holdRemoval(sql, importId)
-      return removal?.missing === missing ? removal : undefined
+      if (removal?.missing !== missing) return undefined
+      return { shows: { Source: removal.source, Removes: `${missing} of ${removal.known} records` }, ...removal }
     },
     async apply(db, { importId }, act) {
       await allowRemoval(db, importId, act)
@@ -147,10 +184,25 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       const others = (await listProviders(sql)).filter(({ kind }) => kind === draft.kind)
       // Whoever decides has tested it with one credential, and not with another.
       const { createdAt, credentialAt } = draft
-      return { ...factsOf(draft), createdAt, credentialAt, beside: others.map(({ id }) => id) }
+      const beside = others.map(({ id }) => id)
+      return { shows: showProvider(draft), ...factsOf(draft), createdAt, credentialAt, beside }
     },
     apply: (db, { providerId }, act) => enableProvider(db, providerId, act),
   },
+}
+
+/** What there is of it. */
+function shown(facts: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined))
+}
+
+function showProvider({ label, kind, issuer, clientId, linkClaim, linkSource, rolesClaim, roleMap }: ProviderFacts) {
+  const roles = Object.entries(roleMap).map(([value, role]) => `${value}: ${role}`)
+  return shown({
+    ...{ Name: label, For: kind, Issuer: issuer, Client: clientId },
+    'Customers by': linkClaim === null ? undefined : `${linkClaim}, which equals the external id at ${linkSource}`,
+    'Roles by': rolesClaim === null ? undefined : `${rolesClaim}: ${roles.join(', ')}`,
+  })
 }
 
 /** Of a kind that is known by its word alone. */

@@ -1,21 +1,68 @@
-/** What it takes to propose an act, and to decide about it. */
+/** Who may decide about a proposal: another person than whoever proposed it, not merely another account. */
+import { openingActions, permissionOfKind } from '../audit/powers.ts'
+import { after, day } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
-import { type Permission, rolesWith } from '../permission.ts'
+import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
+import { type Permission, permits, rolesWith, type StaffRole } from '../permission.ts'
 import type { ProposalKind } from '../proposal-kind.ts'
-import { countWithRoles } from './proposals.sql.ts'
-
-export const deciderPermission: Readonly<Record<ProposalKind, Permission>> = {
-  'partner.approve': 'partners.manage',
-  'partner.refresh-access': 'partners.manage',
-  'partner.widen-scopes': 'partners.manage',
-  'provider.add': 'providers.manage',
-  'keys.rotate': 'keys.manage',
-  'user.reset-two-factor': 'users.manage',
-  'import.removal': 'imports.manage',
-}
+import { actOfKind } from './acts.ts'
+import type { Proposal } from './proposal.ts'
+import { countWithRoles, selectSameHand } from './proposals.sql.ts'
 
 /** Who can sign in and may. */
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
-  const [counted] = await sql.query<{ people: number }>(countWithRoles, [rolesWith(deciderPermission[kind])])
+  const [counted] = await sql.query<{ people: number }>(countWithRoles, [rolesWith(permissionOfKind(kind))])
   return counted!.people
 }
+
+/** For so long whoever changed the way into an account may be who comes in there. */
+const sameHandMs = 30 * day
+
+/** Whether one person could have come in as both. By the audit log: it has every change of a way in, and nobody can change it. */
+async function mayBeOnePerson(sql: Sql, one: string, other: string, now: Date): Promise<boolean> {
+  const found = await sql.query(selectSameHand, [one, other, after(now, -sameHandMs), openingActions])
+  return found.length > 0
+}
+
+/** What it takes to decide about it. */
+export async function permissionsFor(
+  sql: Sql,
+  { kind, values }: Pick<Proposal, 'kind' | 'values'>,
+): Promise<readonly Permission[]> {
+  const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
+  return [permissionOfKind(kind), ...(more ?? [])]
+}
+
+export function permitAll(roles: readonly StaffRole[], needed: readonly Permission[]): boolean {
+  return needed.every((permission) => permits(roles, permission))
+}
+
+/** Why somebody with these roles may not decide about it; undefined where they may. Pages offer nothing else. */
+export async function findRefusal(
+  sql: Sql,
+  proposal: Proposal,
+  decider: string,
+  roles: readonly StaffRole[],
+  now: Date,
+): Promise<string | undefined> {
+  if (decider === proposal.proposedBy) return 'You proposed this yourself. Somebody else has to decide.'
+  if (proposal.subject === `user:${decider}`) return 'This is about you. Somebody else has to decide.'
+  if (!permitAll(roles, await permissionsFor(sql, proposal))) return 'You may not decide about this.'
+  if (await isOwnOf(sql, proposal, decider, now)) return ownPartnerWords
+  if (await mayBeOnePerson(sql, proposal.proposedBy, decider, now)) return onePersonWords
+  return undefined
+}
+
+/** Whether it gives something to a partner of theirs. */
+export async function isOwnOf(
+  sql: Sql,
+  { kind, values }: Pick<Proposal, 'kind' | 'values'>,
+  userId: string,
+  now: Date,
+) {
+  const branchId = actOfKind(kind).branchOf?.(values as never)
+  return branchId !== undefined && isOwnPartner(sql, branchId, userId, now)
+}
+
+const onePersonWords =
+  'Somebody else has to decide: your account and that of whoever proposed it share an address, or in the last 30 days one person changed how one of you, or both, sign in.'

@@ -4,18 +4,20 @@
  * what they proposed themselves, or about themselves; no role is exempt (decision 0025).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
+import { permissionOfKind } from '../audit/powers.ts'
 import { after, day } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
-import { type Permission, permits, rolesWith } from '../permission.ts'
+import { ownPartnerWords } from '../partners/own-partner.ts'
+import { rolesWith } from '../permission.ts'
 import { Forbidden, NotFound } from '../problem.ts'
 import type { ProposalKind } from '../proposal-kind.ts'
 import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import { listRolesIn, listRolesOf, type StaffRole } from '../users/staff-role.ts'
 import { lockActiveOperators } from '../users/users.sql.ts'
-import { actOfKind, type ProposedActs, proposableActs, type WiredKind } from './acts.ts'
-import { deciderPermission } from './deciders.ts'
+import { actOfKind, type ProposedActs, type ProposedState, proposableActs, type WiredKind } from './acts.ts'
+import { findRefusal, isOwnOf, permissionsFor, permitAll } from './deciders.ts'
 import * as table from './proposals.sql.ts'
 
 /** Then it has ended by itself. */
@@ -27,6 +29,8 @@ export interface Proposal {
   readonly subject: string
   /** The exact act. */
   readonly values: object
+  /** That it was made on, printed. */
+  readonly state: string
   readonly reason: string
   readonly proposedBy: string
   readonly proposedByName: string
@@ -62,6 +66,7 @@ export async function carryOut<Kind extends WiredKind>(
 ): Promise<CarriedOut> {
   const { readState, isHarmless, apply } = proposableActs[kind]
   return db.transaction(async (sql) => {
+    if (await isOwnOf(sql, { kind, values }, personOf(act), act.at)) throw new Forbidden(ownPartnerWords)
     const takesTwo = fourEyes.includes(kind)
     if (takesTwo) await sql.query(lockActiveOperators)
     const state = await readState(sql, values)
@@ -103,7 +108,7 @@ async function propose<Kind extends WiredKind>(
     String(made.id),
     facts,
     by,
-    rolesWith(deciderPermission[kind]),
+    rolesWith(permissionOfKind(kind)),
   ])
   return { kind: 'proposed', id: made.id, isNew: true }
 }
@@ -126,10 +131,6 @@ function personOf({ by }: Act): string {
 /** Of whoever is in front of the page. */
 function ownRoles(sql: Sql, act: Act): Promise<StaffRole[]> {
   return listRolesIn(sql, personOf(act), act.by.providerId)
-}
-
-function permitAll(roles: readonly StaffRole[], needed: readonly Permission[]): boolean {
-  return needed.every((permission) => permits(roles, permission))
 }
 
 export async function findWaiting(
@@ -157,13 +158,20 @@ export function listPastProposals(sql: Sql, kinds: readonly WiredKind[], now: Da
   return sql.query<Proposal>(table.selectPastProposals, [now, kinds, most])
 }
 
-/** What it takes to decide about it. */
-export async function permissionsFor(
-  sql: Sql,
-  { kind, values }: Pick<Proposal, 'kind' | 'values'>,
-): Promise<readonly Permission[]> {
-  const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
-  return [deciderPermission[kind], ...(more ?? [])]
+interface Shown {
+  /** What it was proposed on, for whoever decides. */
+  readonly shows: ProposedState['shows']
+  /** How that is now, where anything that it depends on has changed; null where there is nothing to be done any more. */
+  readonly changed: ProposedState['shows'] | null | undefined
+}
+
+export function readShown(db: Database, { kind, values, state }: Proposal): Promise<Shown> {
+  const { shows } = JSON.parse(state) as ProposedState
+  return db.transaction(async (sql) => {
+    const now = await actOfKind(kind).readState(sql, values as never)
+    if (!now) return { shows, changed: null }
+    return { shows, changed: print(now) === state ? undefined : now.shows }
+  })
 }
 
 /** How it stands now, for whoever reads it: nobody writes down that the time is over. */
@@ -188,35 +196,34 @@ export async function decideProposal(
     if (ended) return ended
     await refuseDecider(sql, proposal, session, act)
     if (verdict === 'decline') return settle(sql, proposal, 'declined', act)
-    const isFit = (await isStillProposed(sql, proposal)) && (await applyIn(db, sql, proposal, act))
+    const isFit = (await isStillProposed(sql, proposal, act.at)) && (await applyIn(db, sql, proposal, act))
     return settle(sql, proposal, isFit ? 'applied' : 'outdated', act)
   })
 }
 
 interface Held {
-  readonly proposal: Proposal & { readonly state: string }
+  readonly proposal: Proposal
   readonly ended: ProposalOutcome | null
 }
 
 async function holdStill(sql: Sql, id: number, now: Date): Promise<Held> {
-  const [held] = await sql.query<{ state: string }>(table.lockProposal, [id])
+  await sql.query(table.lockProposal, [id])
   const proposal = await getProposal(sql, id)
-  return { proposal: { ...proposal, state: held!.state }, ended: outcomeOf(proposal, now) }
+  return { proposal, ended: outcomeOf(proposal, now) }
 }
 
 async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act: Act): Promise<void> {
   const decider = personOf(act)
   if (decider !== session.user.id) throw new Error('The session is of somebody else.')
-  if (decider === proposal.proposedBy) throw new Forbidden('You proposed this yourself. Somebody else has to decide.')
-  if (proposal.subject === `user:${decider}`) throw new Forbidden('This is about you. Somebody else has to decide.')
-  if (!permitAll(await ownRoles(sql, act), await permissionsFor(sql, proposal)))
-    throw new Forbidden('You may not decide about this.')
+  const refusal = await findRefusal(sql, proposal, decider, await ownRoles(sql, act), act.at)
+  if (refusal) throw new Forbidden(refusal)
   if (!isFresh(session, act.at) || !(await hasProvenFactor(sql, session, act.at)))
     throw new Forbidden('Confirm first that it is you.')
 }
 
 /** Two people who both may do it: whoever lost that since, by lock or by role, proposes nothing. */
-async function isStillProposed(sql: Sql, proposal: Held['proposal']): Promise<boolean> {
+async function isStillProposed(sql: Sql, proposal: Proposal, now: Date): Promise<boolean> {
+  if (await isOwnOf(sql, proposal, proposal.proposedBy, now)) return false
   if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal))) return false
   const state = await actOfKind(proposal.kind).readState(sql, proposal.values as never)
   return state !== undefined && print(state) === proposal.state

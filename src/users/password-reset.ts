@@ -14,7 +14,7 @@ import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import * as table from './password-resets.sql.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
-import { findUserByUsername, type User } from './user.ts'
+import { explainProvided, findUserByUsername, type User } from './user.ts'
 import { updatePassword } from './users.sql.ts'
 
 const lifetimeMs = hour
@@ -39,6 +39,7 @@ export async function askForReset(desk: ResetDesk, username: string, act: Act): 
   if (!found?.passwordHash) return
   const { passwordHash: _, ...user } = found
   await sendReset(desk, user, act, async (sql) => {
+    if (user.role === 'operator' && (await isProvided(sql, user))) return undefined
     if (await findNewAddressEnd(sql, user, act.at)) return undefined
     return chooseLink(sql, desk.vault, user, act.at)
   })
@@ -61,16 +62,19 @@ async function chooseLink(sql: Sql, vault: Vault, user: User, now: Date): Promis
  * customer, and not to an address that an operator has just given: one person alone would have the account.
  */
 export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
-  const [provided] = await desk.db.query(table.selectProvided, [user.id])
-  if (provided)
-    throw new Conflict('No link was sent: they have no password here, and sign in at your identity provider.')
   return sendReset(desk, user, act, async (sql) => {
+    if (await isProvided(sql, user))
+      throw new Conflict('No link was sent: they get no password here, and sign in at your identity provider.')
     const from = await findNewAddressEnd(sql, user, act.at)
     if (!from) return makeLink(desk.vault, act.at)
     throw new Conflict(
       `An operator changed the e-mail address less than 24 hours ago. A reset is possible from ${from.toISOString()}.`,
     )
   })
+}
+
+async function isProvided(sql: Sql, { id }: User): Promise<boolean> {
+  return (await sql.query(table.selectProvided, [id])).length > 0
 }
 
 /** Until when no reset goes to the address that an operator has given; undefined when one may. */
@@ -136,7 +140,7 @@ export async function takeReset(
     const [taken] = await sql.query<{ userId: string }>(table.takeReset, [hash, at, holdersUsePasswords])
     if (!taken) return false
     const { userId } = taken
-    await sql.query(updatePassword, [userId, hashed, at])
+    await sql.query(updatePassword, [userId, hashed, at]).catch(explainProvided)
     await sql.query(deleteSessionsOf, [userId])
     await recordGuardedAct(sql, { by: { ...by, name: `user:${userId}` }, at }, 'user.password_changed', userId, {})
     return true

@@ -15,12 +15,17 @@ export const selectGood = statement(
   'SELECT token_hash AS "tokenHash", seed, expires_at AS "expiresAt" FROM password_resets WHERE user_id = $1 AND expires_at >= $2',
 )
 
-/** A customer who has no password, and a provider instead: linked to one, or known to one by their external id. */
+/**
+ * Whom a provider knows, so that there is no password to be had here. A customer who has none: linked to a provider, or known to one by their external id. Staff
+ * who are linked, whatever they have: whoever set a password for them would be them.
+ */
 export const selectProvided = statement(
-  'select_provided_customer',
-  `SELECT u.id FROM users u WHERE u.id = $1 AND u.role = 'holder' AND u.password_hash IS NULL
-     AND (EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer AND p.enabled_at IS NOT NULL WHERE i.user_id = u.id)
-       OR EXISTS (SELECT FROM identity_providers p WHERE p.kind = 'holder' AND p.enabled_at IS NOT NULL AND p.link_claim IS NOT NULL AND p.link_source = u.source))`,
+  'select_provided_person',
+  `SELECT u.id FROM users u WHERE u.id = $1 AND (
+     (u.role = 'operator' AND EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer WHERE i.user_id = u.id))
+     OR (u.role = 'holder' AND u.password_hash IS NULL
+       AND (EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer AND p.enabled_at IS NOT NULL WHERE i.user_id = u.id)
+         OR EXISTS (SELECT FROM identity_providers p WHERE p.kind = 'holder' AND p.enabled_at IS NOT NULL AND p.link_claim IS NOT NULL AND p.link_source = u.source))))`,
 )
 
 export const selectReset = statement(

@@ -132,10 +132,18 @@ export async function setPassword(
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const hash = await passwords.hash(password)
   await db.transaction(async (sql) => {
-    await sql.query(table.updatePassword, [user.id, hash, act.at])
+    await sql.query(table.updatePassword, [user.id, hash, act.at]).catch(explainProvided)
     await sql.query(deleteSessionsOf, [user.id])
     await recordGuardedAct(sql, act, 'user.password_changed', user.id, {})
   })
+}
+
+/** Staff whom a provider knows: whoever gave them a password could come in as them. */
+export function explainProvided(error: unknown): never {
+  if (!violates(error, 'users_provided_staff')) throw error
+  throw new Conflict(
+    'They are staff who sign in at your identity provider, and get no password here. Unlink them first.',
+  )
 }
 
 /** Whom the brokerage's own system has locked, it alone lets in again. */

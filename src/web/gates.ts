@@ -6,6 +6,7 @@
 import type { Act } from '../audit/audit.ts'
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
+import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
 import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
 import { type Permission, permits, type StaffRole } from '../permission.ts'
@@ -103,8 +104,7 @@ function gate<Proven extends SignedIn>(
 async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined> {
   const { context, request } = visit
   const session = await currentSession(context, request)
-  if (session) return signedInAs(context, request, session)
-  return leadAway(visit, here, '')
+  return session ? signedInAs(context, request, session) : leadAway(visit, here, '')
 }
 
 /** The one way in which a page asks for a proof once more. A provider that says when a factor was given is asked for one. */
@@ -234,7 +234,7 @@ export interface Operator extends SignedIn {
 /** Who may change something: with every proof that they have. */
 export type StrongOperator = Operator & StronglySignedIn
 
-/** Staff whose roles allow it; where the brokerage demands it with a second factor. For everybody else there is no console. */
+/** Staff whose roles allow it, where the brokerage demands it with a second factor; nobody manages a partner of their own. For everybody else there is no console. */
 export function staff(permission: Permission): PersonGate<Operator> {
   const admit = async (visit: Visit, visitor: SignedIn, here: string) => {
     const { session } = visitor
@@ -244,7 +244,10 @@ export function staff(permission: Permission): PersonGate<Operator> {
     if (lack === 'factor') return sendFactorNeeded(visit, visitor)
     const roles = await listRolesIn(visit.context.db, session.user.id, session.upstream?.providerId)
     if (!permits(roles, permission)) return sendPermissionNeeded(visit, visitor, roles, permission)
-    return { ...visitor, isOperator: true as const, roles, may: (other: Permission) => permits(roles, other) }
+    const isOwn = await isOwnPartner(visit.context.db, paramsOf(visit.request).branch, session.user.id, visitor.act.at)
+    const may = (other: Permission) => permits(roles, other) && !(isOwn && other === 'partners.manage')
+    if (!may(permission)) throw new Forbidden(ownPartnerWords)
+    return { ...visitor, isOperator: true as const, roles, may }
   }
   return gate<Operator>('operator', [], admit, { permission })
 }

@@ -40,6 +40,8 @@ const kindWords: Record<PersonalKind, string> = {
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
   proposal: 'A proposal needs your decision',
   'break-glass': 'Something that takes two people is done on the command line',
+  power:
+    'As an administrator: a role, an identity provider, a service, a brand, keys, or the way in of somebody of the staff is changed',
 }
 
 export async function showNotices(visit: Visit, visitor: SignedIn) {

@@ -5,6 +5,7 @@ import { findTextProblem } from '../../name.ts'
 import type { Application } from '../../partners/application-details.ts'
 import { listClients } from '../../partners/client.ts'
 import { listSecretsOfBranch } from '../../partners/client-secret.ts'
+import { ownPartnerWords } from '../../partners/own-partner.ts'
 import {
   decideAgainst,
   findApplication,
@@ -20,6 +21,7 @@ import {
 import { listMessages, sendMessage } from '../../partners/partner-message.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../partners/refresh-request.ts'
 import { listOpenScopeRequests } from '../../partners/scope-request.ts'
+import { permits } from '../../permission.ts'
 import { Invalid } from '../../problem.ts'
 import { askFirst } from '../frame/ask.ts'
 import type { Undo } from '../frame/done.ts'
@@ -174,6 +176,7 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
     status: (draft.problem ?? writing.problem)?.status ?? 200,
     body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
 <h1>${partner.name} ${partnerBadge(partner.status)}</h1>
+${permits(operator.roles, 'partners.manage') && !manages && notice('error', ownPartnerWords)}
 ${printApplication(partner, await findApplication(db, partner))}
 ${manages && printDecision(partner, draft, operator, offers)}
 ${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: manages ? `${home}/message` : undefined, csrf: operator.csrf, draft: writing })}

@@ -1,7 +1,8 @@
 /** What waits for a second person, and what became of what was proposed. */
 
 import { NotFound } from '../../problem.ts'
-import { proposableActs, type WiredKind } from '../../proposals/acts.ts'
+import { type ProposedState, proposableActs, type WiredKind } from '../../proposals/acts.ts'
+import { findRefusal } from '../../proposals/deciders.ts'
 import {
   decideProposal,
   getProposal,
@@ -10,14 +11,14 @@ import {
   outcomeOf,
   type Proposal,
   type ProposalOutcome,
-  permissionsFor,
+  readShown,
   withdrawProposal,
 } from '../../proposals/proposal.ts'
 import { proposalWords } from '../../words/proposal-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, printDate } from '../frame/page.ts'
+import { csrfField, notice, printDate } from '../frame/page.ts'
 import { badge, crumbs, facts, type Tone } from '../frame/parts.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
@@ -25,6 +26,8 @@ import { printAgo, printUntil } from './ago.ts'
 import { type Reader, sendConsole } from './console.ts'
 import { proposalsPage } from './four-eyes.ts'
 import { findNames, type Names, printName } from './names.ts'
+
+type Shows = ProposedState['shows']
 
 const openAtMost = 100
 const pastAtMost = 50
@@ -98,6 +101,7 @@ export async function showProposal(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
   const now = clock.now()
   const proposal = await proposalOf(visit, operator)
+  const { shows, changed } = await readShown(db, proposal)
   const names = await findNames(db, [proposal.subject], operator)
   const { id, kind, subject, proposedByName, proposedAt, reason, values, expiresAt } = proposal
   const outcome = outcomeOf(proposal, now)
@@ -107,7 +111,8 @@ export async function showProposal(visit: Visit, operator: Operator) {
     body: html`${crumbs([{ path: proposalsPage, label: 'Proposals' }])}
 <h1>Proposal ${id} ${outcomeBadge(outcome)}</h1>
 <section class="card">${facts([
-      ['What', html`${capitalized(proposalWords[kind])} ${printName(subject, names)}`],
+      ['What', html`${capitalized(proposalWords[kind])} ${printAs(subject, names, Object.values(shows)[0]!)}`],
+      ...Object.entries(shows),
       ['Proposed by', html`${proposedByName}, ${printDate(proposedAt)}`],
       ['Reason', reason],
       [outcome === 'expired' ? 'Expired' : 'Expires', printDate(expiresAt)],
@@ -118,32 +123,46 @@ export async function showProposal(visit: Visit, operator: Operator) {
       ['Reason for the decision', proposal.decisionReason ?? undefined],
     ])}
 <details><summary>Exactly what is done</summary><pre>${JSON.stringify({ kind, ...values }, undefined, 2)}</pre></details></section>
-${outcome === null && (await printDecision(visit, operator, proposal))}`,
+${outcome === null && changed !== undefined && notice('error', printChanges(shows, changed))}
+${outcome === null && (await printDecision(visit, operator, proposal, changed === undefined))}`,
   })
+}
+
+/** By the name that it was proposed with, whatever it is called now. */
+function printAs(subject: string, names: Names, name: string): Html {
+  return printName(subject, new Map([[subject, { ...names.get(subject), name }]]))
+}
+
+function printChanges(before: Shows, now: Shows | null): Html {
+  if (now === null) return html`There is nothing to be done any more: something has changed since it was proposed.`
+  const labels = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
+    (each) => before[each] !== now[each],
+  )
+  const changes = labels.map((each) => html`<br>${each}: “${before[each] ?? '–'}”, now “${now[each] ?? '–'}”`)
+  return html`Something has changed since it was proposed: approved, nothing would be done. Decline it, or let it be proposed anew.${changes}`
 }
 
 function capitalized(words: string): string {
   return words[0]!.toUpperCase() + words.slice(1)
 }
 
-async function printDecision({ context }: Visit, operator: Operator, proposal: Proposal): Promise<Html> {
+async function printDecision(
+  { context }: Visit,
+  operator: Operator,
+  proposal: Proposal,
+  isFit: boolean,
+): Promise<Html> {
   const { csrf } = operator
   const at = `${proposalsPage}/${proposal.id}`
   if (proposal.proposedBy === operator.session.user.id)
     return html`<section class="card"><h2>Decision</h2><p>You proposed this. Somebody else has to decide.</p>
 ${operator.may('proposals.decide') && askFirst({ action: `${at}/withdraw`, csrf, label: 'Withdraw', text: 'It can no longer be approved.', why: true })}</section>`
-  if (!(await mayDecide(context.db, operator, proposal)))
-    return html`<section class="card"><h2>Decision</h2><p>Somebody else has to decide: your roles do not allow this, or it is about you.</p></section>`
-  return html`<section class="card"><h2>Decision</h2><p>Approved, it is done at once, under both your names.</p>
-<div class="acts"><form method="post" action="${at}/approve">${csrfField(csrf)}<button class="primary">Approve</button></form>
+  const refusal = await findRefusal(context.db, proposal, operator.session.user.id, operator.roles, context.clock.now())
+  if (refusal) return html`<section class="card"><h2>Decision</h2><p>${refusal}</p></section>`
+  const approve = html`<form method="post" action="${at}/approve">${csrfField(csrf)}<button class="primary">Approve</button></form>`
+  return html`<section class="card"><h2>Decision</h2>${isFit && html`<p>Approved, it is done at once, under both your names.</p>`}
+<div class="acts">${isFit && approve}
 ${askFirst({ action: `${at}/decline`, csrf, label: 'Decline', text: 'It can be proposed again.', why: true })}</div></section>`
-}
-
-/** As the domain judges it: what would be refused is not offered. */
-async function mayDecide(db: Visit['context']['db'], { may, session }: Operator, proposal: Proposal): Promise<boolean> {
-  const { id } = session.user
-  if (proposal.proposedBy === id || proposal.subject === `user:${id}`) return false
-  return (await permissionsFor(db, proposal)).every((permission) => may(permission))
 }
 
 const endedWords: Readonly<Record<ProposalOutcome, string>> = {
