@@ -10,33 +10,14 @@ import {
   removeProvider,
   replaceCredential,
 } from '../identity/provider.ts'
-import {
-  logoutReaches,
-  type ProviderCredential,
-  type ProviderDraft,
-  providerKinds,
-  providerProofs,
-} from '../identity/provider-draft.ts'
+import { changed, changeProvider, moveProvider } from '../identity/provider-change.ts'
 import { testProvider } from '../identity/provider-test.ts'
 import { findTouched, tellTouched } from '../identity/removal.ts'
-import type { StaffRole } from '../permission.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { getUserNamed } from '../users/user.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, type Option, UsageError } from './command.ts'
-import { secretOption, takeSecret } from './secret-file.ts'
-
-const credentialOptions: readonly Option[] = [
-  secretOption('secret', 'a file with the client secret'),
-  { name: 'secret-in-body', meaning: 'sends the secret in the body instead of the header' },
-  secretOption('key', 'a file with a private key in PEM instead of a secret (private_key_jwt)'),
-]
-
-const logoutOption: Option = {
-  name: 'logout-ends',
-  value: 'session|person',
-  meaning: 'what a logout token ends: the session that it names (unless given), or all that the person has from there',
-}
+import { type Command, UsageError } from './command.ts'
+import { changeOf, credentialOf, credentialOptions, draftOf, settingOptions } from './provider-words.ts'
 
 export const providerCommands: readonly Command[] = [
   {
@@ -50,15 +31,7 @@ export const providerCommands: readonly Command[] = [
       { name: 'issuer', value: 'URL', required: true, meaning: 'as the provider writes it itself' },
       { name: 'client-id', value: 'ID', required: true, meaning: 'what it calls this gateway' },
       ...credentialOptions,
-      { name: 'scope', value: 'WORD', multiple: true, meaning: 'asked for beside openid' },
-      { name: 'link-claim', value: 'NAME', meaning: "the claim that equals a customer's external id" },
-      { name: 'link-source', value: 'NAME', meaning: 'the source of that id; core unless given' },
-      { name: 'strong-acr', value: 'VALUE', multiple: true, meaning: 'an acr that means a second factor was given' },
-      { name: 'strong-amr', value: 'VALUE', multiple: true, meaning: 'an amr that means the same, such as mfa' },
-      { name: 'no-own-second-step', meaning: 'a second factor of this gateway does not stand in' },
-      { name: 'roles-claim', value: 'NAME', meaning: 'staff: the claim with groups or app roles' },
-      { name: 'role', value: 'VALUE=ROLE', multiple: true, meaning: 'staff: which of its values is which role' },
-      logoutOption,
+      ...settingOptions,
     ],
     async run(desk, words) {
       const { db, vault, config, act, print } = desk
@@ -81,6 +54,40 @@ export const providerCommands: readonly Command[] = [
       const isDone = saved.enabledAt === null && (await enableProvider(db, saved.id, act()))
       if (!isDone) print.say('Nothing was changed: it is enabled already.\n')
       print.record(printProvider(await getProvider(db, saved.name)))
+    },
+  },
+  {
+    name: 'provider change',
+    needs: 'database',
+    summary:
+      'Changes how a provider is set up. Nobody is signed out, and everybody stays linked. What is not said stays as it is.',
+    positionals: ['name'],
+    options: [
+      { name: 'label', value: 'TEXT', meaning: 'what people know it by' },
+      {
+        name: 'issuer',
+        value: 'URL',
+        meaning: 'the same provider at another address, by itself: its people go with it',
+      },
+      { name: 'client-id', value: 'ID', meaning: 'what it calls this gateway' },
+      ...settingOptions,
+      { name: 'own-second-step', meaning: 'a second factor of this gateway stands in again' },
+    ],
+    async run(desk, words) {
+      const { db, vault, config, act, print } = desk
+      const before = await getProvider(db, words.positionals[0]!)
+      const issuer = words.find('issuer')
+      const change = changeOf(words)
+      if (issuer !== undefined && Object.keys(change).length > 0)
+        throw new UsageError('Say --issuer by itself: it is the same provider at another address.')
+      if (before.enabledAt !== null) await breakGlass(desk, 'provider.add', `provider:${before.name}`)
+      const isDone = await (issuer === undefined
+        ? Promise.resolve().then(() => changeProvider(db, before.id, changed(before, change), act()))
+        : moveProvider(db, vault, before, { issuer, allowLoopback: isDevelopment(config) }, act()).then(() => true)
+      ).catch(tellOptions)
+      if (!isDone) print.say('Nothing was changed: it is set up that way already.\n')
+      print.record(printProvider(await getProvider(db, before.name)))
+      if (isDone) print.say(`\nSee whether the provider takes it: countersign provider test ${before.name}`)
     },
   },
   {
@@ -169,50 +176,6 @@ export const providerCommands: readonly Command[] = [
 /** As a shell takes it for one word: providers have subjects such as auth0|5f7. */
 const inShell = (word: string) => (/^[\w.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
-function draftOf(words: CommandWords): ProviderDraft {
-  const kind = providerKinds.find((each) => each === words.get('kind'))
-  if (!kind) throw new UsageError('--kind must be holder or staff.')
-  return {
-    name: words.positionals[0]!,
-    kind,
-    label: words.get('label'),
-    issuer: words.get('issuer'),
-    clientId: words.get('client-id'),
-    ...credentialOf(words),
-    scopes: [...new Set(['openid', ...words.all('scope')])],
-    linkClaim: words.find('link-claim') ?? null,
-    linkSource: words.find('link-source') ?? 'core',
-    strongAcr: words.all('strong-acr'),
-    strongAmr: words.all('strong-amr'),
-    ownSecondStep: !words.has('no-own-second-step'),
-    rolesClaim: words.find('roles-claim') ?? null,
-    roleMap: roleMapOf(words.all('role')),
-    logoutEnds: logoutEndsOf(words) ?? 'session',
-  }
-}
-
-function logoutEndsOf(words: CommandWords): ProviderDraft['logoutEnds'] | undefined {
-  const said = words.find('logout-ends')
-  const reach = logoutReaches.find((each) => each === said)
-  if (said !== undefined && !reach) throw new UsageError('--logout-ends must be session or person.')
-  return reach
-}
-
-function credentialOf(words: CommandWords): ProviderCredential {
-  const secret = takeSecret(words, 'secret')
-  const key = takeSecret(words, 'key')
-  if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
-  if (key !== undefined && words.has('secret-in-body'))
-    throw new UsageError(
-      '--secret-in-body is for a secret, and a key is sent in one way: leave it out with --key-file.',
-    )
-  const [basic, inBody, privateKey] = providerProofs
-  return {
-    proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,
-    credential: (secret ?? key)!,
-  }
-}
-
 /** Fields that are called otherwise here than their option would be. */
 const namesHere = new Map([
   ['name', 'NAME'],
@@ -232,13 +195,6 @@ function tellOptions(error: unknown): never {
       problem: field === 'strong-acr' ? `${problem}. ${factorRemedy}` : problem,
     })),
   )
-}
-
-function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
-  const split = pairs.map((pair) => pair.split(/=(?=[^=]*$)/) as [string, string])
-  if (split.some((pair) => pair.length !== 2)) throw new UsageError('--role must be VALUE=ROLE.')
-  // The draft is judged with every other fault of it.
-  return Object.fromEntries(split) as Record<string, StaffRole>
 }
 
 function printProvider(provider: Provider): Record<string, unknown> {

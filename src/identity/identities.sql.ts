@@ -54,6 +54,14 @@ export const deleteSessionsOfSubject = statement(
   'DELETE FROM sessions WHERE provider_id = $1 AND provider_subject = $2 RETURNING user_id AS "userId"',
 )
 
+export const selectAnyIdentity = statement(
+  'select_any_identity',
+  'SELECT subject FROM identities WHERE issuer = $1 LIMIT 1',
+)
+
+/** The same people, under another address of their provider. */
+export const moveIdentities = statement('move_identities', 'UPDATE identities SET issuer = $2 WHERE issuer = $1')
+
 /** A second factor that was given there is remembered, also when the next sign-in asks for none. */
 export const markSeen = statement(
   'mark_identity_seen',

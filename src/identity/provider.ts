@@ -57,7 +57,7 @@ async function write(action: Written, ...[db, vault, draft, { allowLoopback }, a
   if (problems.length > 0) throw new Invalid(problems)
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = draft
   const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds } = draft
-  const sealed = vault.seal(purposeOf(issuer), draft.credential)
+  const sealed = sealFor(vault, issuer, draft.credential)
   const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
   const enabledAt = action === 'provider.added' ? act.at : null
   const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), logoutEnds, act.at, enabledAt]
@@ -81,9 +81,14 @@ export async function enableProvider(db: Database, id: number, act: Act): Promis
 }
 
 function record(sql: Sql, action: Written, { name, ...facts }: Provider, act: Act): Promise<void> {
+  return recordAct(sql, act, action, `provider:${name}`, handedOutBy(facts))
+}
+
+/** For the audit log: who it is, and what it hands out. */
+export function handedOutBy(facts: Omit<ProviderFacts, 'name'>): Record<string, unknown> {
   const { issuer, kind, clientId, linkClaim, linkSource, rolesClaim, roleMap } = facts
   const handsOut = kind === 'staff' ? { rolesClaim, roleMap } : { linkClaim, linkSource }
-  return recordAct(sql, act, action, `provider:${name}`, { issuer, kind, clientId, ...handsOut })
+  return { issuer, kind, clientId, ...handsOut }
 }
 
 function tellTaken(error: unknown): never {
@@ -118,10 +123,10 @@ export async function getProvider(sql: Sql, name: string): Promise<Provider> {
   return provider
 }
 
-/** Held still until the transaction ends; undefined when it is enabled already, or gone. */
-export async function holdDraft(sql: Sql, id: number): Promise<Provider | undefined> {
-  const [draft] = await sql.query<Provider>(table.lockDraft, [id])
-  return draft
+/** Held still until the transaction ends; undefined when it is gone. */
+export async function holdProvider(sql: Sql, id: number): Promise<Provider | undefined> {
+  const [provider] = await sql.query<Provider>(table.lockProvider, [id])
+  return provider
 }
 
 /** All that it is set up by, but for its credential. */
@@ -156,6 +161,10 @@ function purposeOf(issuer: string): string {
   return `identity-provider:${issuer}`
 }
 
+export function sealFor(vault: Vault, issuer: string, credential: string): Buffer {
+  return vault.seal(purposeOf(issuer), credential)
+}
+
 /** Asked with this one from the next sign-in on. Whoever is signed in or linked stays so. */
 export async function replaceCredential(
   db: Database,
@@ -166,7 +175,7 @@ export async function replaceCredential(
 ): Promise<void> {
   const problems = await findCredentialProblems({ proof, credential })
   if (problems.length > 0) throw new Invalid(problems)
-  const sealed = vault.seal(purposeOf(issuer), credential)
+  const sealed = sealFor(vault, issuer, credential)
   await db.transaction(async (sql) => {
     const [replaced] = await sql.query(table.updateCredential, [id, proof, sealed, act.at])
     if (!replaced) throw new NotFound(`There is no identity provider "${name}" any more.`)

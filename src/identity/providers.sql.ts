@@ -33,12 +33,6 @@ export const selectAnyProvider = statement(
   `SELECT ${columns} FROM identity_providers WHERE name = $1`,
 )
 
-/** One that nobody signs in at yet, held still. */
-export const lockDraft = statement(
-  'lock_identity_provider_draft',
-  `SELECT ${columns} FROM identity_providers WHERE id = $1 AND enabled_at IS NULL FOR NO KEY UPDATE`,
-)
-
 /** Once. */
 export const enableDraft = statement(
   'enable_identity_provider',
@@ -54,6 +48,27 @@ export const selectProviderById = statement(
 export const deleteProvider = statement(
   'delete_identity_provider',
   'DELETE FROM identity_providers WHERE id = $1 RETURNING id',
+)
+
+export const lockProvider = statement(
+  'lock_identity_provider',
+  `SELECT ${columns} FROM identity_providers WHERE id = $1 FOR NO KEY UPDATE`,
+)
+
+export const updateProvider = statement(
+  'update_identity_provider',
+  `UPDATE identity_providers SET label = $2, client_id = $3, scopes = $4, link_claim = $5, link_source = $6, strong_acr = $7, strong_amr = $8,
+     own_second_step = $9, roles_claim = $10, role_map = $11, logout_ends = $12 WHERE id = $1`,
+)
+
+export const updateIssuer = statement(
+  'update_provider_issuer',
+  'UPDATE identity_providers SET issuer = $2, sealed = $3, looked_at = NULL, away_since = NULL, away_why = NULL WHERE id = $1',
+)
+
+export const deleteDocuments = statement(
+  'delete_provider_documents',
+  'DELETE FROM provider_documents WHERE provider_id = $1',
 )
 
 /** Both at once: a secret is never sent as if it were a key. */

@@ -173,3 +173,73 @@ test('removing a provider says whom it touches, and is done when asked for; whoe
   assert.equal((await line.run('provider', 'link', name, 'sub-1', alone)).code, 0, 'they are linked already')
   assert.match((await line.fail('provider', 'link', name, 'sub-1', other)).stderr, /linked to another subject/)
 })
+
+test('a provider is changed by what is said, and keeps the rest: its people, its credential, and what is not named', async () => {
+  const name = await save()
+  const username = makeUpWord()
+  await line.run('user', 'create', '--username', username, '--name', 'Ada')
+  await line.run('provider', 'link', name, 'sub-1', username)
+  await line.run('provider', 'enable', name)
+  const before = await getProvider(db, name)
+  const links = () =>
+    db.query(statement('', 'SELECT issuer, subject FROM identities WHERE issuer LIKE $1'), [`%${name}`])
+  const linked = await links()
+  const words = ['--label', 'New name', '--client-id', 'other', '--scope', 'email', '--strong-amr', 'mfa']
+  const done = await line.run(
+    'provider',
+    'change',
+    name,
+    ...words,
+    '--link-claim',
+    'customer_id',
+    '--logout-ends',
+    'person',
+  )
+  assert.equal(done.code, 0, done.stderr)
+  const after = await getProvider(db, name)
+  assert.deepEqual(after, {
+    ...{ ...before, label: 'New name', clientId: 'other', scopes: ['openid', 'email'] },
+    ...{ strongAmr: ['mfa'], linkClaim: 'customer_id', logoutEnds: 'person' },
+  })
+  assert.deepEqual(await links(), linked)
+  const entry = (await latest('provider.changed'))!
+  assert.deepEqual(
+    [entry.subject, entry.details.linkClaim, (entry.details.changed as string[]).sort()],
+    [`provider:${name}`, 'customer_id', ['clientId', 'label', 'linkClaim', 'logoutEnds', 'scopes', 'strongAmr']],
+  )
+  assert.match((await line.run('provider', 'change', name, '--label', 'New name')).stdout, /^Nothing was changed/)
+  await line.run('provider', 'change', name, '--link-claim', '', '--strong-amr', '')
+  const taken = await getProvider(db, name)
+  assert.deepEqual([taken.linkClaim, taken.strongAmr], [null, []])
+  const fail = async (...more: string[]) => (await line.fail('provider', 'change', name, ...more)).stderr
+  assert.match(await fail('--link-claim', 'email'), /^--link-claim must not be an e-mail address/)
+  assert.match(await fail('--roles-claim', 'groups'), /^--roles-claim is for staff/)
+  assert.match(await fail('--no-own-second-step'), /^--strong-acr is missing/)
+  assert.match(
+    (await two.run('provider', 'change', name, '--label', 'Third')).stdout,
+    /In the console this takes two people/,
+  )
+})
+
+test('the same provider at another address takes its people with it, and its credential can still be opened', async () => {
+  const name = await save()
+  const username = makeUpWord()
+  await line.run('user', 'create', '--username', username, '--name', 'Ada')
+  await line.run('provider', 'link', name, 'sub-1', username)
+  const issuer = `https://login.example.com/${name}`
+  assert.match((await line.fail('provider', 'change', name, '--issuer', issuer, '--label', 'x')).stderr, /by itself/)
+  const done = await line.run('provider', 'change', name, '--issuer', issuer)
+  assert.equal(done.code, 0, done.stderr)
+  const moved = await getProvider(db, name)
+  assert.equal(moved.issuer, issuer)
+  assert.equal((await readCredential(db, vault, moved)).credential, 'the first one')
+  assert.match(
+    (await line.fail('provider', 'link', name, 'sub-2', username)).stderr,
+    /linked to another subject .*sub-1/,
+  )
+  const other = await save()
+  assert.match(
+    (await line.fail('provider', 'change', other, '--issuer', issuer)).stderr,
+    /linked to .* already|is a provider already/,
+  )
+})
