@@ -1,5 +1,6 @@
 /** What the brokerage's staff is told: of what takes two people, and of a way in that is for emergencies. */
 import { type Sentence, tell } from '../audit/sentence.ts'
+import { cut } from '../cut.ts'
 import { deviceWords } from '../words/device-words.ts'
 import { proposalWords } from '../words/proposal-words.ts'
 import { oneLine } from './message.ts'
@@ -35,14 +36,7 @@ export const staffTellers: {
     subject: 'A change to who can do what',
     happened: 'Something was done that gives, takes or opens power at your gateway.',
     facts: [
-      [
-        'What',
-        oneLine(
-          tell(entry)
-            .map((part) => printPart(part, entry.names))
-            .join(''),
-        ),
-      ],
+      ['What', printSentence(tell(entry), entry.names)],
       ...(typeof entry.details.reason === 'string' ? [['Reason', `“${oneLine(entry.details.reason)}”`] as const] : []),
       ['When', printMoment(at)],
     ],
@@ -62,7 +56,11 @@ export const staffTellers: {
   }),
 }
 
-function printPart(part: Sentence[number], names: Readonly<Record<string, string>>): string {
-  if (typeof part === 'string') return part
-  return Object.hasOwn(names, part.id) ? `“${names[part.id]}”` : part.id
+/** Whole, but for a part of others' words that is too long. */
+function printSentence(sentence: Sentence, names: Readonly<Record<string, string>>): string {
+  const parts = sentence.map((part) => {
+    if (typeof part === 'string') return cut(part, 500)
+    return Object.hasOwn(names, part.id) ? `“${oneLine(names[part.id]!)}”` : oneLine(part.id)
+  })
+  return oneLine(parts.join(''), 3_000)
 }

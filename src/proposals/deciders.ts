@@ -5,9 +5,14 @@ import type { Sql } from '../database/database.ts'
 import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
 import { type Permission, permits, rolesWith, type StaffRole } from '../permission.ts'
 import type { ProposalKind } from '../proposal-kind.ts'
-import { actOfKind } from './acts.ts'
-import type { Proposal } from './proposal.ts'
+import { actOfKind, type WiredKind } from './acts.ts'
 import { countWithRoles, selectSameHand } from './proposals.sql.ts'
+
+/** The exact act. */
+interface Wanted {
+  readonly kind: WiredKind
+  readonly values: object
+}
 
 /** Who can sign in and may. */
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
@@ -25,10 +30,7 @@ async function mayBeOnePerson(sql: Sql, one: string, other: string, now: Date): 
 }
 
 /** What it takes to decide about it. */
-export async function permissionsFor(
-  sql: Sql,
-  { kind, values }: Pick<Proposal, 'kind' | 'values'>,
-): Promise<readonly Permission[]> {
+export async function permissionsFor(sql: Sql, { kind, values }: Wanted): Promise<readonly Permission[]> {
   const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
   return [permissionOfKind(kind), ...(more ?? [])]
 }
@@ -40,7 +42,7 @@ export function permitAll(roles: readonly StaffRole[], needed: readonly Permissi
 /** Why somebody with these roles may not decide about it; undefined where they may. Pages offer nothing else. */
 export async function findRefusal(
   sql: Sql,
-  proposal: Proposal,
+  proposal: Wanted & { readonly subject: string; readonly proposedBy: string },
   decider: string,
   roles: readonly StaffRole[],
   now: Date,
@@ -54,12 +56,7 @@ export async function findRefusal(
 }
 
 /** Whether it gives something to a partner of theirs. */
-export async function isOwnOf(
-  sql: Sql,
-  { kind, values }: Pick<Proposal, 'kind' | 'values'>,
-  userId: string,
-  now: Date,
-) {
+export async function isOwnOf(sql: Sql, { kind, values }: Wanted, userId: string, now: Date) {
   const branchId = actOfKind(kind).branchOf?.(values as never)
   return branchId !== undefined && isOwnPartner(sql, branchId, userId, now)
 }

@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
+import { statement } from '../../src/database/database.ts'
 import { factsOf, findProvider, getProvider } from '../../src/identity/provider.ts'
+import { noticeWords } from '../../src/notices/notice-words.ts'
+import type { NoticeToSend } from '../../src/notices/post.ts'
 import { type StaffRole, staffRoles } from '../../src/permission.ts'
 import { carryOut, decideProposal } from '../../src/proposals/proposal.ts'
+import { setEmail } from '../../src/users/email.ts'
 import type { Session } from '../../src/users/session.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -13,9 +17,10 @@ import { draftUpstream } from '../support/upstream.ts'
 import { tokenOf } from '../support/web.ts'
 
 const house = await openHouse()
-const { db } = house.gateway.context
+const { db, vault } = house.gateway.context
 const officer = await openDesk(house, 'Otto Officer', ['security-officer'])
 const boss = await openDesk(house, 'Ada Administrator')
+await setEmail(db, boss.user, 'ada@broker.example', house.act())
 
 const staffDraft = (role: StaffRole) => ({
   ...{ kind: 'staff', 'roles-claim': 'groups', role: `gateway=${role}`, label: 'Our people' },
@@ -115,4 +120,27 @@ test('the log says what a provider hands out, when it is written down and when i
     ['provider.added', 'customer_id', 'core'],
     ['provider.drafted', 'customer_id', 'core'],
   ])
+})
+
+test('administrators are told of every provider that is set up, enabled, given another credential or removed, and of what it hands out', async () => {
+  const { name } = await save(boss, staffDraft('support'))
+  const page = `/console/providers/${name}`
+  await press(boss.browser, page, '/enable')
+  await press(boss.browser, page, '/credential', { proof: 'client_secret_basic', secret: 'another of theirs' })
+  await press(officer.browser, page, '/remove')
+  const text = `SELECT id, email, kind, key, facts, 1 AS attempts, created_at AS "createdAt", 'Ada' AS name FROM notices
+    WHERE user_id = $1 AND kind = 'power' AND facts ->> 'subject' = $2 ORDER BY id`
+  const told = await db.query<NoticeToSend>(statement('', text), [boss.user.id, `provider:${name}`])
+  const addresses = { live: 'https://live.example', sandbox: 'https://sandbox.example' }
+  const words = told.map((notice) => noticeWords(notice, addresses, vault).text)
+  const issuer = `https://127.0.0.1:9/${name}`
+  const handsOut = 'with roles by groups (gateway: support)'
+  for (const [place, sentence] of [
+    `“Ada Administrator” set up identity provider provider:${name} for staff, not enabled yet: ${issuer}, ${handsOut}`,
+    `“Ada Administrator” added identity provider provider:${name} for staff: ${issuer}, ${handsOut}`,
+    `“Ada Administrator” gave identity provider provider:${name} a new credential (client_secret_basic)`,
+    `“Otto Officer” removed identity provider provider:${name}`,
+  ].entries())
+    assert.ok(words[place]!.replaceAll(/\s+/g, ' ').includes(sentence), words[place])
+  assert.equal(told.length, 4)
 })
