@@ -90,6 +90,7 @@ export function printChange(facts: ProviderFacts): Record<(typeof changeNames)[n
     ...{ 'strong-acr': facts.strongAcr.join(' '), 'strong-amr': facts.strongAmr.join(' ') },
     ...{ 'own-step': facts.ownSecondStep ? 'yes' : 'no', 'roles-claim': facts.rolesClaim ?? '' },
     role: Object.entries(facts.roleMap)
+      .sort()
       .map(([value, role]) => `${value}=${role}`)
       .join('\n'),
     'logout-ends': facts.logoutEnds,

@@ -141,7 +141,9 @@ ${form}</section>`
 
 export async function change(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const provider = await providerOf(visit)
-  const values = valuesOf(form, changeNames)
+  // A field that was not sent says nothing.
+  const sent = changeNames.filter((name) => form.find(name) !== undefined)
+  const values = { ...printChange(provider), ...valuesOf(form, sent) }
   let answer: unknown
   const problem = await findProblem(async () => {
     const after = changed(provider, readChange(values))
