@@ -52,8 +52,9 @@ async function tellFactors(db: Database, { issuer, kind }: Provider, now: Date):
   const [counted] = await db.query<{ people: number; strong: number }>(countFactors, values)
   const { people, strong } = counted!
   if (people === 0) return ` Nobody came from there in ${lately.days} days.`
-  const who = kind === 'staff' ? 'staff' : 'customers'
-  return ` Of the last ${people} ${who} who came from there in ${lately.days} days, ${strong} gave a second factor there.`
+  const who = kind === 'staff' ? 'Staff' : 'Customers'
+  const count = people < lately.people ? String(people) : `the last ${people}`
+  return ` ${who} who came from there in ${lately.days} days: ${count}, of them with a second factor given there: ${strong}.`
 }
 
 /** All that is wrong in one line, with the first remedy of the worst. */
