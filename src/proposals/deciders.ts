@@ -1,12 +1,12 @@
 /** Who may decide about a proposal: another person than whoever proposed it, not merely another account. */
-import { openingActions, permissionOfKind } from '../audit/powers.ts'
-import { after, day } from '../clock.ts'
+import { permissionOfKind } from '../audit/powers.ts'
 import type { Sql } from '../database/database.ts'
 import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
 import { type Permission, permits, rolesWith, type StaffRole } from '../permission.ts'
 import type { ProposalKind } from '../proposal-kind.ts'
+import { mayBeOnePerson } from '../users/one-person.ts'
 import { actOfKind, type WiredKind } from './acts.ts'
-import { countWithRoles, selectSameHand } from './proposals.sql.ts'
+import { countWithRoles } from './proposals.sql.ts'
 
 /** The exact act. */
 interface Wanted {
@@ -18,15 +18,6 @@ interface Wanted {
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
   const [counted] = await sql.query<{ people: number }>(countWithRoles, [rolesWith(permissionOfKind(kind))])
   return counted!.people
-}
-
-/** For so long whoever changed the way into an account may be who comes in there. */
-const sameHandMs = 30 * day
-
-/** Whether one person could have come in as both. By the audit log: it has every change of a way in, and nobody can change it. */
-async function mayBeOnePerson(sql: Sql, one: string, other: string, now: Date): Promise<boolean> {
-  const found = await sql.query(selectSameHand, [one, other, after(now, -sameHandMs), openingActions])
-  return found.length > 0
 }
 
 /** What it takes to decide about it. */

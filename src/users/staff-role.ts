@@ -4,9 +4,10 @@
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { type Permission, permits, type StaffRole } from '../permission.ts'
+import { type Permission, permissionsOf, permits, type StaffRole } from '../permission.ts'
 import { Conflict, Forbidden, NotFound } from '../problem.ts'
 import { staffRoleWords } from '../words/staff-role-words.ts'
+import { mayBeOnePerson } from './one-person.ts'
 import * as table from './staff-roles.sql.ts'
 import { lockActiveOperators } from './users.sql.ts'
 
@@ -135,6 +136,7 @@ export async function giveRole(db: Database, to: StaffMember, role: StaffRole, a
     await refuseGiver(sql, role, act)
     if (act.by.name === `user:${to.id}`)
       throw new Forbidden('You cannot give yourself a role. Ask another administrator or security officer.')
+    await refuseOwnSecond(sql, to, role, act)
     await giveByHand(sql, to.id, [role], act)
   })
 }
@@ -171,6 +173,18 @@ async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void
   if (!permits(own, 'staff.manage')) throw new Forbidden('You may not change the roles of staff any more.')
   if (role === 'administrator' && !permits(own, 'administrators.manage'))
     throw new Forbidden(`Only an administrator gives or takes the role ${staffRoleWords.administrator.title}.`)
+}
+
+/** Nor to an account behind which they may be themselves, what they do not have. */
+async function refuseOwnSecond(sql: Sql, to: StaffMember, role: StaffRole, { by, at }: Act): Promise<void> {
+  if (!by.name.startsWith('user:')) return
+  const giver = by.name.slice(5)
+  const own = await listRolesIn(sql, giver, by.providerId)
+  if (permissionsOf[role].every((each) => permits(own, each))) return
+  if (await mayBeOnePerson(sql, giver, to.id, at))
+    throw new Forbidden(
+      'You have the same address as this person, or in the last 30 days you changed how they sign in. Ask an administrator.',
+    )
 }
 
 /** After the change and under the lock of the staff: whoever would be the last administrator to go stays. */

@@ -14,6 +14,7 @@ import { openPasswords } from '../../src/users/password.ts'
 import { sendResetTo } from '../../src/users/password-reset.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import type { Session } from '../../src/users/session.ts'
+import { getStaffMember, giveRole } from '../../src/users/staff-role.ts'
 import { createUser, setPassword, type User } from '../../src/users/user.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -183,4 +184,22 @@ test('an entry of long ago, of a holder, or of a partner’s opens nothing', asy
   for (const subject of [`user:${holder.id}`, 'branch:1', 'provider:nobody'])
     await insertEntry(db, actOf(one), 'user.email_changed', subject, {})
   await assertTwo(one, other)
+})
+
+test('a security officer gives no role that they lack to an account behind which they may be; an administrator gives it', async () => {
+  const officer = await house.makeOperator('Otto Officer', ['security-officer'])
+  const [second, shares] = [await house.makeOperator('Otto Again', ['viewer']), await house.makeOperator('Otto', [])]
+  const provider = await draftUpstream(house, { kind: 'staff', linkClaim: null })
+  await enableProvider(db, provider.id, actOf(officer))
+  await linkByHand(db, provider, 'sub-otto', second, house.act())
+  const shared = address()
+  for (const each of [officer, shares]) await setEmail(db, each, shared, actOf(each))
+  for (const target of [second, shares]) {
+    const member = await getStaffMember(db, target.id)
+    await assert.rejects(giveRole(db, member, 'support', actOf(officer)), /Ask an administrator/)
+    await giveRole(db, member, 'viewer', actOf(officer))
+    await giveRole(db, member, 'support', actOf(await makeBoss()))
+  }
+  const colleague = await house.makeOperator('Carl Colleague', [])
+  await giveRole(db, await getStaffMember(db, colleague.id), 'support', actOf(officer))
 })

@@ -1,0 +1,30 @@
+import { statement } from '../database/database.ts'
+
+/** As the index `audit_entries_about_holder_by_user` has whom an entry is about. */
+const about = `coalesce('user:' || (e.details ->> 'userId'), e.subject)`
+/** Done by one person: what two decided about is nobody's alone. */
+const alone = `NOT EXISTS (SELECT FROM audit_entries d WHERE d.subject = e.subject AND d.actor = e.actor AND d.action = 'proposal.approved'
+     AND d.at = e.at AND d.request_id IS NOT DISTINCT FROM e.request_id)`
+
+/**
+ * Whether one person could have come in as both $1 and $2: they share an address, or somebody (one of them, or anybody else) opened both accounts since $3 by acts of
+ * $4, one after the other or through accounts that they opened before. Whoever enabled or changed a provider for staff alone opened every account linked there.
+ */
+export const selectSameHand = statement(
+  'select_same_hand',
+  `WITH RECURSIVE opened AS MATERIALIZED (
+     SELECT substr(e.actor, 6) AS hand, u.id AS account FROM users u JOIN audit_entries e ON ${about} = 'user:' || u.id
+     WHERE u.role = 'operator' AND e.actor LIKE 'user:%' AND e.actor <> ${about} AND e.action NOT LIKE 'partner.%' AND ${about} LIKE 'user:%'
+       AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}
+     UNION
+     SELECT substr(e.actor, 6), i.user_id FROM identity_providers p JOIN audit_entries e ON e.subject = 'provider:' || p.name JOIN identities i ON i.issuer = p.issuer
+     WHERE p.kind = 'staff' AND e.actor LIKE 'user:%' AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}),
+   reached AS (
+     SELECT id AS hand, id AS account FROM users WHERE id IN ($1, $2) OR id IN (SELECT hand FROM opened)
+     UNION
+     SELECT r.hand, o.account FROM reached r JOIN opened o ON o.hand = r.account)
+   SELECT 'hand' AS why FROM reached WHERE account IN ($1, $2) GROUP BY hand HAVING count(*) = 2
+   UNION ALL
+   SELECT 'address' FROM users a JOIN users b ON lower(a.email) = lower(b.email) WHERE a.id = $1 AND b.id = $2
+   LIMIT 1`,
+)
