@@ -38,6 +38,8 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   const consent = await openConsent(await house.signIn(holder), own.client)
   assert.equal(consent.status, 200)
   await addMember(db, await house.makePartner({ refresh: false }), own.user, house.act())
+  // Of others: nobody manages a partner of their own.
+  const { branchId: managed } = await house.makeClient()
   await addMember(db, own.partner, await house.makeUser(), house.act(), 'developer')
   await own.program.register('https://active.example.com/hook')
   await own.browser.submit(await own.browser.get(`${own.home}/clients`), `${own.home}/clients/create`, {
@@ -76,7 +78,8 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   // Whoever has an address can be sent a link.
   await db.query(statement('', `UPDATE users SET email = id || '@example.com' WHERE email IS NULL AND role = 'holder'`))
   const starts = ['/account', '/partner', own.home, '/console', '/account/security/email']
-  return { user: own.user, own, starts: [...starts, `/console/users/${holder.id}`] }
+  const others = [`/console/users/${holder.id}`, `/console/partners/${managed}`]
+  return { user: own.user, own, starts: [...starts, ...others] }
 }
 
 /** A control that somebody types into or chooses from. */

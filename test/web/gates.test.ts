@@ -156,14 +156,16 @@ test('whatever hands out lasting power over an account asks for every proof that
   for (const route of found) assert.ok(asksFor('factor')(route), route.path)
 })
 
-/** An operator who is a member of a partner too: nothing but the proof is missing. */
+/** An operator who is a member of a partner too, and manages another: nothing but the proof is missing. */
 async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: string) => string }> {
   const { partner, user } = await openPartner(house)
   await makeAdministrator(house, user)
   const params: Record<string, string> = {
     ...{ branch: String(partner.branchId), id: '1', client: 'none', replay: '1', token: 'none' },
   }
-  const addressOf = (path: string) => path.replaceAll(/:(\w+)/g, (_, name: string) => params[name]!)
+  const managed: Record<string, string> = { ...params, branch: String((await house.makePartner()).branchId) }
+  const addressOf = (path: string) =>
+    path.replaceAll(/:(\w+)/g, (_, name: string) => (path.startsWith('/console') ? managed : params)[name]!)
   return { browser: await house.signIn(user), addressOf }
 }
 
