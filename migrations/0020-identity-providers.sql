@@ -30,10 +30,17 @@ CREATE TABLE identity_providers (
   created_at      timestamptz NOT NULL,
   -- Null: it is written down, and nobody signs in there yet.
   enabled_at      timestamptz,
-  -- When it was last asked for its metadata, and since when it has not answered.
+  -- What a logout token ends: the session that it names, or all that the person has from there.
+  logout_ends     text NOT NULL DEFAULT 'session' CHECK (logout_ends IN ('session', 'person')),
+  -- When it was last asked for its metadata, when it last answered, and since when it has not.
   looked_at       timestamptz,
+  answered_at     timestamptz,
   away_since      timestamptz,
   away_why        text,
+  -- How far a node was ahead of it, by the last ID token that it issued.
+  ahead_ms        bigint,
+  ahead_at        timestamptz,
+  CHECK ((ahead_ms IS NULL) = (ahead_at IS NULL)),
   CHECK (kind = 'staff' OR (roles_claim IS NULL AND role_map = '{}')),
   CHECK ((away_since IS NULL) = (away_why IS NULL)),
   -- Somebody can say when a second factor was given.
@@ -49,18 +56,20 @@ CREATE TABLE provider_documents (
   PRIMARY KEY (provider_id, kind)
 );
 
--- Whom a provider means: nobody is found by a name or an e-mail address.
+-- Whom an issuer means: nobody is found by a name or an e-mail address. Links are the issuer's, and outlast a provider that is removed and added again.
 CREATE TABLE identities (
   issuer      text NOT NULL,
   subject     text NOT NULL CHECK (length(subject) BETWEEN 1 AND 255),
   user_id     text NOT NULL REFERENCES users,
-  provider_id bigint NOT NULL REFERENCES identity_providers ON DELETE CASCADE,
   linked_at   timestamptz NOT NULL,
+  -- When they last came from there, and last with a second factor that was given there.
+  seen_at     timestamptz,
+  factor_at   timestamptz,
   PRIMARY KEY (issuer, subject)
 );
 -- One subject of an issuer is somebody, and nobody is two of them: a second one would be another way into the same account.
 CREATE UNIQUE INDEX identities_of_user ON identities (user_id, issuer);
-CREATE INDEX identities_of_provider ON identities (provider_id);
+CREATE INDEX identities_by_age ON identities (issuer, seen_at);
 
 -- Sign-ins that were sent to a provider: each comes back once, into the browser that it left from.
 CREATE TABLE provider_sign_ins (

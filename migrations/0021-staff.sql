@@ -83,7 +83,7 @@ BEGIN
 END $$;
 CREATE TRIGGER tell_of_power AFTER INSERT ON audit_entries FOR EACH ROW
   WHEN (NEW.action IN (
-    'user.role_given', 'user.role_taken', 'provisioning.linked', 'provider.drafted', 'provider.added', 'provider.credential_replaced', 'provider.removed',
+    'user.role_given', 'user.role_taken', 'provisioning.linked', 'provider.drafted', 'provider.added', 'provider.changed', 'provider.credential_replaced', 'provider.removed',
     'service.created', 'service.provisioning_set', 'brand.activated', 'brand.returned', 'keys.rotated', 'keys.pruned'))
   EXECUTE FUNCTION tell_of_power();
 CREATE TRIGGER tell_of_power_of_staff AFTER INSERT ON audit_entries FOR EACH ROW

@@ -183,6 +183,7 @@ test('a file that cannot be read is told by where it was looked for and why, wha
   const readers = {
     TLS_CERT_FILE: { TLS_KEY_FILE: fit },
     WEBHOOK_CA_FILE: {},
+    PROVIDER_CA_FILE: {},
     DATABASE_URL_FILE: { SECRET_KEY: printKey(generateKey()) },
     SMTP_URL_FILE: { MAIL_FROM: 'notices@broker.example' },
     SMTP_CA_FILE: { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'notices@broker.example' },

@@ -41,7 +41,14 @@ async function register({ context }: Pick<DemoHouse, 'context'>, issuer: string,
   const draft: ProviderDraft = {
     ...{ name, kind: 'holder', label: 'Demo Bank ID', issuer, clientId: 'countersign', credential },
     ...{ proof: 'client_secret_basic', scopes: ['openid'], linkClaim: null, linkSource: 'core' },
-    ...{ strongAcr: [secondFactorAcr], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {} },
+    ...{
+      strongAcr: [secondFactorAcr],
+      strongAmr: [],
+      ownSecondStep: true,
+      rolesClaim: null,
+      roleMap: {},
+      logoutEnds: 'session',
+    },
   }
   const provider = await addProvider(db, vault, draft, { allowLoopback: true }, act)
   await linkByHand(db, provider, username, await getUserNamed(db, username), act)

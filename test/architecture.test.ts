@@ -67,16 +67,17 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/api/refused-call.ts': ['client_id'],
   'src/demo-provider.ts': ['acr_values'],
   'src/identity/journey.ts': [
-    ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token', 'auth_time'],
-    'error_description',
+    ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token'],
+    ...['error_description', 'prompt_values_supported'],
   ],
   'src/identity/logout.ts': ['end_session_endpoint'],
-  'src/identity/provider-look.ts': ['jwks_uri'],
   'src/identity/provider-test.ts': [
     ...['authorization_response_iss_parameter_supported', 'end_session_endpoint', 'acr_values_supported'],
-    'code_challenge_methods_supported',
+    ...['code_challenge_methods_supported', 'backchannel_logout_supported'],
   ],
-  'src/identity/upstream.ts': ['jwks_uri', 'id_token_signing_alg_values_supported'],
+  'src/identity/said.ts': ['id_token_signing_alg_values_supported', 'auth_time', 'email_verified', 'id_token'],
+  'src/identity/provider-look.ts': ['jwks_uri'],
+  'src/identity/upstream.ts': ['jwks_uri', 'token_endpoint'],
   'src/oauth/authorization-request.ts': [
     ...['client_id', 'redirect_uri', 'response_type', 'code_challenge', 'code_challenge_method'],
   ],

@@ -40,7 +40,7 @@ export type AuditAction =
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
   | `brand.${'drafted' | 'draft_discarded' | 'activated' | 'returned'}`
   | `service.${'created' | 'provisioning_set' | 'revoked'}`
-  | `provider.${'added' | 'drafted' | 'removed' | 'credential_replaced'}`
+  | `provider.${'added' | 'drafted' | 'changed' | 'removed' | 'credential_replaced'}`
   | `identity.${'linked' | 'unlinked' | 'unknown' | 'refused'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'narrowed' | 'paused' | 'resumed'}`
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`

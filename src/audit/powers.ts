@@ -90,6 +90,10 @@ const powers = {
     ...{ ...provider, bound: 'hands out', fourEyes: 'provider.add', opensAccount: true },
     ...{ console: ['/console/providers/:provider/enable'], commands: ['provider add', 'provider enable'] },
   },
+  'provider.changed': {
+    ...{ ...provider, bound: 'hands out', fourEyes: 'provider.add', opensAccount: true },
+    ...{ console: ['/console/providers/:provider/change'], commands: ['provider change'] },
+  },
   'provider.credential_replaced': {
     ...{ ...provider, console: ['/console/providers/:provider/credential'], commands: ['provider credential'] },
   },

@@ -157,6 +157,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}${handedOut({ said, pairs })}`,
   'provider.added': ({ by, to, said, pairs }) =>
     say`${by} added identity provider ${to} for ${kindOf(said)}: ${said('issuer')}${handedOut({ said, pairs })}`,
+  'provider.changed': ({ by, to, said, pairs }) =>
+    say`${by} changed identity provider ${to} (${said('changed')}): ${said('issuer')}${handedOut({ said, pairs })}`,
   'provider.credential_replaced': ({ by, to, said }) =>
     say`${by} gave identity provider ${to} a new credential (${said('proof')})`,
   'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,

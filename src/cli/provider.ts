@@ -10,25 +10,14 @@ import {
   removeProvider,
   replaceCredential,
 } from '../identity/provider.ts'
-import {
-  type ProviderCredential,
-  type ProviderDraft,
-  providerKinds,
-  providerProofs,
-} from '../identity/provider-draft.ts'
+import { changed, changeProvider, moveProvider } from '../identity/provider-change.ts'
 import { testProvider } from '../identity/provider-test.ts'
-import type { StaffRole } from '../permission.ts'
+import { findTouched, tellTouched } from '../identity/removal.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { getUserNamed } from '../users/user.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, type Option, UsageError } from './command.ts'
-import { secretOption, takeSecret } from './secret-file.ts'
-
-const credentialOptions: readonly Option[] = [
-  secretOption('secret', 'a file with the client secret'),
-  { name: 'secret-in-body', meaning: 'sends the secret in the body instead of the header' },
-  secretOption('key', 'a file with a private key in PEM instead of a secret (private_key_jwt)'),
-]
+import { type Command, UsageError } from './command.ts'
+import { changeOf, credentialOf, credentialOptions, draftOf, settingOptions } from './provider-words.ts'
 
 export const providerCommands: readonly Command[] = [
   {
@@ -42,14 +31,7 @@ export const providerCommands: readonly Command[] = [
       { name: 'issuer', value: 'URL', required: true, meaning: 'as the provider writes it itself' },
       { name: 'client-id', value: 'ID', required: true, meaning: 'what it calls this gateway' },
       ...credentialOptions,
-      { name: 'scope', value: 'WORD', multiple: true, meaning: 'asked for beside openid' },
-      { name: 'link-claim', value: 'NAME', meaning: "the claim that equals a customer's external id" },
-      { name: 'link-source', value: 'NAME', meaning: 'the source of that id; core unless given' },
-      { name: 'strong-acr', value: 'VALUE', multiple: true, meaning: 'an acr that means a second factor was given' },
-      { name: 'strong-amr', value: 'VALUE', multiple: true, meaning: 'an amr that means the same, such as mfa' },
-      { name: 'no-own-second-step', meaning: 'a second factor of this gateway does not stand in' },
-      { name: 'roles-claim', value: 'NAME', meaning: 'staff: the claim with groups or app roles' },
-      { name: 'role', value: 'VALUE=ROLE', multiple: true, meaning: 'staff: which of its values is which role' },
+      ...settingOptions,
     ],
     async run(desk, words) {
       const { db, vault, config, act, print } = desk
@@ -72,6 +54,40 @@ export const providerCommands: readonly Command[] = [
       const isDone = saved.enabledAt === null && (await enableProvider(db, saved.id, act()))
       if (!isDone) print.say('Nothing was changed: it is enabled already.\n')
       print.record(printProvider(await getProvider(db, saved.name)))
+    },
+  },
+  {
+    name: 'provider change',
+    needs: 'database',
+    summary:
+      'Changes how a provider is set up. Nobody is signed out, and everybody stays linked. What is not said stays as it is.',
+    positionals: ['name'],
+    options: [
+      { name: 'label', value: 'TEXT', meaning: 'what people know it by' },
+      {
+        name: 'issuer',
+        value: 'URL',
+        meaning: 'the same provider at another address, by itself: its people go with it',
+      },
+      { name: 'client-id', value: 'ID', meaning: 'what it calls this gateway' },
+      ...settingOptions,
+      { name: 'own-second-step', meaning: 'a second factor of this gateway stands in again' },
+    ],
+    async run(desk, words) {
+      const { db, vault, config, act, print } = desk
+      const before = await getProvider(db, words.positionals[0]!)
+      const issuer = words.find('issuer')
+      const change = changeOf(words)
+      if (issuer !== undefined && Object.keys(change).length > 0)
+        throw new UsageError('Say --issuer by itself: it is the same provider at another address.')
+      if (before.enabledAt !== null) await breakGlass(desk, 'provider.add', `provider:${before.name}`)
+      const isDone = await (issuer === undefined
+        ? Promise.resolve().then(() => changeProvider(db, before.id, changed(before, change), act()))
+        : moveProvider(db, vault, before, { issuer, allowLoopback: isDevelopment(config) }, act()).then(() => true)
+      ).catch(tellOptions)
+      if (!isDone) print.say('Nothing was changed: it is set up that way already.\n')
+      print.record(printProvider(await getProvider(db, before.name)))
+      if (isDone) print.say(`\nSee whether the provider takes it: countersign provider test ${before.name}`)
     },
   },
   {
@@ -103,7 +119,7 @@ export const providerCommands: readonly Command[] = [
     summary: 'Asks a provider what a sign-in would ask it, and says what is wrong. Nobody signs in.',
     positionals: ['name'],
     async run(desk, { positionals }) {
-      const findings = await testProvider(openProviders(desk), await getProvider(desk.db, positionals[0]!))
+      const findings = await testProvider(openProviders(desk), desk.clock, await getProvider(desk.db, positionals[0]!))
       desk.print.table(
         findings.map(({ check, state, told }) => ({ check, state, told })),
         '',
@@ -114,12 +130,19 @@ export const providerCommands: readonly Command[] = [
   {
     name: 'provider remove',
     needs: 'database',
-    summary: 'Removes a provider: who signed in there is signed out, and nobody signs in there any more.',
+    summary:
+      'Removes a provider: who signed in there is signed out, and nobody signs in there any more. Says first whom it touches.',
     positionals: ['name'],
-    async run({ db, act, print }, { positionals }) {
+    options: [{ name: 'yes', meaning: 'removes it; without, the command says whom it would touch' }],
+    async run({ db, act, print }, { positionals, has }) {
       const provider = await getProvider(db, positionals[0]!)
-      await removeProvider(db, provider, act())
-      print.record({ name: provider.name, removed: true })
+      const touched = await findTouched(db, provider)
+      if (!has('yes'))
+        throw new Conflict(
+          `${tellTouched(provider, touched)}\nNothing was removed. To remove it: countersign provider remove ${provider.name} --yes`,
+        )
+      const removed = await removeProvider(db, provider, act())
+      print.record({ name: provider.name, linked: touched.people, no_other_way_in: touched.stranded, removed })
     },
   },
   {
@@ -153,42 +176,6 @@ export const providerCommands: readonly Command[] = [
 /** As a shell takes it for one word: providers have subjects such as auth0|5f7. */
 const inShell = (word: string) => (/^[\w.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
-function draftOf(words: CommandWords): ProviderDraft {
-  const kind = providerKinds.find((each) => each === words.get('kind'))
-  if (!kind) throw new UsageError('--kind must be holder or staff.')
-  return {
-    name: words.positionals[0]!,
-    kind,
-    label: words.get('label'),
-    issuer: words.get('issuer'),
-    clientId: words.get('client-id'),
-    ...credentialOf(words),
-    scopes: [...new Set(['openid', ...words.all('scope')])],
-    linkClaim: words.find('link-claim') ?? null,
-    linkSource: words.find('link-source') ?? 'core',
-    strongAcr: words.all('strong-acr'),
-    strongAmr: words.all('strong-amr'),
-    ownSecondStep: !words.has('no-own-second-step'),
-    rolesClaim: words.find('roles-claim') ?? null,
-    roleMap: roleMapOf(words.all('role')),
-  }
-}
-
-function credentialOf(words: CommandWords): ProviderCredential {
-  const secret = takeSecret(words, 'secret')
-  const key = takeSecret(words, 'key')
-  if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
-  if (key !== undefined && words.has('secret-in-body'))
-    throw new UsageError(
-      '--secret-in-body is for a secret, and a key is sent in one way: leave it out with --key-file.',
-    )
-  const [basic, inBody, privateKey] = providerProofs
-  return {
-    proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,
-    credential: (secret ?? key)!,
-  }
-}
-
 /** Fields that are called otherwise here than their option would be. */
 const namesHere = new Map([
   ['name', 'NAME'],
@@ -208,13 +195,6 @@ function tellOptions(error: unknown): never {
       problem: field === 'strong-acr' ? `${problem}. ${factorRemedy}` : problem,
     })),
   )
-}
-
-function roleMapOf(pairs: readonly string[]): Record<string, StaffRole> {
-  const split = pairs.map((pair) => pair.split(/=(?=[^=]*$)/) as [string, string])
-  if (split.some((pair) => pair.length !== 2)) throw new UsageError('--role must be VALUE=ROLE.')
-  // The draft is judged with every other fault of it.
-  return Object.fromEntries(split) as Record<string, StaffRole>
 }
 
 function printProvider(provider: Provider): Record<string, unknown> {

@@ -23,7 +23,7 @@ import { both, type Known, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
 import { checkNotifications, checkSessions } from './sessions.ts'
 import { checkPort, checkSite } from './sites.ts'
-import { checkAdministrators, checkFourEyes } from './staff.ts'
+import { checkAddresses, checkAdministrators, checkFourEyes } from './staff.ts'
 import { checkWorkers } from './workers.ts'
 
 export async function examine(readConfig: () => Config, clock: Clock): Promise<readonly Result[]> {
@@ -84,6 +84,7 @@ async function examineStorage(
   await round.ask('webhooks', schema, (db) => checkWebhooks(db, clock))
   await round.ask('operators', both(schema, config), ([db, given]) => checkOperators(db, given))
   await round.ask('administrators', schema, checkAdministrators)
+  await round.ask('staff addresses', schema, checkAddresses)
   await round.ask('four eyes', both(schema, config), ([db, given]) => checkFourEyes(db, given))
   const known = both(schema, config)
   await round.ask('identity providers', known, ([db, given]) => checkProviders(db, given, clock), limits.providersMs)

@@ -16,8 +16,6 @@ export const limits = {
   leastPostgres: 15,
   /** Leases of lanes last twelve seconds and are renewed every three, each by its node's own clock. */
   clock: { warnMs: second, failMs: 5 * second },
-  /** Answers tell the time by the second. ID tokens are taken half a minute early or late. */
-  providerClock: { warnMs: 10 * second, failMs: 30 * second },
   /** Metadata and keys, each with its own five seconds. */
   providersMs: 15 * second,
   certificate: { warnDays: 21, failDays: 3 },

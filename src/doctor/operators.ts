@@ -8,7 +8,8 @@ export async function checkOperators(db: Database, config: Config): Promise<Answ
   const [counted] = await db.query<{ operators: number; unguarded: number }>(countOperators)
   const { operators, unguarded } = counted!
   const found = `${unguarded} of ${operators} operators have no second factor.`
-  if (unguarded === 0) return { finding: ok(`Each of ${operators} operators has a second factor.`) }
+  if (unguarded === 0)
+    return { finding: ok(`Each of ${operators} operators has a second factor, here or at their provider.`) }
   if (config.secondFactorForOperators)
     return {
       finding: warn(

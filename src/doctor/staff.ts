@@ -23,6 +23,19 @@ export async function checkAdministrators(db: Database): Promise<Answer> {
   }
 }
 
+export async function checkAddresses(db: Database): Promise<Answer> {
+  const [counted] = await db.query<{ operators: number; unaddressed: number }>(countOperators)
+  const { operators, unaddressed } = counted!
+  if (unaddressed === 0)
+    return { finding: ok(operators === 0 ? 'There is no staff yet.' : 'Everybody of the staff has an e-mail address.') }
+  return {
+    finding: warn(
+      `${unaddressed} of ${operators} operators ${unaddressed === 1 ? 'has' : 'have'} no e-mail address: nobody can tell them of proposals, or of what happens to their account.`,
+      'Let their identity provider send email with email_verified (--scope email), or give them one: countersign user set-email.',
+    ),
+  }
+}
+
 /** What only commands do, nobody decides about. */
 const isDecided = (kind: string) => Object.hasOwn(proposableActs, kind)
 

@@ -2,6 +2,7 @@
  * How a provider is asked. Its addresses come from an operator and from its own metadata: each is judged where it is dialled, by the guard of webhooks
  * (SSRF); no redirect is followed, and an answer has a time and a size.
  */
+import { getCACertificates } from 'node:tls'
 import type { CustomFetchOptions } from 'openid-client'
 import { type GuardPolicy, isAllowedAddress, literalOf } from '../webhooks/address-guard.ts'
 import { openResolver } from '../webhooks/resolver.ts'
@@ -16,14 +17,21 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
-export function openGuardedFetch(policy: GuardPolicy, dnsServers: readonly string[]): GuardedFetch {
+interface Network {
+  readonly policy: GuardPolicy
+  readonly dnsServers: readonly string[]
+  /** PEM, beside those that every program trusts: a brokerage's own provider may have a certificate of its own authority. */
+  readonly authority?: string | undefined
+}
+
+export function openGuardedFetch({ policy, ...network }: Network): GuardedFetch {
   let opening: Promise<Asking> | undefined
   return async (url, { method, headers, body, signal }) => {
     const { hostname, host } = new URL(url)
     const literal = literalOf(hostname)
     if (literal !== undefined && !isAllowedAddress(literal, policy))
       throw new Unreachable(`${host} is an address that is not allowed; PROVIDER_NETWORKS names those that are`)
-    opening ??= openAsking(policy, dnsServers)
+    opening ??= openAsking({ policy, ...network })
     const deadline = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])])
     const sent = { method, headers, body: body == null ? null : String(body), signal: deadline }
     const answer = await (await opening)(url, sent).catch((error: unknown) => {
@@ -44,11 +52,12 @@ interface Asked {
 type Asking = (url: string, asked: Asked) => Promise<Response>
 
 /** Loaded by the first who signs in at a provider. */
-async function openAsking(policy: GuardPolicy, dnsServers: readonly string[]): Promise<Asking> {
+async function openAsking({ policy, dnsServers, authority }: Network): Promise<Asking> {
   const { Agent, request } = await import('undici')
   const { lookup } = openResolver(policy, dnsServers)
+  const ca = authority === undefined ? {} : { ca: [...getCACertificates(), authority] }
   const dispatcher = new Agent({
-    connect: { lookup, timeout: patienceMs, autoSelectFamily: true },
+    connect: { lookup, timeout: patienceMs, autoSelectFamily: true, ...ca },
     ...{ headersTimeout: patienceMs, bodyTimeout: patienceMs, maxResponseSize: answerBytes, keepAliveTimeout: 1_000 },
   })
   return async (url, { method, headers, body, signal }) => {
@@ -62,9 +71,16 @@ async function openAsking(policy: GuardPolicy, dnsServers: readonly string[]): P
   }
 }
 
+const unknownAuthority: ReadonlySet<string> = new Set([
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+])
+
 function wordsOf(error: unknown): string {
   const { name, code, message } = error as { name?: string; code?: string; message?: string }
   if (name === 'TimeoutError' || name === 'AbortError') return `no answer within ${patienceMs / 1_000} seconds`
+  if (code !== undefined && unknownAuthority.has(code))
+    return `${code}: nobody that this gateway knows vouches for its certificate; PROVIDER_CA_FILE names those who do`
   if (code === 'FORBIDDEN_ADDRESS') return `${message} PROVIDER_NETWORKS names private networks that are.`
   return code ?? message ?? 'the connection failed'
 }

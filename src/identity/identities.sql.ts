@@ -20,7 +20,7 @@ export const selectLinked = statement(
 
 export const holdLinked = statement(
   'hold_linked_identity',
-  `SELECT i.user_id AS "userId" FROM identity_providers p JOIN identities i ON i.provider_id = p.id
+  `SELECT i.user_id AS "userId" FROM identity_providers p JOIN identities i ON i.issuer = p.issuer
    WHERE p.id = $1 AND i.subject = $2 AND i.user_id = $3 FOR KEY SHARE`,
 )
 
@@ -33,8 +33,8 @@ export const selectByExternalId = statement(
 /** Of two first sign-ins at once, one links. Nobody is linked to somebody of the other kind, nor to two subjects of an issuer. */
 export const insertIdentity = statement(
   'insert_identity',
-  `INSERT INTO identities (issuer, subject, user_id, provider_id, linked_at)
-   SELECT p.issuer, $2, u.id, p.id, $4 FROM identity_providers p, users u
+  `INSERT INTO identities (issuer, subject, user_id, linked_at)
+   SELECT p.issuer, $2, u.id, $4 FROM identity_providers p, users u
    WHERE p.id = $1 AND u.id = $3 AND u.role = CASE p.kind WHEN 'staff' THEN 'operator' ELSE 'holder' END
    ON CONFLICT DO NOTHING RETURNING user_id AS "userId"`,
 )
@@ -52,4 +52,35 @@ export const deleteIdentity = statement(
 export const deleteSessionsOfSubject = statement(
   'delete_sessions_of_subject',
   'DELETE FROM sessions WHERE provider_id = $1 AND provider_subject = $2 RETURNING user_id AS "userId"',
+)
+
+export const selectAnyIdentity = statement(
+  'select_any_identity',
+  'SELECT subject FROM identities WHERE issuer = $1 LIMIT 1',
+)
+
+/** The same people, under another address of their provider. */
+export const moveIdentities = statement('move_identities', 'UPDATE identities SET issuer = $2 WHERE issuer = $1')
+
+/** A second factor that was given there is remembered, also when the next sign-in asks for none. */
+export const markSeen = statement(
+  'mark_identity_seen',
+  'UPDATE identities SET seen_at = $3, factor_at = coalesce($4, factor_at) WHERE issuer = $1 AND subject = $2',
+)
+
+/** Of those who came last, since $2: how many gave a second factor there. */
+export const countFactors = statement(
+  '',
+  `SELECT count(*) AS people, count(*) FILTER (WHERE factor_at > $2) AS strong
+   FROM (SELECT factor_at FROM identities WHERE issuer = $1 AND seen_at > $2 ORDER BY seen_at DESC LIMIT $3) lately`,
+)
+
+/** Whom the end of a provider touches, $2 at most: those who have no password, nor another provider that is enabled and knows them, are stranded. */
+export const countTouched = statement(
+  'count_touched_by_provider',
+  `SELECT count(*) AS people, count(*) FILTER (WHERE has_no_password AND NOT EXISTS (
+       SELECT FROM identities o JOIN identity_providers q ON q.issuer = o.issuer AND q.enabled_at IS NOT NULL
+       WHERE o.user_id = linked.user_id AND o.issuer <> $1)) AS stranded
+   FROM (SELECT i.user_id, u.password_hash IS NULL AS has_no_password
+     FROM identities i JOIN users u ON u.id = i.user_id AND u.status = 'active' WHERE i.issuer = $1 LIMIT $2) linked`,
 )

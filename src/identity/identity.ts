@@ -123,6 +123,9 @@ export async function linkByHand(
         other,
         `${user.username} is linked to another subject of ${provider.label}: ${other}. Unlink that one first.`,
       )
+    const [linked] = await sql.query<LinkedRow>(table.selectLinked, [provider.kind, provider.issuer, subject])
+    // As it was before the provider was removed and added again.
+    if (linked?.id === user.id && linked.isOfKind) return
     const [made] = await sql.query(table.insertIdentity, [provider.id, subject, user.id, act.at])
     if (!made)
       throw new Conflict(

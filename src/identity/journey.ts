@@ -2,19 +2,18 @@
  * The way to a provider and back (OpenID Connect Core 3.1, with PKCE). What must fit together when somebody comes back waits in the database, under the
  * hash of the state, bound to the browser: it is taken once, and an answer that was made for another browser, another provider or another request fits nothing.
  */
-import { after, minute, second } from '../clock.ts'
+import { after, minute } from '../clock.ts'
 import { sha256 } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { cut } from '../cut.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { findUnreachable } from './guarded-fetch.ts'
-import { type Provider, vouches } from './provider.ts'
+import type { Provider } from './provider.ts'
+import { claimsOf, ProviderMistaken, parseIdToken, parsePerson, type SaidPerson, type SaidSignIn } from './said.ts'
 import * as table from './sign-ins.sql.ts'
 import { ProviderAway, type Upstream, type Upstreams } from './upstream.ts'
 
 const lifetimeMs = 15 * minute
-/** A clock of theirs may be ahead of ours by so much. */
-const aheadMs = minute
 
 /** What the provider is asked for beside a sign-in. */
 export interface AskedUpstream {
@@ -22,6 +21,8 @@ export interface AskedUpstream {
   readonly maxAgeSeconds?: number
   /** A second factor: hoped for, or nothing without it. */
   readonly factor?: 'hoped' | 'required'
+  /** Whoever is signed in there is not meant: the provider asks who it is. */
+  readonly otherAccount?: true
 }
 
 export interface Journey {
@@ -58,19 +59,25 @@ export async function setOut(desk: JourneyDesk, provider: Provider, journey: Jou
   const stateHash = sha256(state)
   const sealed = desk.vault.seal(purposeOf(stateHash), JSON.stringify({ ...journey, nonce, verifier } satisfies Kept))
   await desk.db.query(table.insertSignIn, [stateHash, sha256(place.browser), provider.id, sealed, place.now])
-  const { maxAgeSeconds, factor } = journey.asked
+  const { maxAgeSeconds, factor, otherAccount } = journey.asked
   const parameters = {
     ...{ redirect_uri: place.redirectUri, scope: provider.scopes.join(' '), state, nonce },
     code_challenge: await library.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
     ...(factor !== undefined && provider.strongAcr.length > 0 && { acr_values: provider.strongAcr.join(' ') }),
+    ...(otherAccount && { prompt: promptOf(metadata) }),
   }
-  const pushes = typeof metadata.pushed_authorization_request_endpoint === 'string'
+  const pushes = metadata.pushed_authorization_request_endpoint !== undefined
   if (!pushes) return library.buildAuthorizationUrl(configuration, parameters)
   return library.buildAuthorizationUrlWithPAR(configuration, parameters).catch((error: unknown) => {
     throw findUnreachable(error) ? asAway(error, provider, place.now) : new ProviderRefuses(wordsOf(error))
   })
+}
+
+/** A choice of accounts where the provider says that it has one; every provider can ask for a sign-in (OpenID Connect Core 3.1.2.1). */
+function promptOf({ prompt_values_supported: prompts }: Upstream['metadata']): string {
+  return Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login'
 }
 
 /** It turns the gateway away before anybody signs in there, as it does when a credential has run out. */
@@ -79,15 +86,8 @@ export class ProviderRefuses extends Error {
 }
 
 /** What the provider says of whoever came back, after every check. */
-export interface Vouched {
-  readonly subject: string
-  readonly sid: string | undefined
+export interface Vouched extends SaidSignIn, SaidPerson {
   readonly idToken: string
-  /** When they signed in there; the beginning of time where it does not say. */
-  readonly authenticatedAt: Date
-  /** The same, with a second factor. */
-  readonly factorAt: Date | undefined
-  readonly claims: Readonly<Record<string, unknown>>
 }
 
 export type Return =
@@ -111,6 +111,8 @@ export async function comeBack(desk: JourneyDesk, provider: Provider, url: URL, 
     return { kind: 'vouched', journey, vouched }
   } catch (error) {
     if (findUnreachable(error)) throw asAway(error, provider, place.now)
+    const mistaken = findMistaken(error)
+    if (mistaken) throw mistaken
     if (error instanceof library.AuthorizationResponseError) return { kind: 'declined', journey, code: error.error }
     return { kind: 'refused', journey, why: wordsOf(error) }
   }
@@ -136,64 +138,32 @@ async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }
     ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
   })
   const idClaims = tokens.claims()!
-  if (idClaims.sub.length > subjectLength) throw new NotBelieved('its subject is too long')
-  // How somebody signed in, the ID token alone says.
-  const { sub: subject, sid, auth_time: authTime } = idClaims
-  const authenticatedAt = whenOf(authTime, now)
-  return {
-    subject,
-    sid: typeof sid === 'string' && sid.length <= subjectLength ? sid : undefined,
-    idToken: tokens.id_token!,
-    authenticatedAt,
-    factorAt: isStrong(provider, idClaims) && authenticatedAt.getTime() > 0 ? authenticatedAt : undefined,
-    claims: { ...(await askUserInfo(upstream, idClaims, tokens.access_token)), ...idClaims },
-  }
+  const signIn = parseIdToken(idClaims, provider, now)
+  const person = parsePerson(idClaims, await askUserInfo(upstream, idClaims, tokens.access_token), provider)
+  return { ...signIn, ...person, idToken: tokens.id_token! }
 }
-
-/** What a provider of staff calls somebody who comes for the first time. */
-const nameClaim = 'name'
 
 /** Some providers say there what is not in the ID token. It counts where it is of the same subject (OpenID Connect Core 5.3.2). */
 async function askUserInfo(
   { library, configuration, metadata, provider }: Upstream,
   claims: { readonly sub: string; readonly [name: string]: unknown },
   accessToken: string,
-): Promise<object> {
-  const { linkClaim, rolesClaim } = provider
-  const wanted = [linkClaim, rolesClaim, rolesClaim && nameClaim].filter((name) => name !== null)
-  const missing = wanted.filter((name) => claims[name] === undefined)
-  if (missing.length === 0 || typeof metadata.userinfo_endpoint !== 'string') return {}
+): Promise<Readonly<Record<string, unknown>>> {
+  const { needed, wanted } = claimsOf(provider)
+  const isMissing = (name: string) => claims[name] === undefined
+  const missing = [...needed, ...wanted].filter(isMissing)
+  if (missing.length === 0 || metadata.userinfo_endpoint === undefined) return {}
   try {
-    const said = await library.fetchUserInfo(configuration, accessToken, claims.sub)
-    return Object.fromEntries(missing.map((name) => [name, said[name]]))
+    return await library.fetchUserInfo(configuration, accessToken, claims.sub)
   } catch (error) {
     // Nobody is kept out for want of a name, unless the answer is about somebody else.
-    if (missing.every((name) => name === nameClaim) && !isOfAnother(error)) return {}
+    if (!needed.some(isMissing) && !isOfAnother(error)) return {}
     throw error
   }
 }
 
 function isOfAnother(error: unknown): boolean {
   return (error as { code?: string }).code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
-}
-
-/** OpenID Connect Core 2. */
-const subjectLength = 255
-
-class NotBelieved extends Error {}
-
-function whenOf(authTime: unknown, now: Date): Date {
-  if (authTime === undefined) return new Date(0)
-  if (typeof authTime !== 'number' || !(authTime > 0)) throw new NotBelieved('its auth_time is no time')
-  const atMs = authTime * second
-  if (atMs > now.getTime() + aheadMs) throw new NotBelieved('its auth_time lies in the future')
-  return new Date(Math.min(atMs, now.getTime()))
-}
-
-function isStrong(provider: Provider, { acr, amr }: Readonly<Record<string, unknown>>): boolean {
-  if (!vouches(provider)) return false
-  const methods = Array.isArray(amr) ? amr : []
-  return provider.strongAcr.includes(acr as string) || methods.some((each) => provider.strongAmr.includes(each))
 }
 
 interface Fault extends Error, Said {
@@ -217,6 +187,12 @@ function wordsOf(fault: unknown): string {
   }
   const why = cause instanceof Error ? `: ${cause.message}` : ''
   return `${message}${why}${code === undefined ? '' : ` (${code})`}`
+}
+
+/** What its keys turned out to be while a token was checked. */
+function findMistaken(error: unknown): ProviderMistaken | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) if (each instanceof ProviderMistaken) return each
+  return undefined
 }
 
 function asAway(error: unknown, provider: Provider, now: Date): unknown {

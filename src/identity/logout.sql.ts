@@ -15,6 +15,12 @@ export const deleteEndedSessions = statement(
    RETURNING user_id AS "userId"`,
 )
 
+/** Whose session it is, where a token names the session alone. */
+export const selectSubjectOfSession = statement(
+  'select_subject_of_provider_session',
+  'SELECT provider_subject AS subject FROM sessions WHERE provider_id = $1 AND provider_sid = $2 LIMIT 1',
+)
+
 /** The same, of half a sign-in of the subject $3 and, where it has one, the provider's session $4. */
 export const selectEnded = statement(
   'select_ended_by_logout',

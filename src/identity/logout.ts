@@ -1,13 +1,5 @@
 /** Signing out at the provider, when somebody signs out here (RP-Initiated Logout), and here, when the provider says so (Back-Channel Logout 1.0). */
-import {
-  createLocalJWKSet,
-  decodeJwt,
-  decodeProtectedHeader,
-  errors,
-  type JSONWebKeySet,
-  type JWTPayload,
-  jwtVerify,
-} from 'jose'
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, type JSONWebKeySet, jwtVerify } from 'jose'
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, second } from '../clock.ts'
 import { sha256 } from '../crypto/hash.ts'
@@ -16,8 +8,9 @@ import type { Database, Sql } from '../database/database.ts'
 import type { SessionUpstream } from '../users/session.ts'
 import * as table from './logout.sql.ts'
 import { findProviderById, type Provider } from './provider.ts'
+import { NotBelieved, ProviderMistaken, parseLogout, parseLogoutHead, type SaidLogout, signatures } from './said.ts'
 import { idTokenPurpose } from './sign-in.ts'
-import { signatures, type Upstreams } from './upstream.ts'
+import type { Upstreams } from './upstream.ts'
 
 interface LogoutDesk {
   readonly db: Database
@@ -42,11 +35,10 @@ export async function findLogout(
   const hint = idToken && vault.open(idTokenPurpose, idToken)
   const parameters = { post_logout_redirect_uri: returnTo, ...(hint !== undefined && { id_token_hint: hint }) }
   const upstream = await upstreams.open(provider, { mayBeAway: true }).catch(() => undefined)
-  if (typeof upstream?.metadata.end_session_endpoint !== 'string') return { provider, address: undefined }
+  if (upstream?.metadata.end_session_endpoint === undefined) return { provider, address: undefined }
   return { provider, address: upstream.library.buildEndSessionUrl(upstream.configuration, parameters) }
 }
 
-const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** A token that was made longer ago says nothing of now. */
 const youngSeconds = 300
 const toleranceSeconds = 30
@@ -63,19 +55,15 @@ export async function takeLogoutToken(
 ): Promise<number> {
   const kid = foresee(provider, token, act.at)
   const upstream = await upstreams.open(provider, { mayBeAway: true })
-  const { sub, sid, jti } = await verify(await upstream.keys(kid), provider, token, act.at)
+  const said = await verify(await upstream.keys(kid), provider, token, act.at)
+  const { jti } = said
   return db.transaction(async (sql) => {
-    const hashes = [sub, sid].map((said) => (said === undefined ? null : sha256(said)))
+    const { subject, sid } = await reachOf(sql, provider, said)
+    const hashes = [subject, sid].map((said) => (said === undefined ? null : sha256(said)))
     const [first] = await sql.query(table.spendLogoutToken, [provider.id, sha256(jti), act.at, ...hashes])
     if (!first) throw new LogoutRefused('The logout token was taken before.')
-    return endSessions(sql, provider, sub, sid, act)
+    return endSessions(sql, provider, subject, sid, act)
   })
-}
-
-interface LogoutClaims {
-  readonly sub: string | undefined
-  readonly sid: string | undefined
-  readonly jti: string
 }
 
 const tokenLength = 8_192
@@ -84,20 +72,27 @@ const tokenLength = 8_192
 function foresee({ issuer, clientId }: Provider, token: string, now: Date): string | undefined {
   if (token.length > tokenLength) throw invalid('it is too long')
   const [head, payload] = readUnverified(token)
-  const { iss, aud, iat, exp } = payload
-  const ageSeconds = now.getTime() / second - Number(iat)
+  const { type, algorithm, kid, audience, issuedAt, expiresAt } = parseLogoutHead(head, payload)
+  const nowSeconds = now.getTime() / second
   const problem = [
-    [head.typ?.toLowerCase().replace(/^application\//, '') === 'logout+jwt', 'its type is not logout+jwt'],
-    [signatures.includes(head.alg ?? ''), 'it is not signed with a key of the provider'],
-    [iss === issuer, 'it is of another issuer'],
-    [[aud].flat().includes(clientId), 'it was made for another application'],
-    [Math.abs(ageSeconds) <= youngSeconds + toleranceSeconds, 'it was not made within five minutes'],
-    [Number(exp) > now.getTime() / second - toleranceSeconds, 'it has expired'],
+    [type === 'logout+jwt', 'its type is not logout+jwt'],
+    [signatures.includes(algorithm), 'it is not signed with a key of the provider'],
+    [payload.iss === issuer, 'it is of another issuer'],
+    [audience.includes(clientId), 'it was made for another application'],
+    [Math.abs(nowSeconds - issuedAt) <= youngSeconds + toleranceSeconds, 'it was not made within five minutes'],
+    [expiresAt > nowSeconds - toleranceSeconds, 'it has expired'],
   ].find(([isRight]) => !isRight)
   if (problem) throw invalid(String(problem[1]))
-  const unlike = findProblem(payload)
-  if (unlike !== undefined) throw invalid(unlike)
-  return head.kid
+  read(payload)
+  return kid
+}
+
+function read(payload: Readonly<Record<string, unknown>>): SaidLogout {
+  try {
+    return parseLogout(payload)
+  } catch (error) {
+    throw error instanceof NotBelieved ? invalid(error.message) : error
+  }
 }
 
 function readUnverified(token: string) {
@@ -113,37 +108,40 @@ const invalid = (why: string) => new LogoutRefused(`The logout token is not vali
 /** Section 2.6, step by step; the library has those that all tokens share. */
 async function verify(
   keys: JSONWebKeySet,
-  { issuer, clientId }: Provider,
+  { issuer, clientId, label }: Provider,
   token: string,
   now: Date,
-): Promise<LogoutClaims> {
+): Promise<SaidLogout> {
   const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
     ...{ algorithms: [...signatures], issuer, audience: clientId, typ: 'logout+jwt', currentDate: now },
     ...{ clockTolerance: toleranceSeconds, maxTokenAge: youngSeconds, requiredClaims: ['iat', 'exp', 'jti', 'events'] },
   }).catch((error: unknown) => {
-    throw error instanceof errors.JOSEError ? invalid(error.message) : error
+    // What the library did not foresee is a key of theirs that is none.
+    throw error instanceof errors.JOSEError
+      ? invalid(error.message)
+      : new ProviderMistaken(`A key of ${label} cannot be used.`)
   })
-  const { sub, sid, jti } = payload
-  return { sub, sid: sid as string | undefined, jti: jti! }
+  return read(payload)
 }
 
-function findProblem({ nonce, events, sub, sid, jti }: JWTPayload): string | undefined {
-  const event = (events as Record<string, unknown> | null)?.[logoutEvent]
-  if (nonce !== undefined) return 'it has a nonce, as ID tokens do'
-  if (typeof event !== 'object' || event === null || Array.isArray(event)) return 'its event is not a logout'
-  if (typeof jti !== 'string' || jti === '') return 'its jti is no text'
-  if (sid !== undefined && typeof sid !== 'string') return 'its sid is no text'
-  return sub === undefined && sid === undefined ? 'it says neither whose session ended nor which' : undefined
+type Ended = Pick<SaidLogout, 'subject' | 'sid'>
+
+/** Of a provider whose word ends all that a person has from there: whose it is, whichever session is named. */
+async function reachOf(sql: Sql, { id, logoutEnds }: Provider, { subject, sid }: SaidLogout): Promise<Ended> {
+  if (logoutEnds === 'session' || sid === undefined) return { subject, sid }
+  const [found] = await sql.query<{ subject: string }>(table.selectSubjectOfSession, [id, sid])
+  const whose = subject ?? found?.subject
+  return whose === undefined ? { subject, sid } : { subject: whose, sid: undefined }
 }
 
 async function endSessions(
   sql: Sql,
   { id, name }: Provider,
-  sub: string | undefined,
+  subject: string | undefined,
   sid: string | undefined,
   { by, at }: Act,
 ): Promise<number> {
-  const ended = await sql.query<{ userId: string }>(table.deleteEndedSessions, [id, sub, sid])
+  const ended = await sql.query<{ userId: string }>(table.deleteEndedSessions, [id, subject, sid])
   const act = { by: { ...by, name: `provider:${name}` }, at }
   for (const [userId, sessions] of Map.groupBy(ended, (each) => each.userId))
     await recordAct(sql, act, 'session.ended_by_provider', `user:${userId}`, { sessions: sessions.length })

@@ -20,5 +20,9 @@ export function openProviders({ config, db, vault, clock }: Opened): Upstreams {
 
 export function openProviderFetch(config: Config): GuardedFetch {
   const policy = { allowLoopback: isDevelopment(config), ports: [], networks: config.signIn.providerNetworks }
-  return openGuardedFetch(policy, config.webhooks.dnsServers)
+  return openGuardedFetch({
+    policy,
+    dnsServers: config.webhooks.dnsServers,
+    authority: config.signIn.providerAuthority,
+  })
 }

@@ -7,6 +7,8 @@ import { isSource } from '../source.ts'
 import { importPrivateKey } from './private-key.ts'
 
 export const providerKinds = ['holder', 'staff'] as const
+/** What a logout token ends: the session that it names, or all that the person has from there. */
+export const logoutReaches = ['session', 'person'] as const
 export const providerProofs = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** How the gateway shows a provider who it is. */
@@ -34,10 +36,16 @@ export interface ProviderDraft extends ProviderCredential {
   readonly ownSecondStep: boolean
   readonly rolesClaim: string | null
   readonly roleMap: Readonly<Record<string, StaffRole>>
+  readonly logoutEnds: (typeof logoutReaches)[number]
 }
 
 export async function findDraftProblems(draft: ProviderDraft, allowLoopback: boolean): Promise<FieldProblem[]> {
-  return problemsIn([...checkNames(draft, allowLoopback), ...checkClaims(draft), await checkCredential(draft)])
+  return [...findFactsProblems(draft, allowLoopback), ...problemsIn([await checkCredential(draft)])]
+}
+
+/** The same, of all but its credential. */
+export function findFactsProblems(facts: Omit<ProviderDraft, 'credential'>, allowLoopback: boolean): FieldProblem[] {
+  return problemsIn([...checkNames(facts, allowLoopback), ...checkClaims(facts)])
 }
 
 export async function findCredentialProblems(given: ProviderCredential): Promise<FieldProblem[]> {
@@ -50,7 +58,9 @@ function problemsIn(checks: readonly Check[]): FieldProblem[] {
 
 type Check = readonly [field: string, problem: string | undefined | false]
 
-function checkNames({ name, label, issuer, clientId, scopes }: ProviderDraft, allowLoopback: boolean): Check[] {
+type Facts = Omit<ProviderDraft, 'credential'>
+
+function checkNames({ name, label, issuer, clientId, scopes }: Facts, allowLoopback: boolean): Check[] {
   return [
     ['name', !/^[a-z0-9][a-z0-9-]{0,39}$/.test(name) && 'must be 1 to 40 small letters, digits or hyphens'],
     ['name', name === 'new' && 'must be another word: this one is an address of the console'],
@@ -65,7 +75,7 @@ function checkNames({ name, label, issuer, clientId, scopes }: ProviderDraft, al
 /** Whoever can change one of these at the provider would be somebody else here. */
 const changing = ['email', 'name', 'preferred_username', 'nickname', 'upn', 'unique_name', 'phone_number']
 
-function checkClaims(draft: ProviderDraft): Check[] {
+function checkClaims(draft: Facts): Check[] {
   const { kind, linkClaim, linkSource, rolesClaim, roleMap, strongAcr, strongAmr, ownSecondStep } = draft
   const noFactor = !ownSecondStep && strongAcr.length + strongAmr.length === 0
   const givesRoles = rolesClaim !== null || Object.keys(roleMap).length > 0

@@ -1,6 +1,8 @@
 /** What the test button says: a provider is asked what a sign-in would ask it, and each answer is told with its remedy. Nobody signs in. */
+import { type Clock, second } from '../clock.ts'
 import { findUnreachable } from './guarded-fetch.ts'
 import { type Provider, vouches } from './provider.ts'
+import { providerClock } from './provider-look.ts'
 import type { Upstream, Upstreams } from './upstream.ts'
 
 export interface ProviderFinding {
@@ -15,12 +17,17 @@ const finding = (check: string, state: ProviderFinding['state'], told: string): 
   told,
 })
 
-export async function testProvider(upstreams: Upstreams, provider: Provider): Promise<ProviderFinding[]> {
+export async function testProvider(upstreams: Upstreams, clock: Clock, provider: Provider): Promise<ProviderFinding[]> {
   try {
-    // Looked at now, whenever it was seen last.
-    const upstream = await upstreams.open({ ...provider, awaySince: null, lookedAt: null }, { mayBeAway: false })
-    const discovered = finding('Metadata', 'good', `${provider.issuer} answers, and calls itself that.`)
-    return [discovered, await testKeys(upstream), await testCredential(upstream), ...judge(upstream)]
+    const { upstream, unusable, date } = await upstreams.ask(provider)
+    const findings = [
+      finding('Metadata', 'good', `${provider.issuer} answers, and calls itself that.`),
+      ...unusable.map((name) => finding(name, 'warning', 'It is no https address, and is left out.')),
+      await testKeys(upstream),
+      judgeClock(provider, clock.now(), date),
+      await testCredential(upstream),
+    ]
+    return [...findings, ...judge(upstream)]
   } catch (error) {
     return [finding('Metadata', 'wrong', (error as Error).message)]
   }
@@ -29,12 +36,22 @@ export async function testProvider(upstreams: Upstreams, provider: Provider): Pr
 async function testKeys(upstream: Upstream): Promise<ProviderFinding> {
   try {
     const { keys } = await upstream.keys()
-    const usable = keys.filter(({ kty, use }) => kty !== 'oct' && use !== 'enc')
-    if (usable.length === 0) return finding('Keys', 'wrong', 'It has no key that signs.')
-    return finding('Keys', 'good', `${usable.length} of its keys can sign.`)
+    return finding('Keys', 'good', `${keys.length} of its keys can sign.`)
   } catch (error) {
-    return finding('Keys', 'wrong', `Its keys cannot be read: ${(error as Error).message}.`)
+    return finding('Keys', 'wrong', `Its keys cannot be read: ${(error as Error).message}`)
   }
+}
+
+/** By its answer, or else by the last token that it issued. */
+function judgeClock(provider: Provider, now: Date, date: Date | undefined): ProviderFinding {
+  const aheadMs = date ? now.getTime() - date.getTime() : provider.aheadMs
+  if (aheadMs === null)
+    return finding('Clock', 'warning', 'It does not say what time it is there. The first sign-in will tell.')
+  const seconds = Math.round(Math.abs(aheadMs) / second)
+  const { warnMs, failMs } = providerClock
+  if (Math.abs(aheadMs) < warnMs) return finding('Clock', 'good', 'It keeps the same time.')
+  const told = `This machine is ${seconds} seconds ${aheadMs < 0 ? 'behind' : 'ahead of'} it. ID tokens of another time are refused: let both keep time.`
+  return finding('Clock', Math.abs(aheadMs) < failMs ? 'warning' : 'wrong', told)
 }
 
 /** A code that nobody issued: whoever is known is told that the code is wrong, whoever is not is told so. */
@@ -83,15 +100,42 @@ function judge({ metadata, provider }: Upstream): ProviderFinding[] {
           'warning',
           'Its answers do not say who they are from. Each provider has an address of its own here, which keeps them apart.',
         ),
-    typeof metadata.end_session_endpoint === 'string'
+    metadata.end_session_endpoint !== undefined
       ? finding('Sign-out', 'good', 'Whoever signs out here is led to sign out there.')
       : finding(
           'Sign-out',
           'warning',
           'It has no address for signing out: whoever signs out here stays signed in there.',
         ),
+    judgeLogout(metadata, provider),
     judgeStrength(provider, unknown),
   ]
+}
+
+/** An issuer of Keycloak names its realm. */
+const isKeycloak = ({ issuer }: Provider) => /\/realms\/[^/]+$/.test(issuer)
+
+function judgeLogout(
+  { backchannel_logout_supported: sends }: Upstream['metadata'],
+  provider: Provider,
+): ProviderFinding {
+  const check = 'Sign-out from there'
+  if (!sends)
+    return finding(
+      check,
+      'warning',
+      'It does not say that it sends logout tokens: whoever signs out there stays signed in here.',
+    )
+  if (provider.logoutEnds === 'person')
+    return finding(check, 'good', 'A logout token ends all sessions that the person has from there.')
+  const told = 'A logout token ends the session that it names.'
+  if (!isKeycloak(provider)) return finding(check, 'good', told)
+  const remedy = 'countersign provider change --logout-ends person, or the provider’s page'
+  return finding(
+    check,
+    'warning',
+    `${told} Keycloak’s “log out all” names one session and means all of that person’s: for that, let a token end all of them (${remedy}).`,
+  )
 }
 
 function judgeStrength(provider: Provider, unknown: readonly string[]): ProviderFinding {

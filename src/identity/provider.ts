@@ -27,6 +27,10 @@ export interface Provider extends ProviderFacts {
   readonly lookedAt: Date | null
   readonly awaySince: Date | null
   readonly awayWhy: string | null
+  readonly answeredAt: Date | null
+  /** How far a node was ahead of it, by the last ID token that it issued, and when that was. */
+  readonly aheadMs: number | null
+  readonly aheadAt: Date | null
 }
 
 /** Whether it says when a second factor was given. */
@@ -52,11 +56,11 @@ async function write(action: Written, ...[db, vault, draft, { allowLoopback }, a
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = draft
-  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = draft
-  const sealed = vault.seal(purposeOf(issuer), draft.credential)
+  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds } = draft
+  const sealed = sealFor(vault, issuer, draft.credential)
   const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
   const enabledAt = action === 'provider.added' ? act.at : null
-  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), act.at, enabledAt]
+  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), logoutEnds, act.at, enabledAt]
   return db.transaction(async (sql) => {
     await refuseHandingOut(sql, draft, act)
     const [written] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
@@ -77,9 +81,14 @@ export async function enableProvider(db: Database, id: number, act: Act): Promis
 }
 
 function record(sql: Sql, action: Written, { name, ...facts }: Provider, act: Act): Promise<void> {
+  return recordAct(sql, act, action, `provider:${name}`, handedOutBy(facts))
+}
+
+/** For the audit log: who it is, and what it hands out. */
+export function handedOutBy(facts: Omit<ProviderFacts, 'name'>): Record<string, unknown> {
   const { issuer, kind, clientId, linkClaim, linkSource, rolesClaim, roleMap } = facts
   const handsOut = kind === 'staff' ? { rolesClaim, roleMap } : { linkClaim, linkSource }
-  return recordAct(sql, act, action, `provider:${name}`, { issuer, kind, clientId, ...handsOut })
+  return { issuer, kind, clientId, ...handsOut }
 }
 
 function tellTaken(error: unknown): never {
@@ -114,10 +123,10 @@ export async function getProvider(sql: Sql, name: string): Promise<Provider> {
   return provider
 }
 
-/** Held still until the transaction ends; undefined when it is enabled already, or gone. */
-export async function holdDraft(sql: Sql, id: number): Promise<Provider | undefined> {
-  const [draft] = await sql.query<Provider>(table.lockDraft, [id])
-  return draft
+/** Held still until the transaction ends; undefined when it is gone. */
+export async function holdProvider(sql: Sql, id: number): Promise<Provider | undefined> {
+  const [provider] = await sql.query<Provider>(table.lockProvider, [id])
+  return provider
 }
 
 /** All that it is set up by, but for its credential. */
@@ -125,10 +134,10 @@ export type ProviderFacts = Omit<ProviderDraft, 'credential'>
 
 export function factsOf(provider: ProviderFacts): ProviderFacts {
   const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = provider
-  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap } = provider
+  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds } = provider
   return {
     ...{ name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource },
-    ...{ strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap },
+    ...{ strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds },
   }
 }
 
@@ -137,7 +146,7 @@ export async function findProviderById(sql: Sql, id: number): Promise<Provider |
   return provider
 }
 
-/** Ends every session that it vouched for, and takes every role that it gave. False when it is gone already. */
+/** Ends every session that it vouched for, and takes every role that it gave. People stay linked to its issuer. False when it is gone already. */
 export async function removeProvider(db: Database, { id, name, issuer }: Provider, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [removed] = await sql.query(table.deleteProvider, [id])
@@ -152,6 +161,10 @@ function purposeOf(issuer: string): string {
   return `identity-provider:${issuer}`
 }
 
+export function sealFor(vault: Vault, issuer: string, credential: string): Buffer {
+  return vault.seal(purposeOf(issuer), credential)
+}
+
 /** Asked with this one from the next sign-in on. Whoever is signed in or linked stays so. */
 export async function replaceCredential(
   db: Database,
@@ -162,7 +175,7 @@ export async function replaceCredential(
 ): Promise<void> {
   const problems = await findCredentialProblems({ proof, credential })
   if (problems.length > 0) throw new Invalid(problems)
-  const sealed = vault.seal(purposeOf(issuer), credential)
+  const sealed = sealFor(vault, issuer, credential)
   await db.transaction(async (sql) => {
     const [replaced] = await sql.query(table.updateCredential, [id, proof, sealed, act.at])
     if (!replaced) throw new NotFound(`There is no identity provider "${name}" any more.`)

@@ -2,13 +2,14 @@ import { statement } from '../database/database.ts'
 
 const columns = `id, name, kind, label, issuer, client_id AS "clientId", proof, scopes, link_claim AS "linkClaim", link_source AS "linkSource",
    strong_acr AS "strongAcr", strong_amr AS "strongAmr", own_second_step AS "ownSecondStep", roles_claim AS "rolesClaim", role_map AS "roleMap",
-   created_at AS "createdAt", coalesce(credential_at, created_at) AS "credentialAt", enabled_at AS "enabledAt", looked_at AS "lookedAt", away_since AS "awaySince", away_why AS "awayWhy"`
+   created_at AS "createdAt", coalesce(credential_at, created_at) AS "credentialAt", enabled_at AS "enabledAt", logout_ends AS "logoutEnds",
+   looked_at AS "lookedAt", answered_at AS "answeredAt", away_since AS "awaySince", away_why AS "awayWhy", ahead_ms AS "aheadMs", ahead_at AS "aheadAt"`
 
 export const insertProvider = statement(
   'insert_identity_provider',
   `INSERT INTO identity_providers (name, kind, label, issuer, client_id, proof, sealed, scopes, link_claim, link_source, strong_acr, strong_amr,
-     own_second_step, roles_claim, role_map, created_at, enabled_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING ${columns}`,
+     own_second_step, roles_claim, role_map, logout_ends, created_at, enabled_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) RETURNING ${columns}`,
 )
 
 /** At which people sign in. */
@@ -32,12 +33,6 @@ export const selectAnyProvider = statement(
   `SELECT ${columns} FROM identity_providers WHERE name = $1`,
 )
 
-/** One that nobody signs in at yet, held still. */
-export const lockDraft = statement(
-  'lock_identity_provider_draft',
-  `SELECT ${columns} FROM identity_providers WHERE id = $1 AND enabled_at IS NULL FOR NO KEY UPDATE`,
-)
-
 /** Once. */
 export const enableDraft = statement(
   'enable_identity_provider',
@@ -49,10 +44,31 @@ export const selectProviderById = statement(
   `SELECT ${columns} FROM identity_providers WHERE id = $1`,
 )
 
-/** What hangs on it goes with it: sessions that it vouched for, and whom it means. */
+/** Sessions that it vouched for go with it. Whom it means stays known, for when it is added again. */
 export const deleteProvider = statement(
   'delete_identity_provider',
   'DELETE FROM identity_providers WHERE id = $1 RETURNING id',
+)
+
+export const lockProvider = statement(
+  'lock_identity_provider',
+  `SELECT ${columns} FROM identity_providers WHERE id = $1 FOR NO KEY UPDATE`,
+)
+
+export const updateProvider = statement(
+  'update_identity_provider',
+  `UPDATE identity_providers SET label = $2, client_id = $3, scopes = $4, link_claim = $5, link_source = $6, strong_acr = $7, strong_amr = $8,
+     own_second_step = $9, roles_claim = $10, role_map = $11, logout_ends = $12 WHERE id = $1`,
+)
+
+export const updateIssuer = statement(
+  'update_provider_issuer',
+  'UPDATE identity_providers SET issuer = $2, sealed = $3, looked_at = NULL, away_since = NULL, away_why = NULL WHERE id = $1',
+)
+
+export const deleteDocuments = statement(
+  'delete_provider_documents',
+  'DELETE FROM provider_documents WHERE provider_id = $1',
 )
 
 /** Both at once: a secret is never sent as if it were a key. */
@@ -83,7 +99,14 @@ export const markAway = statement(
 
 export const markThere = statement(
   'mark_provider_there',
-  'UPDATE identity_providers SET looked_at = $2, away_since = NULL, away_why = NULL WHERE id = $1',
+  'UPDATE identity_providers SET looked_at = $2, answered_at = $2, away_since = NULL, away_why = NULL WHERE id = $1',
+)
+
+/** Once in a minute at most, however many sign in. */
+export const markAhead = statement(
+  'mark_provider_ahead',
+  `UPDATE identity_providers SET ahead_ms = $2, ahead_at = $3, answered_at = $3
+   WHERE id = $1 AND (ahead_at IS NULL OR ahead_at <= $3::timestamptz - interval '1 minute' OR ahead_at > $3)`,
 )
 
 export const upsertDocument = statement(

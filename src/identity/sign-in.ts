@@ -11,10 +11,11 @@ import type { SessionUpstream } from '../users/session.ts'
 import { type From, openSignedIn } from '../users/signed-in.ts'
 import { setProvidedRoles } from '../users/staff-role.ts'
 import type { User } from '../users/user.ts'
+import { markSeen } from './identities.sql.ts'
 import { LinkedMeanwhile, recogniseVouched } from './identity.ts'
 import type { AskedUpstream, Vouched } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
-import { addStaff, nameStaff, rolesFrom } from './staff.ts'
+import { addressStaff, addStaff, nameStaff } from './staff.ts'
 
 type ProviderSignIn =
   | { readonly kind: 'signed-in'; readonly user: User; readonly session: Token; readonly device: KnownDevice }
@@ -71,9 +72,9 @@ function signInOnce(
   return db.transaction<ProviderSignIn>(async (sql) => {
     const { subject } = vouched
     const about = `provider:${provider.name}`
-    const roles = rolesFrom(provider, vouched.claims)
-    const join = roles.length > 0 ? () => addStaff(sql, vouched.claims, act) : undefined
-    const said = { subject, claimed: claimedBy(provider, vouched), join }
+    const { claimed, roles } = vouched
+    const join = roles.length > 0 ? () => addStaff(sql, vouched, act) : undefined
+    const said = { subject, claimed, join }
     const found = await recogniseVouched(sql, provider, said, act)
     if (found.kind === 'unknown') return refuseUnknown(sql, provider, vouched, found.why, act)
     const { passwordHash, ...user } = found.user
@@ -81,12 +82,14 @@ function signInOnce(
       await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })
       return { kind: 'locked' }
     }
-    if (provider.rolesClaim !== null) {
-      await setProvidedRoles(sql, user.id, provider.id, roles, act)
-      await nameStaff(sql, user, provider, vouched.claims, act)
+    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
+    if (provider.kind === 'staff') {
+      await nameStaff(sql, user, provider, vouched, act)
+      await addressStaff(sql, user, provider, vouched, act)
     }
     const upstream = upstreamOf(vault, provider, vouched, act.at)
     const { authenticatedAt, factorAt } = vouched
+    await sql.query(markSeen, [provider.issuer, subject, act.at, factorAt])
     const passwordMark = markPassword(passwordHash)
     if (factorAt === undefined && provider.ownSecondStep && (await hasSecondFactor(sql, user.id))) {
       const failuresBefore = await countSecondStepFailures(sql, user.id)
@@ -106,12 +109,6 @@ function signInOnce(
     const opened = await openSignedIn(sql, { user, passwordMark, known, proofs, upstream, details }, from, act)
     return { kind: 'signed-in', user, ...opened }
   })
-}
-
-/** A number that JSON rounds could be another customer's: it counts as missing. */
-function claimedBy({ linkClaim }: Provider, { claims }: Vouched): string | undefined {
-  const value = linkClaim === null ? undefined : claims[linkClaim]
-  return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 export const idTokenPurpose = 'id-token'

@@ -2,36 +2,37 @@
 import type { Act } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Sql } from '../database/database.ts'
-import { findNameProblem } from '../name.ts'
-import type { StaffRole } from '../permission.ts'
+import { findMail, replaceEmail } from '../users/email.ts'
 import { createWithoutPassword, nameInstead, type User } from '../users/user.ts'
 import type { Provider } from './provider.ts'
-
-type Claims = Readonly<Record<string, unknown>>
-
-/** None for holders: their providers name no such claim. */
-export function rolesFrom({ rolesClaim, roleMap }: Provider, claims: Claims): StaffRole[] {
-  const said = rolesClaim === null ? undefined : claims[rolesClaim]
-  const values = (Array.isArray(said) ? said : [said]).filter((each) => typeof each === 'string')
-  return [...new Set(values.flatMap((each) => (Object.hasOwn(roleMap, each) ? [roleMap[each]!] : [])))]
-}
+import type { SaidPerson } from './said.ts'
 
 /** Whom the provider did not name. */
 const unnamed = 'Staff'
 
-/** The name is for people to read: nobody is known by it. */
-function nameFrom({ name }: Claims): string | undefined {
-  return typeof name === 'string' && findNameProblem(name, 200) === undefined ? name : undefined
-}
+type Named = Pick<SaidPerson, 'name' | 'email'>
 
-export function addStaff(sql: Sql, claims: Claims, act: Act): Promise<User> {
+export function addStaff(sql: Sql, { name = unnamed, email }: Named, act: Act): Promise<User> {
   const username = `staff-${randomLetters(10).toLowerCase()}`
-  return createWithoutPassword(sql, { username, name: nameFrom(claims) ?? unnamed, role: 'operator' }, act)
+  return createWithoutPassword(sql, { username, name, email, role: 'operator' }, act)
 }
 
 /** At the first sign-in that tells the name of somebody who has none. */
-export async function nameStaff(sql: Sql, user: User, { label }: Provider, claims: Claims, act: Act): Promise<void> {
-  const name = nameFrom(claims)
-  if (user.name === unnamed && name !== undefined && name.trim() !== unnamed)
+export async function nameStaff(sql: Sql, user: User, { label }: Provider, { name }: Named, act: Act): Promise<void> {
+  if (user.name === unnamed && name !== undefined && name !== unnamed)
     await nameInstead(sql, user, { name, provider: label }, act)
+}
+
+/** The address is the provider's to say, as the roles are: one that it has verified takes the place of the one before, which is told. */
+export async function addressStaff(
+  sql: Sql,
+  user: User,
+  provider: Provider,
+  { email }: Named,
+  act: Act,
+): Promise<void> {
+  if (email === undefined) return
+  const mail = await findMail(sql, user.id)
+  if (mail?.email === email) return
+  await replaceEmail(sql, user, email, { by: { ...act.by, name: `provider:${provider.name}` }, at: act.at })
 }

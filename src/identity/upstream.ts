@@ -7,22 +7,19 @@ import { after, type Clock, hour, minute, second, systemClock } from '../clock.t
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import { openFlights } from '../single-flight.ts'
+import { askForKeys, type Discovered, discover } from './discovery.ts'
 import { findUnreachable, type GuardedFetch, patienceMs } from './guarded-fetch.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
 import type { ProviderCredential } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
+import { findIssuedMs } from './said.ts'
 
 const staleMs = 24 * hour
 /** Nobody is sent to a provider that was last seen longer ago: it is looked at first. */
 const seenLatelyMs = minute
 /** One that is away is looked at once in so long, however many wait. */
 const lookAgainMs = 10 * second
-
-/** Those that a key of the provider's makes; not what anybody could make who knows our secret, or nothing. */
-export const signatures: readonly string[] = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-]
 
 export class ProviderAway extends Error {
   override readonly name = 'ProviderAway'
@@ -35,14 +32,11 @@ export class ProviderAway extends Error {
   }
 }
 
-/** What it says of itself cannot be used: somebody has to mend it, here or there. */
-export class ProviderMistaken extends Error {
-  override readonly name = 'ProviderMistaken'
-}
-
 export interface Upstreams {
   /** Throws `ProviderAway`, with `mayBeAway` only where nothing is left of what it said within a day; and `ProviderMistaken`. */
   open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
+  /** Asks the provider now, whatever was kept. Throws `ProviderAway` and `ProviderMistaken`. */
+  ask(provider: Provider): Promise<Discovered & { readonly upstream: Upstream }>
 }
 
 export interface Upstream {
@@ -92,12 +86,12 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
   const looking = openFlights(look, (provider: Provider) => provider.id)
   const fetchKeys = openKeyDesk(clock)
 
-  async function look(provider: Provider): Promise<library.ServerMetadata> {
+  async function look(provider: Provider): Promise<Discovered> {
     try {
-      const metadata = await discover(desk, provider)
-      await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(metadata), clock.now()])
+      const discovered = await discover(desk.fetch, provider, desk.allowLoopback)
+      await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(discovered.metadata), clock.now()])
       await db.query(table.markThere, [provider.id, clock.now()])
-      return metadata
+      return discovered
     } catch (error) {
       const unreachable = findUnreachable(error)
       if (!unreachable) throw error
@@ -114,7 +108,7 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
     const wasJustAway = awaySince !== null && lookedAt !== null && lookedAt > after(now, -lookAgainMs)
     const looked = wasJustAway
       ? Promise.reject(new ProviderAway(provider, awaySince, awayWhy ?? ''))
-      : looking.join(provider)
+      : looking.join(provider).then(({ metadata }) => metadata)
     return looked.catch((error: unknown) => {
       if (mayBeAway && kept && error instanceof ProviderAway) return kept.document
       throw error
@@ -126,64 +120,17 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
       const kept = await readDocuments(desk, provider)
       return configure(desk, fetchKeys, provider, await getMetadata(provider, kept.metadata, mayBeAway), kept.keys)
     },
+    async ask(provider) {
+      const discovered = await look(provider)
+      const askKeys: FetchKeys = (_id, fetch) => fetch()
+      return { ...discovered, upstream: await configure(desk, askKeys, provider, discovered.metadata, undefined) }
+    },
   }
 }
 
 async function readDocuments({ db, clock }: UpstreamDesk, { id }: Provider): Promise<Documents> {
   const rows = await db.query<{ kind: string }>(table.selectDocuments, [id, after(clock.now(), -staleMs)])
   return Object.fromEntries(rows.map((row) => [row.kind, row]))
-}
-
-/** Throws `ProviderMistaken`, and that it cannot be reached. */
-async function discover(desk: UpstreamDesk, provider: Provider): Promise<library.ServerMetadata> {
-  const { allowInsecureRequests, customFetch, discovery } = await import('openid-client')
-  const found = await discovery(new URL(provider.issuer), provider.clientId, undefined, undefined, {
-    timeout: patienceMs / second,
-    execute: desk.allowLoopback ? [allowInsecureRequests] : [],
-    [customFetch]: desk.fetch,
-  }).catch((error: unknown) => {
-    throw findUnreachable(error) ? error : new ProviderMistaken(tellUnusable(provider, error), { cause: error })
-  })
-  const metadata = JSON.parse(JSON.stringify(found.serverMetadata())) as library.ServerMetadata
-  const mistake = findMistake(desk, provider, metadata)
-  if (mistake !== undefined) throw new ProviderMistaken(mistake)
-  return metadata
-}
-
-/** What the library finds in an answer, before it is metadata for us. */
-function tellUnusable(provider: Provider, error: unknown): string {
-  const { message, cause } = error as { message: string; cause?: { message?: string; body?: { issuer?: unknown } } }
-  const issuer = cause?.body?.issuer
-  if (typeof issuer === 'string' && issuer !== provider.issuer) return tellOtherIssuer(provider, issuer)
-  const why = cause instanceof Error ? ` (${cause.message})` : ''
-  return `Its metadata cannot be used: ${message}${why}. Is the issuer right? It answers at /.well-known/openid-configuration.`
-}
-
-const tellOtherIssuer = ({ issuer, label }: Provider, said: string) =>
-  `${label} calls itself ${said}, not ${issuer}. Enter the issuer as it is there.`
-
-function findMistake(
-  { allowLoopback }: UpstreamDesk,
-  provider: Provider,
-  metadata: library.ServerMetadata,
-): string | undefined {
-  const { issuer, label } = provider
-  if (metadata.issuer !== issuer) return tellOtherIssuer(provider, metadata.issuer)
-  const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
-  const missing = needed.filter((name) => !isAddress(metadata[name], allowLoopback))
-  if (missing.length > 0)
-    return `The metadata of ${label} has no address with ${allowLoopback ? 'http or https' : 'https'} as ${missing.join(', ')}.`
-  if (signaturesOf(metadata).length === 0) return `${label} signs its ID tokens in no way that proves who made them.`
-  return undefined
-}
-
-function isAddress(said: unknown, allowLoopback: boolean): boolean {
-  const protocol = typeof said === 'string' ? URL.parse(said)?.protocol : undefined
-  return protocol === 'https:' || (allowLoopback && protocol === 'http:')
-}
-
-function signaturesOf({ id_token_signing_alg_values_supported: said = ['RS256'] }: library.ServerMetadata): string[] {
-  return Array.isArray(said) ? said.filter((each) => signatures.includes(each)) : []
 }
 
 async function configure(
@@ -198,10 +145,9 @@ async function configure(
   // The library asks the machine, and is told how far that is from our time.
   const wallMs = systemClock.now().getTime()
   const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
-  const believed = { ...metadata, id_token_signing_alg_values_supported: signaturesOf(metadata) }
   const proof = await proofOf(client, await readCredential(desk.db, desk.vault, provider))
-  const configuration = new client.Configuration(believed, provider.clientId, skew, proof)
-  const fetch = keepingKeys(desk, provider, metadata, kept)
+  const configuration = new client.Configuration(metadata, provider.clientId, skew, proof)
+  const fetch = measuring(desk, provider, metadata, keepingKeys(desk, provider, metadata, kept))
   configuration.timeout = patienceMs / second
   configuration[client.customFetch] = fetch
   if (desk.allowLoopback) client.allowInsecureRequests(configuration)
@@ -210,12 +156,11 @@ async function configure(
     const ageMs = Math.max(0, nowMs - kept.fetchedAt.getTime())
     client.setJwksCache(configuration, { jwks: kept.document, uat: Math.floor((wallMs - ageMs) / second) })
   }
-  const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
   const isYoung = kept !== undefined && kept.fetchedAt > after(desk.clock.now(), -seenLatelyMs)
   const keys = async (kid?: string) => {
     const isThere = kid === undefined || kept?.document.keys.some((key) => key.kid === kid)
     if (isYoung && isThere) return kept.document
-    return fetchKeys(provider.id, async () => (await (await fetch(metadata.jwks_uri!, asked)).json()) as library.JWKS)
+    return fetchKeys(provider.id, () => askForKeys(fetch, metadata.jwks_uri!))
   }
   return { library: client, configuration, metadata, provider, keys }
 }
@@ -242,14 +187,34 @@ function keepingKeys(
   return async (url, options) => {
     if (options.method !== 'GET' || url !== metadata.jwks_uri) return fetch(url, options)
     try {
-      const answer = await fetch(url, options)
-      if (!answer.ok) return answer
-      const document = (await answer.json()) as library.JWKS
+      const document = await askForKeys(fetch, url)
       await db.query(table.upsertDocument, [id, 'keys', JSON.stringify(document), clock.now()])
       return Response.json(document)
     } catch (error) {
       if (kept && findUnreachable(error)) return Response.json(kept.document)
       throw error
     }
+  }
+}
+
+/** What time it is there stands in the ID tokens that it issues, also in those that are then refused for it. */
+function measuring(
+  { db, clock }: UpstreamDesk,
+  { id }: Provider,
+  metadata: library.ServerMetadata,
+  fetch: GuardedFetch,
+): GuardedFetch {
+  return async (url, options) => {
+    const answer = await fetch(url, options)
+    if (url !== metadata.token_endpoint || !answer.ok) return answer
+    const issuedMs = findIssuedMs(
+      await answer
+        .clone()
+        .json()
+        .catch(() => undefined),
+    )
+    const now = clock.now()
+    if (issuedMs !== undefined) await db.query(table.markAhead, [id, now.getTime() - issuedMs, now])
+    return answer
   }
 }

@@ -2,11 +2,19 @@
  * What can be proposed: for each kind what the act depends on, and the act itself; src/audit/powers.ts says who may decide it. Whoever adds a kind adds a row here, and calls
  * `carryOut` where the act was done before: it does it at once, or proposes it where the brokerage wants four eyes.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { Act } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { neededToHandOut } from '../identity/handed-out.ts'
-import { enableProvider, factsOf, holdDraft, listProviders, type ProviderFacts } from '../identity/provider.ts'
+import {
+  enableProvider,
+  factsOf,
+  findProviderById,
+  holdProvider,
+  listProviders,
+  type Provider,
+  type ProviderFacts,
+} from '../identity/provider.ts'
+import { changeProvider, findDifferences, isNarrower } from '../identity/provider-change.ts'
 import { getClient, setScopesAtMost } from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
 import { decide, findApplication, getPartner, parseSeen, printSeen, setRefreshAccess } from '../partners/partner.ts'
@@ -37,7 +45,7 @@ export interface ProposedActs {
   readonly 'user.reset-two-factor': { readonly userId: string }
   /** `missing` is how many records go, as whoever proposes it has seen. */
   readonly 'import.removal': { readonly importId: number; readonly missing: number }
-  /** One that is written down, with all that it is set up by. Its credential stays sealed, where it is. */
+  /** One that is written down, or is to be changed, with all that it is set up by afterwards. Its credential stays sealed, where it is. */
   readonly 'provider.add': { readonly providerId: number } & ProviderFacts
 }
 
@@ -179,21 +187,36 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     alsoNeeds: async (_sql, values) => neededToHandOut(values),
     subjectOf: ({ name }) => `provider:${name}`,
     async readState(sql, { providerId, ...facts }) {
-      const draft = await holdDraft(sql, providerId)
-      if (!draft || !isDeepStrictEqual(factsOf(draft), factsOf(facts))) return undefined
+      const draft = await holdProvider(sql, providerId)
+      const isAsSaid = draft && findDifferences(draft, facts).length === 0
+      // A draft is enabled as it is; what is enabled is changed into something else.
+      if (!draft || isAsSaid !== (draft.enabledAt === null)) return undefined
       const others = (await listProviders(sql)).filter(({ kind }) => kind === draft.kind)
       // Whoever decides has tested it with one credential, and not with another.
-      const { createdAt, credentialAt } = draft
+      const { createdAt, credentialAt, enabledAt } = draft
       const beside = others.map(({ id }) => id)
-      return { shows: showProvider(draft), ...factsOf(draft), createdAt, credentialAt, beside }
+      return { shows: showChange(draft, facts), ...factsOf(draft), createdAt, credentialAt, enabledAt, beside }
     },
-    apply: (db, { providerId }, act) => enableProvider(db, providerId, act),
+    async isHarmless(sql, { providerId, ...facts }) {
+      const before = (await findProviderById(sql, providerId))!
+      return before.enabledAt !== null && isNarrower(before, facts)
+    },
+    async apply(db, { providerId, ...facts }, act) {
+      const { enabledAt } = (await findProviderById(db, providerId))!
+      return enabledAt === null ? enableProvider(db, providerId, act) : changeProvider(db, providerId, facts, act)
+    },
   },
 }
 
 /** What there is of it. */
 function shown(facts: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined))
+}
+
+/** Of one that is enabled, what it is afterwards, and what differs. */
+function showChange(before: Provider, after: ProviderFacts): Record<string, string> {
+  const differences = before.enabledAt === null ? [] : findDifferences(before, after)
+  return { ...showProvider(after), ...(differences.length > 0 && { Changes: differences.join(', ') }) }
 }
 
 function showProvider({ label, kind, issuer, clientId, linkClaim, linkSource, rolesClaim, roleMap }: ProviderFacts) {

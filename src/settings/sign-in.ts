@@ -27,4 +27,10 @@ export const signIn = always({
     kind.networks,
     'private networks (addresses or CIDR ranges) in which identity providers may be; others must be public',
   ),
+  providerAuthority: setting(
+    'PROVIDER_CA_FILE',
+    '',
+    kind.optional(kind.file),
+    'certificate authorities (PEM) that identity providers may use beside the usual ones',
+  ),
 })

@@ -30,17 +30,20 @@ export async function setEmail(
   act: Act,
 ): Promise<string | undefined> {
   const email = typed === undefined ? undefined : parseEmail(typed)
-  await db.transaction(async (sql) => {
-    await lockNoticesOf(sql, user.id)
-    const [before] = await sql.query<{ email: string | null }>(table.lockMail, [user.id])
-    if (!before || before.email === (email ?? null)) return
-    if (email !== undefined && act.by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, act.at)
-    await sql.query(table.updateEmail, [user.id, email, act.at])
-    if (before.email !== null) await sql.query(table.keepFormerEmail, [user.id, before.email, act.at])
-    const change = before.email === null ? 'set' : email === undefined ? 'removed' : 'replaced'
-    await recordGuardedAct(sql, act, 'user.email_changed', user.id, { change })
-  })
+  await db.transaction((sql) => replaceEmail(sql, user, email, act))
   return email
+}
+
+/** The same in the caller's transaction, with an address that was read. */
+export async function replaceEmail(sql: Sql, user: User, email: string | undefined, act: Act): Promise<void> {
+  await lockNoticesOf(sql, user.id)
+  const [before] = await sql.query<{ email: string | null }>(table.lockMail, [user.id])
+  if (!before || before.email === (email ?? null)) return
+  if (email !== undefined && act.by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, act.at)
+  await sql.query(table.updateEmail, [user.id, email, act.at])
+  if (before.email !== null) await sql.query(table.keepFormerEmail, [user.id, before.email, act.at])
+  const change = before.email === null ? 'set' : email === undefined ? 'removed' : 'replaced'
+  await recordGuardedAct(sql, act, 'user.email_changed', user.id, { change })
 }
 
 /** Taking one of them again makes them no more. */

@@ -24,7 +24,7 @@ export const selectProvided = statement(
   `SELECT u.id FROM users u WHERE u.id = $1 AND (
      (u.role = 'operator' AND EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer WHERE i.user_id = u.id))
      OR (u.role = 'holder' AND u.password_hash IS NULL
-       AND (EXISTS (SELECT FROM identities i WHERE i.user_id = u.id)
+       AND (EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer AND p.enabled_at IS NOT NULL WHERE i.user_id = u.id)
          OR EXISTS (SELECT FROM identity_providers p WHERE p.kind = 'holder' AND p.enabled_at IS NOT NULL AND p.link_claim IS NOT NULL AND p.link_source = u.source))))`,
 )
 

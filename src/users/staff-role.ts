@@ -25,11 +25,18 @@ export async function listRolesIn(sql: Sql, userId: string, providerId: number |
   return rows.map(({ role }) => role)
 }
 
-/** With a provider goes what it gave to everybody; with the link of somebody, what it gave to them. */
-export async function dropProvidedRoles(sql: Sql, providerId: number, act: Act, userId?: string): Promise<void> {
+/** With a provider goes what it gave to everybody, but for what is kept; with the link of somebody, what it gave to them. */
+export async function dropProvidedRoles(
+  sql: Sql,
+  providerId: number,
+  act: Act,
+  userId?: string,
+  kept: readonly StaffRole[] = [],
+): Promise<void> {
   const gone = await sql.query<{ userId: string; role: StaffRole }>(table.deleteRolesFrom, [
     `provider:${providerId}`,
     userId,
+    kept,
   ])
   for (const [id, own] of Map.groupBy(gone, (each) => each.userId)) {
     const taken = own.map(({ role }) => role)

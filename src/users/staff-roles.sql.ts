@@ -14,7 +14,8 @@ export const selectSessionRoles = statement(
 /** Of one of its people, or of all. */
 export const deleteRolesFrom = statement(
   'delete_roles_from_provider',
-  'DELETE FROM staff_roles WHERE source = $1 AND ($2::text IS NULL OR user_id = $2) RETURNING user_id AS "userId", role',
+  `DELETE FROM staff_roles WHERE source = $1 AND ($2::text IS NULL OR user_id = $2) AND role <> ALL ($3::text[])
+   RETURNING user_id AS "userId", role`,
 )
 
 export const lockStaffMember = statement(

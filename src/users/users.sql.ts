@@ -114,10 +114,14 @@ export const updateDeclined = statement(
    RETURNING id`,
 )
 
+/** Whoever has no password here, and gives a second factor at their provider, is guarded by it. */
 export const countOperators = statement(
   '',
   `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f WHERE f.user_id = u.id)
-       AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)) AS unguarded
+       AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)
+       AND NOT (password_hash IS NULL AND EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer AND p.enabled_at IS NOT NULL
+         WHERE i.user_id = u.id AND i.factor_at IS NOT NULL))) AS unguarded,
+     count(*) FILTER (WHERE email IS NULL) AS unaddressed
    FROM users u WHERE role = 'operator' AND status = 'active'`,
 )
 

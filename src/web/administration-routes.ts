@@ -31,6 +31,7 @@ export const administrationRows: readonly Row[] = [
   page('/console/providers/:provider', staff('providers.manage'), providers.showProvider),
   page('/console/providers/:provider/test', staff('providers.manage'), providers.testNow),
   form('/console/providers/:provider/enable', providerKeeper, providers.enable),
+  form('/console/providers/:provider/change', providerKeeper, providers.change),
   form('/console/providers/:provider/credential', providerKeeper, providers.giveCredential),
   form('/console/providers/:provider/remove', providerKeeper.and(withReason), providers.remove),
   page('/console/staff', staff('staff.see'), staffPages.showStaff),

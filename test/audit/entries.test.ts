@@ -324,10 +324,11 @@ test('every command of an operator that changes something is recorded, and those
       () => ['bank', '--secret-file', secretFile('a newer one of the provider')],
       ['provider.credential_replaced'],
     ],
+    ['provider change', () => ['bank', '--label', 'Bank'], ['provider.changed']],
     ['provider enable', () => [saved.name], ['provider.added']],
     ['provider link', () => ['bank', 'subject-1', 'otto'], ['identity.linked']],
     ['provider unlink', () => ['bank', 'subject-1'], ['identity.unlinked']],
-    ['provider remove', () => ['bank'], ['provider.removed']],
+    ['provider remove', () => ['bank', '--yes'], ['provider.removed']],
     ['keys rotate', () => [], ['keys.rotated']],
     ['keys prune', () => [], 'anything'],
   ]

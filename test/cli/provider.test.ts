@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { readConfig } from '../../src/config.ts'
 import { openVault } from '../../src/crypto/vault.ts'
+import { statement } from '../../src/database/database.ts'
 import { draftProvider, findProvider, getProvider, readCredential } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -36,7 +37,8 @@ async function save(): Promise<string> {
   const draft: ProviderDraft = {
     ...{ name, kind: 'holder', label: 'Bank ID', issuer: `https://127.0.0.1:9/${name}`, clientId: 'countersign' },
     ...{ proof: 'client_secret_post', credential: 'the first one', scopes: ['openid'], linkClaim: null },
-    ...{ linkSource: 'core', strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {} },
+    ...{ linkSource: 'core', strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null },
+    ...{ roleMap: {}, logoutEnds: 'session' },
   }
   await draftProvider(db, vault, draft, { allowLoopback: false }, act())
   return name
@@ -131,5 +133,113 @@ test('whoever is linked to another subject is unlinked from it first, by the com
   assert.equal(
     stderr,
     `${username} is linked to another subject of Bank ID: auth0|5f7. Unlink that one first.\n${unlink}\n`,
+  )
+})
+
+test('removing a provider says whom it touches, and is done when asked for; whoever was linked is known when it is added again', async () => {
+  const name = await save()
+  const provider = await getProvider(db, name)
+  const [alone, other] = [makeUpWord(), makeUpWord()]
+  for (const [username, subject] of Object.entries({ [alone]: 'sub-1', [other]: 'sub-2' })) {
+    await line.run(
+      'user',
+      'create',
+      '--username',
+      username,
+      '--name',
+      'Ada',
+      '--password-file',
+      fileOf('correct horse battery'),
+    )
+    await line.run('provider', 'link', name, subject, username)
+  }
+  await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE username = $1'), [alone])
+  const asked = await line.fail('provider', 'remove', name)
+  assert.equal(asked.code, 1)
+  assert.match(asked.stderr, /2 customers are linked to it\. 1 of them has no other way in: no password here/)
+  assert.match(
+    asked.stderr,
+    new RegExp(`Nothing was removed\\. To remove it: countersign provider remove ${name} --yes`),
+  )
+  assert.ok(await getProvider(db, name))
+  const removed = await line.read('provider', 'remove', name, '--yes')
+  assert.deepEqual(removed, { name, linked: 2, no_other_way_in: 1, removed: true })
+  await assert.rejects(getProvider(db, name), /There is no identity provider/)
+  await line.read(
+    ...['provider', 'add', name, '--kind', 'holder', '--label', 'Bank ID', '--issuer', provider.issuer],
+    ...['--client-id', 'countersign', '--secret-file', fileOf('secret'), '--logout-ends', 'person'],
+  )
+  assert.equal((await getProvider(db, name)).logoutEnds, 'person')
+  assert.equal((await line.run('provider', 'link', name, 'sub-1', alone)).code, 0, 'they are linked already')
+  assert.match((await line.fail('provider', 'link', name, 'sub-1', other)).stderr, /linked to another subject/)
+})
+
+test('a provider is changed by what is said, and keeps the rest: its people, its credential, and what is not named', async () => {
+  const name = await save()
+  const username = makeUpWord()
+  await line.run('user', 'create', '--username', username, '--name', 'Ada')
+  await line.run('provider', 'link', name, 'sub-1', username)
+  await line.run('provider', 'enable', name)
+  const before = await getProvider(db, name)
+  const links = () =>
+    db.query(statement('', 'SELECT issuer, subject FROM identities WHERE issuer LIKE $1'), [`%${name}`])
+  const linked = await links()
+  const words = ['--label', 'New name', '--client-id', 'other', '--scope', 'email', '--strong-amr', 'mfa']
+  const done = await line.run(
+    'provider',
+    'change',
+    name,
+    ...words,
+    '--link-claim',
+    'customer_id',
+    '--logout-ends',
+    'person',
+  )
+  assert.equal(done.code, 0, done.stderr)
+  const after = await getProvider(db, name)
+  assert.deepEqual(after, {
+    ...{ ...before, label: 'New name', clientId: 'other', scopes: ['openid', 'email'] },
+    ...{ strongAmr: ['mfa'], linkClaim: 'customer_id', logoutEnds: 'person' },
+  })
+  assert.deepEqual(await links(), linked)
+  const entry = (await latest('provider.changed'))!
+  assert.deepEqual(
+    [entry.subject, entry.details.linkClaim, (entry.details.changed as string[]).sort()],
+    [`provider:${name}`, 'customer_id', ['clientId', 'label', 'linkClaim', 'logoutEnds', 'scopes', 'strongAmr']],
+  )
+  assert.match((await line.run('provider', 'change', name, '--label', 'New name')).stdout, /^Nothing was changed/)
+  await line.run('provider', 'change', name, '--link-claim', '', '--strong-amr', '')
+  const taken = await getProvider(db, name)
+  assert.deepEqual([taken.linkClaim, taken.strongAmr], [null, []])
+  const fail = async (...more: string[]) => (await line.fail('provider', 'change', name, ...more)).stderr
+  assert.match(await fail('--link-claim', 'email'), /^--link-claim must not be an e-mail address/)
+  assert.match(await fail('--roles-claim', 'groups'), /^--roles-claim is for staff/)
+  assert.match(await fail('--no-own-second-step'), /^--strong-acr is missing/)
+  assert.match(
+    (await two.run('provider', 'change', name, '--label', 'Third')).stdout,
+    /In the console this takes two people/,
+  )
+})
+
+test('the same provider at another address takes its people with it, and its credential can still be opened', async () => {
+  const name = await save()
+  const username = makeUpWord()
+  await line.run('user', 'create', '--username', username, '--name', 'Ada')
+  await line.run('provider', 'link', name, 'sub-1', username)
+  const issuer = `https://login.example.com/${name}`
+  assert.match((await line.fail('provider', 'change', name, '--issuer', issuer, '--label', 'x')).stderr, /by itself/)
+  const done = await line.run('provider', 'change', name, '--issuer', issuer)
+  assert.equal(done.code, 0, done.stderr)
+  const moved = await getProvider(db, name)
+  assert.equal(moved.issuer, issuer)
+  assert.equal((await readCredential(db, vault, moved)).credential, 'the first one')
+  assert.match(
+    (await line.fail('provider', 'link', name, 'sub-2', username)).stderr,
+    /linked to another subject .*sub-1/,
+  )
+  const other = await save()
+  assert.match(
+    (await line.fail('provider', 'change', other, '--issuer', issuer)).stderr,
+    /linked to .* already|is a provider already/,
   )
 })

@@ -46,7 +46,7 @@ async function statusesOfSignIns(): Promise<number[]> {
   return statuses
 }
 
-const links = () => db.query(statement('', 'SELECT issuer, subject, user_id, provider_id FROM identities'))
+const links = () => db.query(statement('', 'SELECT issuer, subject, user_id FROM identities'))
 
 test('every node asks with the new credential from the next sign-in on; whoever is signed in or linked stays so', async () => {
   const before = new Browser(house.baseUrl)
@@ -99,7 +99,7 @@ test('a secret becomes a key at once: who found the provider before is not told 
   const keyed = await keepOpen(openUpstream(house, { name: 'keyed', people, client }))
   const foundBefore = await registerUpstream(house, keyed, 'keyed')
   const clientOf = async () =>
-    (await testProvider(upstreams, foundBefore)).find(({ check }) => check === 'Client')!.state
+    (await testProvider(upstreams, house.clock, foundBefore)).find(({ check }) => check === 'Client')!.state
   assert.equal(await clientOf(), 'wrong')
   await replace({ proof: 'private_key_jwt', credential: pem }, foundBefore)
   assert.equal(await clientOf(), 'good')

@@ -1,18 +1,25 @@
 /** The brokerage's providers as rows: what is refused, what the test button says, and what removing one does. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { hour, minute } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
 import { statement } from '../../src/database/database.ts'
 import { openGuardedFetch } from '../../src/identity/guarded-fetch.ts'
 import { recogniseVouched } from '../../src/identity/identity.ts'
+import { openProviderFetch } from '../../src/identity/open-providers.ts'
 import { addProvider, findProvider, removeProvider } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import { testProvider } from '../../src/identity/provider-test.ts'
 import type { StaffRole } from '../../src/permission.ts'
 import { Browser } from '../support/browser.ts'
+import { makeCertificate } from '../support/certificate.ts'
+import { newFolder } from '../support/folder.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { clientSecret, makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
@@ -35,7 +42,7 @@ const draft: ProviderDraft = {
     linkClaim: 'customer_id',
     linkSource: 'core',
   },
-  ...{ strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {} },
+  ...{ strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {}, logoutEnds: 'session' },
 }
 const add = (more: Partial<ProviderDraft>, allowLoopback = false) =>
   addProvider(db, vault, { ...draft, ...more }, { allowLoopback }, house.act())
@@ -81,7 +88,9 @@ test('its secret is sealed, and a dump of the database does not have it', async 
 })
 
 const statesOf = async (name: string) =>
-  Object.fromEntries((await testProvider(upstreams, (await findProvider(db, name))!)).map((each) => [each.check, each]))
+  Object.fromEntries(
+    (await testProvider(upstreams, house.clock, (await findProvider(db, name))!)).map((each) => [each.check, each]),
+  )
 
 test('a test says that a provider is as it should be, without anybody signing in', async () => {
   const states = await statesOf('bank')
@@ -110,6 +119,51 @@ test('a test says what is wrong: the secret, the issuer, a provider that is away
   assert.equal((await statesOf('bank')).Metadata!.state, 'good')
 })
 
+test('a test asks the provider itself, though it was asked a moment ago', async () => {
+  await upstream.keepTime()
+  assert.equal((await statesOf('bank')).Metadata!.state, 'good')
+  await upstream.lie({ metadata: { end_session_endpoint: 'ftp://login.example.com', issuer: upstream.issuer } })
+  assert.equal((await statesOf('bank')).end_session_endpoint!.state, 'warning')
+  await upstream.lie({ keys: { keys: [] } })
+  assert.match((await statesOf('bank')).Keys!.told, /^Its keys cannot be read: It has no key that signs/)
+  await upstream.lie(undefined)
+  assert.equal((await statesOf('bank')).Keys!.state, 'good')
+  house.clock.advance(minute)
+  assert.match((await statesOf('bank')).Clock!.told, /^This machine is \d+ seconds ahead of it\./)
+  await upstream.keepTime()
+  assert.equal((await statesOf('bank')).Clock!.state, 'good')
+})
+
+test('a test says what a logout token ends, and that Keycloak needs more', async () => {
+  const change = (name: string, value: unknown) =>
+    db.query(statement('', `UPDATE identity_providers SET ${name} = $1 WHERE name = 'bank'`), [value])
+  const told = async () => (await statesOf('bank'))['Sign-out from there']!
+  assert.deepEqual(
+    [(await told()).state, (await told()).told],
+    ['good', 'A logout token ends the session that it names.'],
+  )
+  await change('logout_ends', 'person')
+  assert.match((await told()).told, /ends all sessions that the person has/)
+  await change('logout_ends', 'session')
+  await upstream.lie({ metadata: { backchannel_logout_supported: false } })
+  assert.match((await told()).told, /does not say that it sends logout tokens/)
+  await upstream.lie(undefined)
+  const server = createServer((_request, response) => {
+    const { port } = server.address() as AddressInfo
+    const issuer = `http://127.0.0.1:${port}/realms/bank`
+    const addresses = { authorization_endpoint: issuer, token_endpoint: issuer, jwks_uri: `${issuer}/keys` }
+    response.end(JSON.stringify({ issuer, ...addresses, backchannel_logout_supported: true }))
+  }).listen(0, '127.0.0.1')
+  await new Promise((done) => server.once('listening', done))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realms/bank`
+  const keycloak = await registerUpstream(house, { issuer }, 'keycloak')
+  const { told: words, state } = (await statesOf('keycloak'))['Sign-out from there']!
+  assert.equal(state, 'warning')
+  assert.match(words, /Keycloak’s “log out all” .*--logout-ends person/)
+  await removeProvider(db, keycloak, house.act())
+  server.close()
+})
+
 test('with a private key the gateway shows who it is, and no secret is shared', async () => {
   const client = {
     token_endpoint_auth_method: 'private_key_jwt',
@@ -134,19 +188,38 @@ test('an address inside is not asked, unless its network is named', async () => 
   await new Promise((done) => server.once('listening', done))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
-  const closed = openGuardedFetch({ allowLoopback: false, ports: [] }, [])
+  const closed = openGuardedFetch({ policy: { allowLoopback: false, ports: [] }, dnsServers: [] })
   await assert.rejects(closed(url, asked), /not allowed/)
   await assert.rejects(closed(url.replace('127.0.0.1', 'localhost'), asked), /not allowed/)
   await assert.rejects(closed('http://169.254.169.254/latest/', asked), /not allowed/)
-  const opened = openGuardedFetch({ allowLoopback: false, ports: [], networks: ['127.0.0.0/8'] }, [])
+  const opened = openGuardedFetch({
+    policy: { allowLoopback: false, ports: [], networks: ['127.0.0.0/8'] },
+    dnsServers: [],
+  })
   assert.equal(await (await opened(url, asked)).text(), 'inside')
+  server.close()
+})
+
+test('a certificate of the brokerage’s own authority is taken where PROVIDER_CA_FILE names that, and nowhere else', async () => {
+  const now = Date.now()
+  const { cert, key } = makeCertificate(['localhost'], new Date(now - hour), new Date(now + hour), 'rsa')
+  const server = createTlsServer({ cert, key }, (_request, response) => response.end('inside')).listen(0, '127.0.0.1')
+  await new Promise((done) => server.once('listening', done))
+  const url = `https://localhost:${(server.address() as AddressInfo).port}/`
+  const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+  const network = { policy: { allowLoopback: true, ports: [] }, dnsServers: [] }
+  await assert.rejects(openGuardedFetch(network)(url, asked), /vouches for its certificate; PROVIDER_CA_FILE names/)
+  const file = join(newFolder('provider-authority'), 'ca.pem')
+  writeFileSync(file, cert)
+  const config = readConfig({ ...house.settings, PROVIDER_CA_FILE: file })
+  assert.equal(await (await openProviderFetch(config)(url, asked)).text(), 'inside')
   server.close()
 })
 
 test('an answer that never ends is cut off', async () => {
   const server = createServer((_request, response) => response.end('x'.repeat(1024 * 1024))).listen(0, '127.0.0.1')
   await new Promise((done) => server.once('listening', done))
-  const fetch = openGuardedFetch({ allowLoopback: true, ports: [] }, [])
+  const fetch = openGuardedFetch({ policy: { allowLoopback: true, ports: [] }, dnsServers: [] })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   await assert.rejects(
     fetch(url, { method: 'GET', headers: {}, body: undefined, redirect: 'manual' }),
@@ -184,6 +257,15 @@ test('whoever signed in at a provider that is removed is signed out', async () =
   assert.equal(await isSignedIn(browser), true)
   await removeProvider(db, (await findProvider(db, 'bank'))!, house.act())
   assert.equal(await isSignedIn(browser), false)
+})
+
+test('whoever was linked is known when the provider is added again with its issuer, whatever it says of them now', async () => {
+  const again = await registerUpstream(house, upstream, 'bank', { linkClaim: null })
+  const browser = new Browser(house.baseUrl)
+  const answer = await signInThere(browser, upstream, 'sub-ada')
+  assert.equal(answer.status, 303, answer.text)
+  assert.equal(await isSignedIn(browser), true)
+  await removeProvider(db, again, house.act())
 })
 
 test('a sign-in that comes back after its provider was removed ends, and knows nobody', async () => {

@@ -77,6 +77,40 @@ test('somebody whom no customer belongs to is told so, with a reference that the
   assert.equal(await isSignedIn(browser), false)
 })
 
+test('somebody whom nobody knows by the account that they are signed in with there uses another one', async () => {
+  const browser = open()
+  const there = new Browser(upstream.issuer)
+  const stranger = await signInThere(browser, upstream, 'sub-stranger', { cookies: there })
+  const linkOf = (words: string) =>
+    new RegExp(`href="([^"]+)">${words}`).exec(stranger.text)![1]!.replaceAll('&amp;', '&')
+  const again = await signInThere(browser, upstream, 'sub-ada', { path: linkOf('Try again'), cookies: there })
+  assert.equal(again.status, 403, 'the provider remembers who they were')
+  const start = await browser.get(linkOf('Use another account'))
+  const asked = await there.get((await there.get(start.location!)).location!)
+  assert.equal(asked.status, 200)
+  assert.match(asked.text, /name="who"/, 'the provider asks who it is')
+  const answer = await browser.get(await upstream.signIn(start.location!, 'sub-ada'))
+  assert.equal(answer.status, 303, answer.text)
+  assert.equal(await isSignedIn(browser), true)
+})
+
+test('a provider that has a choice of accounts is asked for it, and every other for a sign-in', async () => {
+  const promptOf = async (prompts: unknown) => {
+    // Then what it is asked for stands in the address.
+    const metadata = { prompt_values_supported: prompts, pushed_authorization_request_endpoint: null }
+    await upstream.lie({ metadata })
+    house.clock.advance(2 * minute)
+    await upstream.keepTime()
+    const { location } = await open().get('/login/with/bank?return=%2F&other=1')
+    return new URL(location!).searchParams.get('prompt')
+  }
+  assert.equal(await promptOf(['none', 'login', 'select_account']), 'select_account')
+  for (const prompts of [null, ['none', 'login'], 'select_account']) assert.equal(await promptOf(prompts), 'login')
+  await upstream.lie(undefined)
+  house.clock.advance(2 * minute)
+  await upstream.keepTime()
+})
+
 test('a second subject that claims a customer who is linked already opens nothing, until the first is unlinked', async () => {
   const customer = await makeCustomer(house, 'C-twice')
   assert.equal((await signInThere(open(), upstream, 'sub-first')).status, 303)

@@ -164,6 +164,27 @@ test('a logout token that names another person’s session ends nothing', async 
   assert.equal(await isSignedIn(browser), true)
 })
 
+test('where a provider’s word ends all of a person’s sessions, a token that names one of them ends each, also without a subject', async () => {
+  const reach = (ends: string) =>
+    db.query(statement('', `UPDATE identity_providers SET logout_ends = $1 WHERE name = 'bank'`), [ends])
+  const sidOf = async () => {
+    const select = statement('', `SELECT provider_sid AS sid FROM sessions WHERE provider_subject = 'sub-ada' LIMIT 1`)
+    return (await db.query<{ sid: string }>(select))[0]!.sid
+  }
+  await reach('person')
+  try {
+    for (const sub of ['sub-ada', undefined]) {
+      const browsers = [await signedIn(), await signedIn()]
+      const other = await signedIn('sub-ben')
+      assert.equal((await sendToken(await makeToken({ claims: { sub, sid: await sidOf() } }))).status, 200)
+      for (const browser of browsers) assert.equal(await isSignedIn(browser), false)
+      assert.equal(await isSignedIn(other), true)
+    }
+  } finally {
+    await reach('session')
+  }
+})
+
 test('whoever is half-way in when they are unlinked, or sign out at the provider, begins again', async () => {
   await makeCustomer(house, 'C-3')
   await db.query(statement('', `UPDATE identity_providers SET strong_acr = '{}'`))

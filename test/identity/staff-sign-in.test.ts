@@ -4,9 +4,11 @@ import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
+import { checkAddresses } from '../../src/doctor/staff.ts'
 import { linkByHand } from '../../src/identity/identity.ts'
 import { findSession, openSession } from '../../src/users/session.ts'
 import { listRolesOf } from '../../src/users/staff-role.ts'
+import { countOperators } from '../../src/users/users.sql.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -21,7 +23,7 @@ const people = {
   'sub-guest': { groups: ['bowling'] },
   'sub-late': { groups: ['audit'] },
   ...Object.fromEntries(
-    ['sub-una', 'sub-ulf', 'sub-uma', 'sub-uwe', 'sub-nora'].map((who) => [
+    ['sub-una', 'sub-ulf', 'sub-uma', 'sub-uwe', 'sub-nora', 'sub-mia', 'sub-new'].map((who) => [
       who,
       { groups: ['audit'], name: `${who} Userinfo` },
     ]),
@@ -182,4 +184,50 @@ test('whoever is linked by hand while they come for the first time comes as the 
   assert.equal(late.status === 'fulfilled' && late.value.status, 303)
   assert.deepEqual(await db.query(count), before)
   assert.deepEqual(await listRolesOf(db, operator.id), ['auditor'])
+})
+
+const addressOf = async (subject: string) => {
+  const text = 'SELECT u.id, u.email FROM users u JOIN identities i ON i.user_id = u.id WHERE i.subject = $1'
+  return (await db.query<{ id: string; email: string | null }>(statement('', text), [subject]))[0]!
+}
+
+test('staff have the address that their provider has verified, at each sign-in anew, and the one before is told', async () => {
+  const come = async (claims: Record<string, unknown>, userInfo?: Record<string, unknown>) => {
+    await upstream.lie({ claims, ...(userInfo && { userInfo }) })
+    assert.equal((await comeAs('sub-mia')).status, 303)
+    return addressOf('sub-mia')
+  }
+  const unverified = await come({ email: 'mia@example.com', email_verified: false })
+  assert.equal(unverified.email, null)
+  const told = await come({ email: 'mia@example.com', email_verified: true })
+  assert.deepEqual(told, { id: unverified.id, email: 'mia@example.com' })
+  const [set] = await findEntries(db, { action: 'user.email_changed', limit: 1 })
+  assert.deepEqual([set!.actor, set!.subject, set!.details], ['provider:staff', `user:${told.id}`, { change: 'set' }])
+  assert.equal((await come({}, { email: 'mia@example.org', email_verified: true })).email, 'mia@example.org')
+  const former = statement('', 'SELECT email FROM former_emails WHERE user_id = $1')
+  assert.deepEqual(await db.query(former, [told.id]), [{ email: 'mia@example.com' }])
+  assert.equal((await come({})).email, 'mia@example.org', 'silence takes nothing')
+  const entries = await findEntries(db, { action: 'user.email_changed', subject: `user:${told.id}` })
+  assert.equal(entries.length, 2)
+  await upstream.lie({ claims: { email: 'new@example.com', email_verified: true } })
+  await comeAs('sub-new')
+  assert.equal((await addressOf('sub-new')).email, 'new@example.com')
+  await upstream.lie(undefined)
+})
+
+test('whoever gives a second factor at their provider, and has no password here, counts as guarded; who has no address is counted', async () => {
+  const [counted] = await db.query<{ operators: number; unguarded: number; unaddressed: number }>(countOperators)
+  const [expected] = await db.query<{ operators: number; unguarded: number; unaddressed: number }>(
+    statement(
+      '',
+      `SELECT count(*) AS operators, count(*) FILTER (WHERE i.factor_at IS NULL OR u.password_hash IS NOT NULL) AS unguarded,
+         count(*) FILTER (WHERE email IS NULL) AS unaddressed
+       FROM users u LEFT JOIN identities i ON i.user_id = u.id WHERE u.role = 'operator' AND u.status = 'active'`,
+    ),
+  )
+  assert.deepEqual(counted, expected)
+  assert.ok(counted!.unguarded < counted!.operators)
+  const { finding } = await checkAddresses(db)
+  assert.equal(finding.state, 'warn')
+  assert.match(finding.found, new RegExp(`^${counted!.unaddressed} of ${counted!.operators} operators have no e-mail`))
 })

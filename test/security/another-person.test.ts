@@ -6,7 +6,8 @@ import { openingActions } from '../../src/audit/powers.ts'
 import { day, hour } from '../../src/clock.ts'
 import { statement, violates } from '../../src/database/database.ts'
 import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
-import { enableProvider } from '../../src/identity/provider.ts'
+import { enableProvider, factsOf } from '../../src/identity/provider.ts'
+import { changeProvider } from '../../src/identity/provider-change.ts'
 import { applyAsPartner, printSeen } from '../../src/partners/partner.ts'
 import { carryOut, decideProposal } from '../../src/proposals/proposal.ts'
 import { setEmail } from '../../src/users/email.ts'
@@ -82,6 +83,13 @@ const openings: Readonly<Record<string, (target: User, by: User) => Promise<unkn
     const provider = await draftUpstream(house, { kind: 'staff', linkClaim: null })
     await enableProvider(db, provider.id, actOf(by))
     await linkByHand(db, provider, 'sub-y', target, house.act())
+  },
+  async 'provider.changed'(target, by) {
+    const name = makeUpWord().toLowerCase()
+    const draft = { kind: 'staff', linkClaim: null } as const
+    const provider = await registerUpstream(house, { issuer: `https://127.0.0.1:9/${name}` }, name, draft)
+    await linkByHand(db, provider, 'sub-v', target, house.act())
+    await changeProvider(db, provider.id, { ...factsOf(provider), clientId: 'another' }, actOf(by))
   },
 }
 

@@ -9,6 +9,8 @@ export type Lie =
   | { readonly algorithm: 'none' | 'HS256' }
   | { readonly otherKey: true }
   | { readonly metadata: Record<string, unknown> | 'a page' }
+  /** Its document of keys, whole. */
+  | { readonly keys: unknown }
 
 export type Order =
   | { readonly order: 'open'; readonly options: DemoProviderOptions }
@@ -46,10 +48,13 @@ async function obey(order: Order): Promise<object> {
     case 'open': {
       opened = await openDemoProvider({ ...order.options, keys: [jwk] })
       opened.server.prependListener('request', (request, response) => {
+        // Node's own header has the time of the machine.
+        response.setHeader('date', new Date().toUTCString())
         if (lie && request.url === '/token') twist(response, lie)
         if (lie && 'userInfo' in lie && request.url === '/me') tellOfUser(response, lie.userInfo)
         if (lie && 'metadata' in lie && request.url === '/.well-known/openid-configuration')
           tellOfItself(response, lie.metadata)
+        if (lie && 'keys' in lie && request.url === '/jwks') tellKeys(response, lie.keys)
       })
       const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
       return { issuer: opened.issuer, publicKey: pem, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
@@ -99,6 +104,15 @@ function tellOfItself(response: ServerResponse, said: Record<string, unknown> | 
   response.end = ((body: string | Buffer) => {
     if (said === 'a page') response.setHeader('content-type', 'text/html')
     const text = said === 'a page' ? '<h1>Hello</h1>' : JSON.stringify({ ...JSON.parse(String(body)), ...said }, isSaid)
+    response.setHeader('content-length', Buffer.byteLength(text))
+    return end(text)
+  }) as typeof response.end
+}
+
+function tellKeys(response: ServerResponse, said: unknown): void {
+  const end = response.end.bind(response)
+  response.end = (() => {
+    const text = JSON.stringify(said)
     response.setHeader('content-length', Buffer.byteLength(text))
     return end(text)
   }) as typeof response.end

@@ -118,7 +118,7 @@ function draftOf(issuer: string, name: string, draft: Partial<ProviderDraft>): P
     ...{ name, kind: 'holder', label: 'Example Bank ID', issuer, clientId: 'countersign' },
     ...{ proof: 'client_secret_basic', credential: clientSecret, scopes: ['openid'] },
     ...{ linkClaim: 'customer_id', linkSource: 'core', strongAcr: [secondFactorAcr], strongAmr: [] },
-    ...{ ownSecondStep: true, rolesClaim: null, roleMap: {} },
+    ...{ ownSecondStep: true, rolesClaim: null, roleMap: {}, logoutEnds: 'session' },
     ...draft,
   }
 }

@@ -356,6 +356,7 @@ const makeNothing = [
   '/console/proposals/:id/decline',
   '/console/proposals/:id/withdraw',
   '/console/providers/:provider/enable',
+  '/console/providers/:provider/change',
   '/console/providers/:provider/credential',
   '/console/providers/:provider/remove',
   '/console/staff/:id/give',

@@ -1,7 +1,7 @@
 /** A new identity provider: written down with its credential sealed, to be tested on its page and enabled there. */
 import { isDevelopment } from '../../config.ts'
-import { draftProvider } from '../../identity/provider.ts'
-import { type ProviderDraft, providerKinds } from '../../identity/provider-draft.ts'
+import { draftProvider, type ProviderFacts } from '../../identity/provider.ts'
+import { logoutReaches, type ProviderDraft, providerKinds } from '../../identity/provider-draft.ts'
 import type { StaffRole } from '../../permission.ts'
 import { Invalid } from '../../problem.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -20,7 +20,16 @@ const here = '/console/providers'
 
 const names = [
   ...(['name', 'label', 'kind', 'issuer', 'client-id', ...credentialNames, 'scopes'] as const),
-  ...(['link-claim', 'link-source', 'strong-acr', 'strong-amr', 'own-step', 'roles-claim', 'role'] as const),
+  ...([
+    'link-claim',
+    'link-source',
+    'strong-acr',
+    'strong-amr',
+    'own-step',
+    'roles-claim',
+    'role',
+    'logout-ends',
+  ] as const),
 ]
 type Values = Readonly<Record<(typeof names)[number], string>>
 
@@ -48,9 +57,18 @@ export async function createProvider(visit: Visit, operator: StrongOperator, for
 function readDraft(values: Values): ProviderDraft {
   const kind = providerKinds.find((each) => each === values.kind)
   if (!kind) throw new Invalid([{ field: 'kind', problem: 'must be one of the list' }])
+  return { name: values.name, kind, issuer: values.issuer, ...readCredential(values), ...readChange(values) }
+}
+
+/** What may be changed later, too. */
+export const changeNames = [
+  ...(['label', 'client-id', 'scopes', 'link-claim', 'link-source', 'strong-acr', 'strong-amr'] as const),
+  ...(['own-step', 'roles-claim', 'role', 'logout-ends'] as const),
+]
+
+export function readChange(values: Readonly<Record<(typeof changeNames)[number], string>>) {
   return {
-    ...{ name: values.name, label: values.label, kind, issuer: values.issuer, clientId: values['client-id'] },
-    ...readCredential(values),
+    ...{ label: values.label, clientId: values['client-id'] },
     scopes: [...new Set(['openid', ...wordsOf(values.scopes)])],
     linkClaim: values['link-claim'] || null,
     linkSource: values['link-source'] || 'core',
@@ -59,6 +77,23 @@ function readDraft(values: Values): ProviderDraft {
     ownSecondStep: values['own-step'] !== 'no',
     rolesClaim: values['roles-claim'] || null,
     roleMap: readRoles(values.role),
+    logoutEnds: logoutReaches.find((each) => each === values['logout-ends']) ?? 'session',
+  } as const
+}
+
+/** As the form has what a provider is set up by. */
+export function printChange(facts: ProviderFacts): Record<(typeof changeNames)[number], string> {
+  return {
+    ...{ label: facts.label, 'client-id': facts.clientId },
+    scopes: facts.scopes.filter((each) => each !== 'openid').join(' '),
+    ...{ 'link-claim': facts.linkClaim ?? '', 'link-source': facts.linkSource },
+    ...{ 'strong-acr': facts.strongAcr.join(' '), 'strong-amr': facts.strongAmr.join(' ') },
+    ...{ 'own-step': facts.ownSecondStep ? 'yes' : 'no', 'roles-claim': facts.rolesClaim ?? '' },
+    role: Object.entries(facts.roleMap)
+      .sort()
+      .map(([value, role]) => `${value}=${role}`)
+      .join('\n'),
+    'logout-ends': facts.logoutEnds,
   }
 }
 
@@ -94,16 +129,31 @@ function printWho(draft: Draft): Html {
     { value: 'holder', label: 'holders: your customers' },
     { value: 'staff', label: 'staff: this console' },
   ]
-  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="100" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}
+  return html`${printLabel(draft)}
 ${textField(draft, { name: 'name', label: 'Short name', more: html`${needed} maxlength="40"`, hint: 'In addresses: small letters, digits and hyphens, such as bank.' })}
 ${choiceField(draft, { name: 'kind', label: 'For' }, kinds)}
 ${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxlength="500"`, hint: 'As the provider writes it itself, such as https://login.example.com' })}`
 }
 
+function printLabel(draft: Draft): Html {
+  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="100" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}`
+}
+
+function printClientId(draft: Draft): Html {
+  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="500"`, hint: 'What the provider calls this gateway.' })}`
+}
+
+function printScopes(draft: Draft): Html {
+  return html`${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="500"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
+}
+
 function printClient(draft: Draft): Html {
-  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="500"`, hint: 'What the provider calls this gateway.' })}
-${printCredential(draft)}
-${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="500"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
+  return html`${printClientId(draft)}${printCredential(draft)}${printScopes(draft)}`
+}
+
+/** The fields of what may be changed later. */
+export function printChangeFields(draft: Draft): Html {
+  return html`${printLabel(draft)}${printClientId(draft)}${printScopes(draft)}${printPeople(draft)}${printStrength(draft)}`
 }
 
 function printPeople(draft: Draft): Html {
@@ -118,7 +168,12 @@ function printStrength(draft: Draft): Html {
     { value: 'yes', label: 'a second step of this gateway stands in' },
     { value: 'no', label: 'nothing stands in' },
   ]
+  const reaches = [
+    { value: 'session', label: 'the session that it names' },
+    { value: 'person', label: 'all sessions of that person (Keycloak’s “log out all” needs it)' },
+  ]
   return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="1000"`, hint: 'That mean a second factor was given, with spaces between.' })}
 ${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="1000"`, hint: 'That mean the same, such as mfa.' })}
-${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}`
+${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}
+${choiceField(draft, { name: 'logout-ends', label: 'A logout token from there ends' }, reaches)}`
 }

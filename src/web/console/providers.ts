@@ -8,7 +8,9 @@ import {
   removeProvider,
   replaceCredential,
 } from '../../identity/provider.ts'
+import { changed, changeProvider } from '../../identity/provider-change.ts'
 import { type ProviderFinding, testProvider } from '../../identity/provider-test.ts'
+import { findTouched, tellTouched } from '../../identity/removal.ts'
 import { staffRoleWords } from '../../words/staff-role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -21,6 +23,7 @@ import { paramsOf, type Visit } from '../frame/visit.ts'
 import type { Operator, StrongOperator } from '../gates.ts'
 import { sendConsole } from './console.ts'
 import { actOrPropose, type Offers, printOffer, readOffers } from './four-eyes.ts'
+import { changeNames, printChange, printChangeFields, readChange } from './new-provider.ts'
 import { credentialNames, printCredential, readCredential, refusedDraft, valuesOf } from './provider-credential.ts'
 
 const here = '/console/providers'
@@ -57,7 +60,7 @@ export async function showProvider(visit: Visit, operator: Operator) {
 /** Asks it what a sign-in would. Nobody signs in. */
 export async function testNow(visit: Visit, operator: Operator) {
   const provider = await providerOf(visit)
-  const findings = await testProvider(visit.context.upstreams, provider)
+  const findings = await testProvider(visit.context.upstreams, visit.context.clock, provider)
   return sendProvider(visit, operator, await providerOf(visit), { findings })
 }
 
@@ -65,26 +68,35 @@ interface Shown {
   readonly findings?: readonly ProviderFinding[]
   /** The form of a new credential, as it was refused. */
   readonly refused?: Draft
+  /** The same of the form that changes it. */
+  readonly unchanged?: Draft
 }
 
-async function sendProvider(visit: Visit, operator: Operator, provider: Provider, { findings, refused }: Shown = {}) {
+async function sendProvider(
+  visit: Visit,
+  operator: Operator,
+  provider: Provider,
+  { findings, refused, unchanged }: Shown = {},
+) {
   const { name, label } = provider
-  const offers = provider.enabledAt === null ? await readOffers(visit) : undefined
+  const offers = await readOffers(visit)
+  const problem = (refused ?? unchanged)?.problem
   return sendConsole(visit, operator, {
     title: label,
     section: here,
-    ...(refused?.problem && { status: refused.problem.status }),
+    ...(problem && { status: problem.status }),
     body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
 <h1>${label}</h1>
-${offers && printEnable(provider, operator, offers)}
+${provider.enabledAt === null && printEnable(provider, operator, offers)}
 <section class="card"><h2>Test</h2>
 <p>Asks the provider what a sign-in would ask it. Nobody signs in.</p>
 ${findings && printFindings(findings)}
 <p><a class="button primary" href="${here}/${name}/test">${findings ? 'Test again' : 'Test now'}</a></p></section>
 ${printFacts(provider)}
 ${printAddresses(visit, provider)}
+${printChangeForm(provider, operator, offers, unchanged)}
 ${printNewCredential(provider, operator, refused)}
-<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`, why: true })}</section>`,
+<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: tellTouched(provider, await findTouched(visit.context.db, provider)), why: true })}</section>`,
   })
 }
 
@@ -106,6 +118,49 @@ export async function enable(visit: Visit, operator: StrongOperator) {
     const text = isDone ? `${label} is enabled.` : `Nothing was changed: ${label} is enabled already.`
     return leadToDone(visit, operator, `${here}/${name}`, { text, link: { path: here, label: 'Identity providers' } })
   })
+}
+
+/** The issuer is who it is: another one is another provider. */
+function printChangeForm(provider: Provider, operator: Operator, offers: Offers, refused: Draft | undefined): Html {
+  const { name, enabledAt } = provider
+  const beyond = findBeyond(operator.roles, provider)
+  if (beyond !== undefined) return html`<section class="card"><h2>Change</h2><p>${beyond}</p></section>`
+  const draft = refused ?? { values: printChange(provider) }
+  const action = `${here}/${name}/change`
+  const fields = printChangeFields(draft)
+  const offer = { kind: 'provider.add', subject: `provider:${name}`, label: 'Save changes', action } as const
+  const form =
+    enabledAt === null
+      ? html`<form method="post" action="${action}">${csrfField(operator.csrf)}${fields}<button>Save changes</button></form>`
+      : printOffer(offers, operator, { ...offer, more: fields })
+  return html`<section class="card"><h2>Change</h2>
+<p>Nobody is signed out, and everybody stays linked. Roles that are mapped no more are taken at once; everything else counts from the next sign-in on.</p>
+${formNotice(draft, ...changeNames)}
+${form}</section>`
+}
+
+export async function change(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const provider = await providerOf(visit)
+  // A field that was not sent says nothing.
+  const sent = changeNames.filter((name) => form.find(name) !== undefined)
+  const values = { ...printChange(provider), ...valuesOf(form, sent) }
+  let answer: unknown
+  const problem = await findProblem(async () => {
+    const after = changed(provider, readChange(values))
+    const tell = (isDone: boolean) => {
+      const text = isDone
+        ? `${provider.label} is changed. Test it.`
+        : 'Nothing was changed: it is set up that way already.'
+      const page = `${here}/${provider.name}`
+      return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
+    }
+    if (provider.enabledAt === null) {
+      answer = await tell(await changeProvider(visit.context.db, provider.id, after, operator.act))
+      return
+    }
+    answer = await actOrPropose(visit, operator, 'provider.add', { providerId: provider.id, ...after }, tell)
+  })
+  return problem ? sendProvider(visit, operator, provider, { unchanged: refusedDraft(values, problem) }) : answer
 }
 
 function printNewCredential({ name, proof }: Provider, { csrf }: Operator, refused: Draft | undefined): Html {
@@ -156,6 +211,10 @@ function printFacts(provider: Provider): Html {
     ],
     ['Second factor', [...strongAcr, ...strongAmr].join(', ') || 'it does not say'],
     ['Second step here', ownSecondStep ? 'stands in where the provider does not say' : 'does not stand in'],
+    [
+      'A logout token ends',
+      provider.logoutEnds === 'person' ? 'all sessions of that person' : 'the session that it names',
+    ],
     ...(kind === 'staff' ? [['Roles', roles.join(', ') || 'given by hand'] as const] : []),
   ]
   return html`<section class="card"><h2>How it is set up</h2><dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd class="break">${value}</dd>`)}</dl></section>`

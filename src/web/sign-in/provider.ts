@@ -6,8 +6,9 @@ import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
 import { type AskedUpstream, comeBack, type Journey, ProviderRefuses, setOut } from '../../identity/journey.ts'
 import { findProvider, type Provider } from '../../identity/provider.ts'
+import { ProviderMistaken } from '../../identity/said.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
-import { ProviderAway, ProviderMistaken } from '../../identity/upstream.ts'
+import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { subnetOf } from '../../subnet.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
@@ -160,6 +161,15 @@ function linkAgain({ name, label }: Provider, { field }: Destination, confirm = 
   return html`<p><a class="button" href="/login/with/${name}?${words}${confirm}">Try again with ${label}</a></p>`
 }
 
+/** Whoever is remembered there under another name would come back as the same stranger, however often they try. */
+function linkOther({ name }: Provider, { field }: Destination): Html {
+  const words = new URLSearchParams([
+    [field.name, field.value],
+    ['other', '1'],
+  ]).toString()
+  return html`<p><a class="button primary" href="/login/with/${name}?${words}">Use another account</a></p>`
+}
+
 const retryAfterSeconds = 30
 
 function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: Destination): FastifyReply {
@@ -247,7 +257,11 @@ function sendNotLetIn(
       text: html`<p>What comes next takes a sign-in with a second factor, and <strong>${label}</strong> did not say that you gave one. Set one up there, then try again.</p>`,
     },
   }
-  const again =
-    why === 'locked' ? undefined : linkAgain(provider, destination, why === 'too-weak' ? '&confirm=factor' : '')
+  const offers = {
+    unknown: html`${linkOther(provider, destination)}${linkAgain(provider, destination)}`,
+    locked: undefined,
+    'too-weak': linkAgain(provider, destination, '&confirm=factor'),
+  }
+  const again = offers[why]
   return sendTold(visit, destination, { ...tellings[why], status: 403, again })
 }

@@ -50,11 +50,12 @@ export function findOnlyWay({ providers, password }: Ways): Provider | undefined
 /** What comes next may take a sign-in of a moment ago, by a second factor where the provider says so. It leaves some minutes to act on it. */
 const youngSeconds = 120
 
-export function askOf({ confirm }: Form, { pending }: Destination, provider: Provider): AskedUpstream {
+export function askOf({ confirm, other }: Form, { pending }: Destination, provider: Provider): AskedUpstream {
+  const otherAccount = other === undefined ? {} : ({ otherAccount: true } as const)
   const takesProof = pending !== undefined && needsProof(pending.request)
-  if (confirm === undefined && !takesProof) return {}
+  if (confirm === undefined && !takesProof) return otherAccount
   const isRequired = vouches(provider) && (takesProof || confirm === 'factor')
-  return { maxAgeSeconds: youngSeconds, factor: isRequired ? 'required' : 'hoped' }
+  return { maxAgeSeconds: youngSeconds, factor: isRequired ? 'required' : 'hoped', ...otherAccount }
 }
 
 export function printProviders(

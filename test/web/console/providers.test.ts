@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { second } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { findProvider, getProvider, readCredential } from '../../../src/identity/provider.ts'
+import { listRolesIn } from '../../../src/users/staff-role.ts'
 import { toldBy } from '../../support/answers.ts'
 import { Browser } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
@@ -201,4 +202,79 @@ test('where it takes two, enabling is proposed with exactly what is set up, and 
   assert.equal(await findProvider(inTwo, fields.name), undefined)
   assert.equal((await press(checker.browser, proposed.location!, '/approve')).status, 303)
   assert.ok(await findProvider(inTwo, fields.name))
+})
+
+const staffFields = (name = makeUpWord()) => ({
+  ...newProvider(name),
+  ...{ kind: 'staff', 'roles-claim': 'groups', role: 'audit=auditor\ndesk=support' },
+})
+
+test('a provider is changed on its page: what was typed comes back with a fault, and what is not changed stays', async () => {
+  const boss = await openDesk(house, 'Ada Administrator')
+  const fields = staffFields()
+  const page = pageOf(fields.name)
+  await save(fields, boss.browser)
+  await press(boss.browser, page, '/enable')
+  const before = await getProvider(db, fields.name)
+  const provided = await house.makeOperator('Provided', [])
+  const give = statement('', 'INSERT INTO staff_roles (user_id, role, source, given_at) VALUES ($1, $2, $3, $4)')
+  for (const role of ['auditor', 'support'])
+    await db.query(give, [provided.id, role, `provider:${before.id}`, house.clock.now()])
+  const shown = await boss.browser.get(page)
+  assert.match(shown.text, /<textarea[^>]*name="role"[^>]*>audit=auditor\ndesk=support<\/textarea>/)
+  const refused = await boss.browser.submit(shown, `${page}/change`, { label: 'Renamed', 'link-claim': 'customer_id' })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /id="link-claim-problem">It is for holders/)
+  assert.match(refused.text, /name="label"[^>]*value="Renamed"/)
+  const change = { label: 'Renamed', role: 'audit=auditor', 'client-id': 'other', 'logout-ends': 'person' }
+  const changed = await boss.browser.submit(await boss.browser.get(page), `${page}/change`, change)
+  assert.equal(toldBy(await boss.browser.get(pathOf(changed)))!.text, `${before.label} is changed. Test it.`)
+  const after = { label: 'Renamed', roleMap: { audit: 'auditor' }, clientId: 'other', logoutEnds: 'person' }
+  assert.deepEqual(await getProvider(db, fields.name), { ...before, ...after })
+  assert.deepEqual(
+    await listRolesIn(db, provided.id, before.id),
+    ['auditor'],
+    'what is mapped no more is taken at once',
+  )
+  const again = await boss.browser.submit(await boss.browser.get(page), `${page}/change`, change)
+  assert.match(toldBy(await boss.browser.get(pathOf(again)))!.text, /^Nothing was changed/)
+})
+
+test('nobody changes a provider into one that hands out more than they hold, nor one that does already', async () => {
+  const boss = await openDesk(house, 'Ada Administrator')
+  const own = newProvider()
+  await save(own)
+  await press(browser, pageOf(own.name), '/enable')
+  const page = await browser.get(pageOf(own.name))
+  const raised = await browser.submit(page, `${pageOf(own.name)}/change`, { 'link-claim': 'customer_id' })
+  assert.equal(raised.status, 403)
+  assert.match(raised.text, /You may not set a link claim/)
+  const fields = staffFields()
+  await save(fields, boss.browser)
+  assert.match((await browser.get(pageOf(fields.name))).text, /You may not map the role/)
+  const forced = { ...fields, csrf: await tokenOf(browser), role: 'audit=administrator' }
+  assert.equal((await browser.post(`${pageOf(fields.name)}/change`, forced)).status, 403)
+  assert.deepEqual((await getProvider(db, fields.name)).roleMap, { audit: 'auditor', desk: 'support' })
+})
+
+test('where adding takes two, so does a change of what is believed; a name, or fewer roles, takes one', async () => {
+  const two = await openHouse({ FOUR_EYES: 'provider.add' })
+  const [maker, checker] = [await openDesk(two, 'Mary Maker'), await openDesk(two, 'Charlie Checker')]
+  const inTwo = two.gateway.context.db
+  const fields = staffFields()
+  const page = pageOf(fields.name)
+  await save(fields, maker.browser)
+  const enabling = await press(maker.browser, page, '/enable')
+  await press(checker.browser, enabling.location!, '/approve')
+  const change = async (values: Record<string, string>) =>
+    maker.browser.submit(await maker.browser.get(page), `${page}/change`, { ...values, reason: 'for the test' })
+  assert.equal((await change({ label: 'Renamed', role: 'audit=auditor' })).location, page)
+  assert.deepEqual((await getProvider(inTwo, fields.name)).roleMap, { audit: 'auditor' })
+  const proposed = await change({ role: 'audit=administrator' })
+  assert.match(proposed.location!, /^\/console\/proposals\/\d+$/)
+  assert.deepEqual((await getProvider(inTwo, fields.name)).roleMap, { audit: 'auditor' })
+  const shown = await checker.browser.get(proposed.location!)
+  assert.match(shown.text, /groups: audit: administrator[\s\S]*roleMap/)
+  assert.equal((await press(checker.browser, proposed.location!, '/approve')).status, 303)
+  assert.deepEqual((await getProvider(inTwo, fields.name)).roleMap, { audit: 'administrator' })
 })
