@@ -13,6 +13,8 @@ export interface PoolOptions {
   readonly connectTimeoutMs?: number | undefined
   /** How long a statement may take, here and on the server; without it, as long as it likes. */
   readonly answerTimeoutMs?: number | undefined
+  /** Nothing can be written by it. */
+  readonly isReadOnly?: boolean
   /** How long a transaction may stand still before the server ends it. */
   readonly stillTimeoutMs?: number | undefined
 }
@@ -41,9 +43,14 @@ const proofTimeoutMs = 1_000
  * A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours. Nor does a statement go on
  * that nobody waits for any more: the server ends it a little before its client would give up.
  */
-const session = ({ answerTimeoutMs = 0, stillTimeoutMs = Math.max(statementLimitMs, answerTimeoutMs) }: PoolOptions) =>
+const session = ({
+  answerTimeoutMs = 0,
+  isReadOnly = false,
+  stillTimeoutMs = Math.max(statementLimitMs, answerTimeoutMs),
+}: PoolOptions) =>
   [
     `SET statement_timeout = ${Math.ceil(0.9 * answerTimeoutMs)}`,
+    `SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`,
     'SET enable_seqscan = off',
     'SET enable_mergejoin = off',
     'SET plan_cache_mode = force_generic_plan',
