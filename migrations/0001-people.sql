@@ -11,6 +11,8 @@ CREATE TABLE users (
   name             text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
   -- Where notices go, or nowhere; and which of the kinds that may be declined are.
   email            text CHECK (length(email) BETWEEN 3 AND 254),
+  -- When it was given instead of another, or of none, by whomever: written by a trigger alone (0005-notices.sql). For a day no password reset goes there.
+  email_changed_at timestamptz,
   declined_notices text[] NOT NULL DEFAULT '{}',
   password_hash    text NOT NULL,
   role             text NOT NULL DEFAULT 'holder' CHECK (role IN ('holder', 'operator')),

@@ -24,3 +24,53 @@ CREATE TABLE notices (
 CREATE INDEX notices_due ON notices (due_at, id) WHERE state = 'waiting';
 CREATE INDEX notices_of_user ON notices (user_id, kind, created_at);
 CREATE INDEX notices_by_age ON notices (settled_at) WHERE state <> 'waiting';
+
+-- What would hand an account to somebody else is told to its address and to those of the last 30 days; a change of address to those of before alone. Beyond twenty
+-- of a kind in a day one notice an hour stands for all: whoever uses up the others silences nobody, and buries nobody. Counted by address.
+CREATE FUNCTION tell_owner(who text, guarded text, told_of jsonb, moment timestamptz) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO notices (user_id, email, kind, key, facts, created_at, due_at)
+  SELECT who, told.email, guarded, concat_ws(':', guarded, CASE WHEN told.today < 20 THEN told.own ELSE told.hourly END, encode(sha256(convert_to(told.email, 'UTF8')), 'hex')),
+    told_of || jsonb_build_object('former', told.former, 'more', told.today >= 20), moment, moment
+  FROM (SELECT a.email, a.former, gen_random_uuid()::text AS own, format('more:%s:%s', who, floor(extract(epoch FROM moment) / 3600)) AS hourly,
+          (SELECT count(*) FROM notices n WHERE n.user_id = who AND n.kind = guarded AND n.email = a.email AND n.created_at > moment - interval '24 hours') AS today
+        FROM (SELECT email, false AS former FROM users WHERE id = who AND email IS NOT NULL AND guarded <> 'address'
+              UNION ALL
+              SELECT f.email, true FROM former_emails f JOIN users u ON u.id = f.user_id
+              WHERE f.user_id = who AND f.replaced_at > moment - interval '720 hours' AND f.email IS DISTINCT FROM u.email) AS a) AS told
+  ORDER BY told.email ON CONFLICT (key) DO NOTHING;
+END $$;
+
+-- Whoever changes an address (its holder, an operator, a source, a hand in SQL), the one before is kept and told, and the log has it. `countersign.act` says who acts and
+-- when, for the transaction; without it, it is whoever is connected, now.
+CREATE FUNCTION current_act() RETURNS jsonb LANGUAGE sql STABLE
+  RETURN coalesce(nullif(current_setting('countersign.act', true), '')::jsonb, jsonb_build_object('by', 'role:' || session_user, 'at', clock_timestamp()));
+
+CREATE FUNCTION users_note_email_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  NEW.email_changed_at := (current_act() ->> 'at')::timestamptz;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER users_note_email_changed BEFORE UPDATE OF email ON users FOR EACH ROW
+  WHEN (OLD.email IS DISTINCT FROM NEW.email) EXECUTE FUNCTION users_note_email_changed();
+
+CREATE FUNCTION users_tell_email_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  act jsonb := current_act();
+  change text := CASE WHEN OLD.email IS NULL THEN 'set' WHEN NEW.email IS NULL THEN 'removed' ELSE 'replaced' END;
+  by_holder boolean := act ->> 'by' = 'user:' || NEW.id;
+BEGIN
+  IF OLD.email IS NOT NULL THEN
+    INSERT INTO former_emails (user_id, email, replaced_at) VALUES (NEW.id, OLD.email, NEW.email_changed_at)
+    ON CONFLICT (user_id, email) DO UPDATE SET replaced_at = excluded.replaced_at;
+  END IF;
+  INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+  VALUES (NEW.email_changed_at, act ->> 'by', 'user.email_changed', 'user:' || NEW.id, act ->> 'environment', act ->> 'address', act ->> 'requestId',
+    jsonb_strip_nulls(jsonb_build_object('change', change, 'reason', act ->> 'reason')));
+  -- Where the brokerage's own people sit is nobody's business.
+  PERFORM tell_owner(NEW.id, 'address', jsonb_build_object('changed', change, 'byHolder', by_holder,
+    'from', CASE WHEN by_holder THEN act ->> 'address' END, 'userAgent', CASE WHEN by_holder THEN act ->> 'userAgent' END), NEW.email_changed_at);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER users_tell_email_changed AFTER UPDATE OF email ON users FOR EACH ROW
+  WHEN (OLD.email IS DISTINCT FROM NEW.email) EXECUTE FUNCTION users_tell_email_changed();

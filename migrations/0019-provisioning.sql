@@ -19,20 +19,62 @@ INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated
 SELECT user_id, account_number, 'owner', '{read,write,market,trade,stream}', date_created, last_update_date FROM accounts;
 CREATE INDEX holdings_of_account ON holdings (account_number);
 
--- Who says so. A source belongs to one site; what one of them calls somebody says nothing to another. `heard_at` is when it last said something, `newest_at`
--- the time of its newest change, as it says itself.
+-- Who says so. A source belongs to one site, and is named before it says anything; what one of them calls somebody says nothing to another. `heard_at` is when it
+-- last said something, `newest_at` the time of its newest change, as it says itself; null where it has not.
 CREATE TABLE sources (
   name        text PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9-]{0,29}$'),
   environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
-  heard_at    timestamptz NOT NULL,
-  newest_at   timestamptz NOT NULL
+  heard_at    timestamptz,
+  newest_at   timestamptz
 );
+-- Those of a house with one core (src/source.ts).
+INSERT INTO sources (name, environment) VALUES ('core', 'live'), ('sandbox', 'sandbox');
+
+-- Which roles of the database may speak for which of them, by provision().
+CREATE TABLE source_roles (
+  source text NOT NULL REFERENCES sources,
+  role   text NOT NULL,
+  PRIMARY KEY (source, role)
+);
+
+-- As the command line does it, or the owner of the tables: SELECT create_source('crm', 'live').
+CREATE FUNCTION create_source(source text, environment text, actor text DEFAULT 'role:' || session_user, moment timestamptz DEFAULT clock_timestamp())
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO sources (name, environment) VALUES ($1, $2);
+  INSERT INTO audit_entries (at, actor, action, subject, environment, details) VALUES ($4, $3, 'source.created', 'source:' || $1, $2, '{}');
+EXCEPTION WHEN unique_violation THEN
+  RAISE unique_violation USING MESSAGE = format('There is a source "%s" already.', $1);
+END $$;
+
+-- And lets a role of the database speak for it, or no longer: SELECT set_source_role('crm', 'crm_system', true).
+CREATE FUNCTION set_source_role(source text, role text, may boolean, actor text DEFAULT 'role:' || session_user, moment timestamptz DEFAULT clock_timestamp())
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM sources s WHERE s.name = $1) THEN RAISE undefined_object USING MESSAGE = unknown_source($1); END IF;
+  IF may AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = $2) THEN
+    RAISE undefined_object USING MESSAGE = format('There is no database role "%s". Create it first.', $2);
+  END IF;
+  IF may THEN
+    INSERT INTO source_roles VALUES ($1, $2) ON CONFLICT DO NOTHING;
+  ELSE
+    DELETE FROM source_roles r WHERE r.source = $1 AND r.role = $2;
+  END IF;
+  IF FOUND THEN
+    INSERT INTO audit_entries (at, actor, action, subject, environment, details)
+    SELECT $5, $4, CASE WHEN may THEN 'source.role_allowed' ELSE 'source.role_withdrawn' END, 'source:' || $1, s.environment, jsonb_build_object('role', $2)
+    FROM sources s WHERE s.name = $1;
+  END IF;
+END $$;
+
+CREATE FUNCTION unknown_source(source text) RETURNS text LANGUAGE sql IMMUTABLE
+  RETURN format('There is no source "%s". Name it first: countersign source create %1$s', source);
 
 -- For which of them one of the brokerage's systems may speak. Whoever may only introspect or publish changes no customer; those that are there may none yet.
 ALTER TABLE services ADD COLUMN may_provision text[] NOT NULL DEFAULT '{}'
   CHECK (array_to_string(may_provision, ',', '?') ~ '^([a-z][a-z0-9-]{0,29}(,|$))*$');
 
--- No foreign key says that the source of a customer or an account is there: it would ask for each of a million rows. whoever writes them (merge_records, and who links somebody by hand) writes the source first.
+-- No foreign key says that the source of a customer or an account is there: it would ask for each of a million rows. Whoever writes them (merge_records, and who links somebody by hand) looks first.
 -- Staff never has a name at a source: what provisioning finds by such a name is a customer. What the source has locked is locked; `locked_here` says that an operator
 -- has locked them too, which counts when the source lets them in again.
 -- A customer who was removed stays, with the version of the removal, so that nothing older raises them, and comes back as who they were.
@@ -51,6 +93,25 @@ ALTER TABLE users ADD CONSTRAINT users_source_status CHECK (
   source_status IN ('active', 'disabled') AND (source_status = 'active' OR status = 'disabled') AND (removed_at IS NULL OR status = 'disabled')) NOT VALID;
 ALTER TABLE users VALIDATE CONSTRAINT users_source_status;
 CREATE UNIQUE INDEX users_of_source ON users (source, external_id);
+
+-- Whom an operator has locked is what operators look at; whom the source has locked or removed is the source's business, and there may be many of them.
+ALTER TABLE users ADD COLUMN locked_by text GENERATED ALWAYS AS (CASE WHEN status = 'active' THEN NULL
+  WHEN locked_here OR source_status IS DISTINCT FROM 'disabled' THEN 'operator' WHEN removed_at IS NOT NULL THEN 'removal' ELSE 'source' END) STORED;
+CREATE OR REPLACE FUNCTION note_locked_user() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  IF NEW.locked_by = 'operator' THEN
+    PERFORM note_locked_person(NEW.id, 'locked', NEW.updated_at);
+  ELSE
+    DELETE FROM locked_people WHERE user_id = NEW.id AND reason = 'locked';
+  END IF;
+  RETURN NULL;
+END $$;
+DROP TRIGGER note_locked_user ON users;
+DROP TRIGGER note_user_made_locked ON users;
+CREATE TRIGGER note_locked_user AFTER UPDATE OF status, locked_here, source_status ON users FOR EACH ROW
+  WHEN ((OLD.locked_by IS NOT DISTINCT FROM 'operator') <> (NEW.locked_by IS NOT DISTINCT FROM 'operator')) EXECUTE FUNCTION note_locked_user();
+CREATE TRIGGER note_user_made_locked AFTER INSERT ON users FOR EACH ROW
+  WHEN (NEW.locked_by = 'operator') EXECUTE FUNCTION note_locked_user();
 
 ALTER TABLE accounts
   ADD COLUMN source text,
@@ -226,12 +287,16 @@ CREATE TYPE provisioned AS (
 CREATE FUNCTION new_user_id() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE
   RETURN 'id-' || translate(lower(encode(substr(overlay(uuid_send(gen_random_uuid()) PLACING ''::bytea FROM 7 FOR 3), 1, 9), 'base64')), '+/', 'ab');
 
+-- Without the spaces around it, whichever of Unicode's they are: what JavaScript's trim() leaves of a text that has no line breaks.
+CREATE FUNCTION without_margins(words text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN btrim(words, E' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000');
+
 CREATE FUNCTION scopes_of_role(role text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN CASE role WHEN 'adviser' THEN ARRAY['read', 'market', 'stream'] WHEN 'viewer' THEN ARRAY['read', 'market']
     ELSE ARRAY['read', 'write', 'market', 'trade', 'stream'] END;
 
 -- Customers: those without fault are written, by their version. What they lose with it is told to the caller.
-CREATE FUNCTION merge_customers(source text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT made text[], OUT gone text[])
+CREATE FUNCTION merge_customers(source text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT made text[], OUT gone text[], OUT trace jsonb)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -240,7 +305,7 @@ DECLARE
   has_graves boolean := EXISTS (SELECT FROM tombstones t WHERE t.source = $1);
 BEGIN
   WITH judged AS MATERIALIZED (
-    SELECT r.*, u.id AS user_id, u.name AS old_name, u.email AS old_email, u.status AS old_status, t.grave,
+    SELECT r.*, u.id AS user_id, u.name AS old_name, u.email AS old_email, u.username AS old_username, u.locale AS old_locale, u.source_status AS old_status, t.grave,
       coalesce(lower(r.username), u.username, lower($1 || ':' || r."externalId")) AS called,
       CASE WHEN greatest(u.version, t.version) > r.version THEN 'skipped'
         WHEN greatest(u.version, t.version) = r.version AND (r.op <> 'absent' OR u.removed_at IS NOT NULL) THEN 'unchanged'
@@ -257,7 +322,7 @@ BEGIN
     SELECT j.line FROM doubled d CROSS JOIN judged j WHERE j.called = d.called AND j.line > d.first AND j.what IN ('created', 'changed')),
   written AS (
     INSERT INTO users AS u (id, username, name, email, locale, role, status, source, external_id, version, source_status, removed_at, created_at, updated_at)
-    SELECT coalesce(user_id, new_user_id()), called, coalesce(btrim(name), old_name), CASE WHEN email = '' THEN NULL ELSE coalesce(email, old_email) END,
+    SELECT coalesce(user_id, new_user_id()), called, coalesce(without_margins(name), old_name), CASE WHEN email = '' THEN NULL ELSE coalesce(email, old_email) END,
       locale, 'holder', said, $1, "externalId", version, said, CASE WHEN what = 'removed' THEN moment END, moment, moment
     FROM judged, LATERAL (SELECT CASE WHEN what = 'removed' THEN 'disabled' ELSE coalesce(status, 'active') END AS said) AS s
     WHERE (what IN ('created', 'changed') OR (what = 'removed' AND user_id IS NOT NULL)) AND line NOT IN (SELECT line FROM faults) ORDER BY "externalId" COLLATE "C"
@@ -268,7 +333,7 @@ BEGIN
       status = CASE WHEN excluded.source_status = 'disabled' THEN 'disabled' WHEN u.source_status = 'disabled' AND NOT u.locked_here THEN 'active' ELSE u.status END,
       locked_here = u.status = 'disabled' AND (u.locked_here OR coalesce(u.source_status, 'active') = 'active')
     WHERE u.version IS NULL OR u.version < excluded.version OR (u.version = excluded.version AND u.removed_at IS NULL AND excluded.removed_at IS NOT NULL)
-    RETURNING u.id, u.status, u.removed_at),
+    RETURNING u.id, u.external_id, u.status, u.removed_at),
   -- Those whom the source locked, and those whom it let in again, as they were before.
   turned AS (
     SELECT w.id, w.status FROM written w CROSS JOIN LATERAL (SELECT FROM users old WHERE old.id = w.id AND old.status <> w.status OFFSET 0) AS before
@@ -279,16 +344,20 @@ BEGIN
     ON CONFLICT ON CONSTRAINT tombstones_pkey DO UPDATE SET version = excluded.version, removed_at = excluded.removed_at WHERE t.version < excluded.version),
   raised AS (
     DELETE FROM tombstones WHERE ctid = ANY (ARRAY(SELECT grave FROM judged WHERE what = 'created' AND line NOT IN (SELECT line FROM faults)))),
-  moved AS (
-    INSERT INTO former_emails (user_id, email, replaced_at)
-    SELECT user_id, old_email, moment FROM judged WHERE what = 'changed' AND old_email IS NOT NULL AND email IS DISTINCT FROM old_email AND email IS NOT NULL
-    ON CONFLICT (user_id, email) DO UPDATE SET replaced_at = excluded.replaced_at)
+  -- What was written, by the names of the fields that it changes.
+  traced AS (
+    SELECT what, fields, jsonb_agg("externalId" ORDER BY line) AS ids FROM judged CROSS JOIN LATERAL (SELECT CASE WHEN what = 'changed' THEN array_remove(ARRAY[
+        CASE WHEN without_margins(name) IS DISTINCT FROM old_name THEN 'name' END, CASE WHEN called IS DISTINCT FROM old_username THEN 'username' END,
+        CASE WHEN nullif(email, '') IS DISTINCT FROM old_email AND email IS NOT NULL THEN 'email' END, CASE WHEN locale <> coalesce(old_locale, '') THEN 'locale' END,
+        CASE WHEN coalesce(status, 'active') <> coalesce(old_status, 'active') THEN 'status' END], NULL) END AS fields) AS f
+    WHERE "externalId" IN (SELECT external_id FROM written) OR (what = 'removed' AND user_id IS NULL) GROUP BY what, fields)
   SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (
         SELECT CASE WHEN line IN (SELECT line FROM faults) THEN 'failed' ELSE what END AS what, count(*) AS n FROM judged GROUP BY 1) AS c),
       'faults', (SELECT jsonb_agg(jsonb_build_object('line', line, 'field', 'username', 'problem', 'is taken by somebody else: give another') ORDER BY line) FROM faults)),
     ARRAY(SELECT "externalId" FROM judged WHERE what = 'created'),
-    ARRAY(SELECT id FROM written WHERE removed_at IS NOT NULL), ARRAY(SELECT id FROM turned WHERE status = 'disabled'), ARRAY(SELECT id FROM turned WHERE status = 'active')
-  INTO outcomes, made, gone, locked, unlocked;
+    ARRAY(SELECT id FROM written WHERE removed_at IS NOT NULL), ARRAY(SELECT id FROM turned WHERE status = 'disabled'), ARRAY(SELECT id FROM turned WHERE status = 'active'),
+    (SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('kind', 'customer', 'outcome', what, 'fields', to_jsonb(fields), 'ids', ids)) ORDER BY what, fields) FROM traced)
+  INTO outcomes, made, gone, locked, unlocked, trace;
 
   IF cardinality(gone) > 0 THEN
     PERFORM leave_authorizations(gone, array_fill('*'::text, ARRAY[cardinality(gone)]), 'customer removed', actor, moment);
@@ -298,12 +367,12 @@ BEGIN
     DELETE FROM sessions WHERE user_id = ANY (gone || locked);
     INSERT INTO audit_entries (at, actor, action, subject, environment, details)
     SELECT moment, $3, t.action, 'user:' || t.id, s.environment, jsonb_build_object('source', $1)
-    FROM sources s, (SELECT unnest(gone) AS id, 'user.removed' AS action UNION ALL SELECT unnest(locked), 'user.disabled'
-      UNION ALL SELECT unnest(unlocked), 'user.enabled') AS t WHERE s.name = $1;
+    FROM sources s, (SELECT unnest(gone) AS id, 'user.removed' AS action UNION ALL SELECT unnest(locked), 'user.disabled_by_source'
+      UNION ALL SELECT unnest(unlocked), 'user.enabled_by_source') AS t WHERE s.name = $1;
   END IF;
 END $$;
 
-CREATE FUNCTION merge_accounts(source text, environment text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT made text[])
+CREATE FUNCTION merge_accounts(source text, environment text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT made text[], OUT trace jsonb)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -313,7 +382,7 @@ DECLARE
   has_graves boolean := EXISTS (SELECT FROM tombstones t WHERE t.source = $1);
 BEGIN
   WITH judged AS MATERIALIZED (
-    SELECT r.*, a.account_number AS known, a.type AS old_type, a.classification AS old_classification, a.option_level, a.day_trader, a.date_created, t.grave,
+    SELECT r.*, a.account_number AS known, a.type AS old_type, a.classification AS old_classification, a.option_level, a.day_trader, a.date_created, a.status AS old_status, t.grave,
       CASE WHEN greatest(a.version, t.version) > r.version THEN 'skipped'
         WHEN greatest(a.version, t.version) = r.version AND (r.op <> 'absent' OR a.removed_at IS NOT NULL) THEN 'unchanged'
         WHEN r.op <> 'upsert' THEN 'removed' WHEN a.account_number IS NULL THEN 'created' ELSE 'changed' END AS what
@@ -332,7 +401,7 @@ BEGIN
   written AS (
     INSERT INTO accounts AS a (account_number, environment, classification, date_created, day_trader, option_level, status, type, last_update_date,
       source, external_id, version, removed_at)
-    SELECT coalesce(number, known), $2, CASE WHEN what = 'removed' THEN old_classification ELSE coalesce(btrim(classification), 'individual') END,
+    SELECT coalesce(number, known), $2, CASE WHEN what = 'removed' THEN old_classification ELSE coalesce(without_margins(classification), 'individual') END,
       coalesce("openedAt", date_created, moment), CASE WHEN what = 'removed' THEN day_trader ELSE coalesce("dayTrader", false) END,
       CASE WHEN what = 'removed' THEN option_level ELSE coalesce("optionLevel", 1) END, CASE WHEN what = 'removed' THEN 'closed' ELSE coalesce(status, 'active') END,
       coalesce(type, old_type), moment, $1, "externalId", version, CASE WHEN what = 'removed' THEN moment END
@@ -341,19 +410,26 @@ BEGIN
       classification = excluded.classification, date_created = excluded.date_created, day_trader = excluded.day_trader, option_level = excluded.option_level,
       status = excluded.status, type = excluded.type, last_update_date = excluded.last_update_date, version = excluded.version, removed_at = excluded.removed_at
     WHERE a.version IS NULL OR a.version < excluded.version OR (a.version = excluded.version AND a.removed_at IS NULL AND excluded.removed_at IS NOT NULL)
-    RETURNING a.account_number, a.status),
+    RETURNING a.account_number, a.external_id, a.status),
   buried AS (
     INSERT INTO tombstones AS t (source, kind, external_id, version, removed_at)
     SELECT $1, 'account', "externalId", version, moment FROM judged WHERE what = 'removed' AND known IS NULL
     ON CONFLICT ON CONSTRAINT tombstones_pkey DO UPDATE SET version = excluded.version, removed_at = excluded.removed_at WHERE t.version < excluded.version),
   raised AS (
-    DELETE FROM tombstones WHERE ctid = ANY (ARRAY(SELECT grave FROM judged WHERE what = 'created' AND line NOT IN (SELECT line FROM faults))))
+    DELETE FROM tombstones WHERE ctid = ANY (ARRAY(SELECT grave FROM judged WHERE what = 'created' AND line NOT IN (SELECT line FROM faults)))),
+  traced AS (
+    SELECT what, fields, jsonb_agg("externalId" ORDER BY line) AS ids FROM judged CROSS JOIN LATERAL (SELECT CASE WHEN what = 'changed' THEN array_remove(ARRAY[
+        CASE WHEN type <> old_type THEN 'type' END, CASE WHEN coalesce(without_margins(classification), 'individual') <> old_classification THEN 'classification' END,
+        CASE WHEN coalesce(status, 'active') <> old_status THEN 'status' END, CASE WHEN coalesce("optionLevel", 1) <> option_level THEN 'optionLevel' END,
+        CASE WHEN coalesce("dayTrader", false) <> day_trader THEN 'dayTrader' END, CASE WHEN "openedAt" <> date_created THEN 'openedAt' END], NULL) END AS fields) AS f
+    WHERE "externalId" IN (SELECT external_id FROM written) OR (what = 'removed' AND known IS NULL) GROUP BY what, fields)
   SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (
         SELECT CASE WHEN line IN (SELECT line FROM faults) THEN 'failed' ELSE what END AS what, count(*) AS n FROM judged GROUP BY 1) AS c),
       'faults', (SELECT jsonb_agg(jsonb_build_object('line', line, 'field', 'number', 'problem', problem) ORDER BY line) FROM faults)),
     ARRAY(SELECT "externalId" FROM judged WHERE what = 'created'),
-    ARRAY(SELECT w.account_number FROM written w WHERE w.status = 'closed')
-  INTO outcomes, made, closed;
+    ARRAY(SELECT w.account_number FROM written w WHERE w.status = 'closed'),
+    (SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('kind', 'account', 'outcome', what, 'fields', to_jsonb(fields), 'ids', ids)) ORDER BY what, fields) FROM traced)
+  INTO outcomes, made, closed, trace;
 
   IF cardinality(closed) > 0 THEN
     SELECT array_agg(h.user_id), array_agg(h.account_number) INTO losers, lost FROM holdings h WHERE h.account_number = ANY (closed);
@@ -361,7 +437,7 @@ BEGIN
   END IF;
 END $$;
 
-CREATE FUNCTION merge_holdings(source text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb)
+CREATE FUNCTION merge_holdings(source text, rows provisioned[], actor text, moment timestamptz, OUT outcomes jsonb, OUT trace jsonb)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -370,14 +446,14 @@ DECLARE
   has_waiting boolean := EXISTS (SELECT FROM waiting_holdings w WHERE w.source = $1);
 BEGIN
   WITH judged AS MATERIALIZED (
-    SELECT r.*, u.id AS user_id, a.account_number, w.place,
+    SELECT r.*, u.id AS user_id, a.account_number, w.place, h.role AS old_role, h.scopes AS old_scopes, h.status AS old_status,
       CASE WHEN r.op <> 'upsert' THEN 'removed' ELSE coalesce(r.status, 'active') END AS state,
       CASE WHEN greatest(h.version, w.version) > r.version THEN 'skipped' WHEN greatest(h.version, w.version) = r.version AND (r.op <> 'absent' OR h.status = 'removed') THEN 'unchanged'
         WHEN u.id IS NULL OR a.account_number IS NULL THEN CASE WHEN r.op = 'remove' THEN 'removed' ELSE 'waiting' END
         WHEN r.op <> 'upsert' THEN 'removed' WHEN h.user_id IS NULL THEN 'created' ELSE 'changed' END AS what
     FROM unnest(rows) AS r LEFT JOIN LATERAL (SELECT id FROM users WHERE users.source = $1 AND external_id = r.customer OFFSET 0) AS u ON true
     LEFT JOIN LATERAL (SELECT account_number FROM accounts WHERE accounts.source = $1 AND external_id = r.account OFFSET 0) AS a ON true
-    LEFT JOIN LATERAL (SELECT user_id, version, status FROM holdings k WHERE k.user_id = u.id AND k.account_number = a.account_number OFFSET 0) AS h ON true
+    LEFT JOIN LATERAL (SELECT user_id, version, status, role, scopes FROM holdings k WHERE k.user_id = u.id AND k.account_number = a.account_number OFFSET 0) AS h ON true
     LEFT JOIN LATERAL (SELECT version, ctid AS place FROM waiting_holdings k
       WHERE has_waiting AND k.source = $1 AND k.customer = r.customer AND k.account = r.account OFFSET 0) AS w ON true
     WHERE r.kind = 'holding'),
@@ -399,10 +475,16 @@ BEGIN
       role = CASE WHEN excluded.status = 'removed' THEN h.role ELSE excluded.role END, scopes = excluded.scopes, status = excluded.status,
       version = excluded.version, updated_at = excluded.updated_at
     WHERE h.version IS NULL OR h.version < excluded.version OR (excluded.status = 'removed' AND h.version = excluded.version)
-    RETURNING h.user_id, h.account_number, h.status)
+    RETURNING h.user_id, h.account_number, h.status),
+  traced AS (
+    SELECT what, fields, jsonb_agg(customer || '/' || account ORDER BY line) AS ids FROM applied CROSS JOIN LATERAL (SELECT CASE WHEN what = 'changed' THEN array_remove(ARRAY[
+        CASE WHEN role <> old_role THEN 'role' END, CASE WHEN NOT (scopes <@ old_scopes AND scopes @> old_scopes) THEN 'mayAuthorize' END,
+        CASE WHEN state <> old_status THEN 'status' END], NULL) END AS fields) AS f
+    WHERE user_id IS NULL OR account_number IS NULL OR (user_id, account_number) IN (SELECT user_id, account_number FROM written) GROUP BY what, fields)
   SELECT jsonb_build_object('counts', (SELECT jsonb_object_agg(what, n) FROM (SELECT what, count(*) AS n FROM judged WHERE line IS NOT NULL GROUP BY 1) AS c)),
-    (SELECT array_agg(user_id) FROM written WHERE status = 'removed'), (SELECT array_agg(account_number) FROM written WHERE status = 'removed')
-  INTO outcomes, losers, lost;
+    (SELECT array_agg(user_id) FROM written WHERE status = 'removed'), (SELECT array_agg(account_number) FROM written WHERE status = 'removed'),
+    (SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('kind', 'holding', 'outcome', what, 'fields', to_jsonb(fields), 'ids', ids)) ORDER BY what, fields) FROM traced)
+  INTO outcomes, losers, lost, trace;
   IF losers IS NOT NULL THEN PERFORM leave_authorizations(losers, lost, 'account no longer held', actor, moment); END IF;
 END $$;
 
@@ -420,10 +502,29 @@ CREATE FUNCTION take_waiting(source text, customers text[], accounts text[]) RET
     'customer', customer, 'account', account, 'role', role, 'mayAuthorize', scopes, 'status', nullif(status, 'removed'), 'version', version))) FROM taken
 $$;
 
+-- What a source changed, in the log: of one record by itself, what came of it; of those that came together one entry, with the ids of all and the fields that changed.
+CREATE FUNCTION record_merged(source text, environment text, records provisioned[], trace jsonb, counts jsonb, actor text, moment timestamptz, how jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  one jsonb := trace -> 0;
+BEGIN
+  IF trace = '[]' THEN RETURN; END IF;
+  IF cardinality(records) = 1 AND jsonb_array_length(trace) = 1 AND jsonb_array_length(one -> 'ids') = 1 THEN
+    INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+    VALUES (moment, $6, 'provisioning.applied', format('%s:%s/%s', one ->> 'kind', $1, one -> 'ids' ->> 0), $2, how ->> 'address', how ->> 'requestId',
+      jsonb_strip_nulls(jsonb_build_object('outcome', one -> 'outcome', 'fields', one -> 'fields', 'version', (records[1]).version)));
+  ELSE
+    INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
+    VALUES (moment, $6, 'provisioning.merged', coalesce(how ->> 'subject', 'source:' || $1), $2, how ->> 'address', how ->> 'requestId',
+      jsonb_build_object('source', $1, 'created', counts -> 'created', 'changed', counts -> 'changed', 'removed', counts -> 'removed', 'records', trace));
+  END IF;
+END $$;
+
 -- Everything that comes from a source comes by this, with what it entails, in one transaction: what is newer than what is known is applied, what is as old
 -- has been already, what is older is left. Who makes something new goes beside others who do; who removes what nobody knows, or leaves a
 -- holding waiting, goes alone: of a removal and an older record, or of a holding and its account, the later sees the earlier.
-CREATE FUNCTION merge_records(source text, environment text, records provisioned[], actor text, moment timestamptz)
+-- `how` says more of who acts, for the log: address, requestId; and what the entry is about, unless it is the source.
+CREATE FUNCTION merge_records(source text, environment text, records provisioned[], actor text, moment timestamptz, how jsonb DEFAULT '{}')
 RETURNS jsonb LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -434,10 +535,11 @@ DECLARE
   alone boolean;
   customers record;
   accounts record;
-  holdings jsonb;
+  holdings record;
+  counts jsonb;
 BEGIN
-  INSERT INTO sources AS s (name, environment, heard_at, newest_at) VALUES ($1, $2, moment, 'epoch') ON CONFLICT DO NOTHING;
   SELECT s.environment INTO site FROM sources s WHERE s.name = $1;
+  IF NOT FOUND THEN RAISE undefined_object USING MESSAGE = 'source: ' || unknown_source($1); END IF;
   IF site <> $2 THEN
     RAISE invalid_parameter_value USING MESSAGE = format('source: %s belongs to the %s site', $1, site);
   END IF;
@@ -463,6 +565,9 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(hashtextextended('provisioning:' || $1, 0));
   END IF;
 
+  -- Whoever is told of an act, such as that their address was changed, is told by whom and when.
+  PERFORM set_config('countersign.act', jsonb_strip_nulls(jsonb_build_object('by', actor, 'at', moment, 'environment', $2, 'address', how ->> 'address',
+    'requestId', how ->> 'requestId'))::text, true);
   customers := merge_customers($1, winners, actor, moment);
   accounts := merge_accounts($1, $2, winners, actor, moment);
   IF cardinality(customers.made) + cardinality(accounts.made) > 0 AND EXISTS (SELECT FROM waiting_holdings w WHERE w.source = $1) THEN
@@ -472,27 +577,45 @@ BEGIN
       ORDER BY r.customer, r.account, r.version DESC, r.line) AS one (r);
   END IF;
   holdings := merge_holdings($1, winners, actor, moment);
+  PERFORM set_config('countersign.act', '', true);
 
   -- As of when. Nobody waits for the row: whoever has it has said so just now.
   UPDATE sources s SET heard_at = moment, newest_at = greatest(s.newest_at, (SELECT max(r."changedAt") FROM unnest(records) AS r), s.newest_at)
   WHERE s.name = (SELECT n.name FROM sources n WHERE n.name = $1 FOR NO KEY UPDATE SKIP LOCKED);
-  RETURN (SELECT jsonb_object_agg(what, n) FROM (
-      SELECT what, sum(n) AS n FROM (
-        SELECT c.key AS what, c.value::bigint AS n FROM (VALUES (customers.outcomes), (accounts.outcomes), (holdings)) AS o (outcomes),
-          jsonb_each_text(coalesce(nullif(o.outcomes -> 'counts', 'null'), '{}')) AS c
-        UNION ALL VALUES ('unchanged', repeated), ('skipped', outdated), ('created', 0), ('changed', 0), ('removed', 0), ('waiting', 0), ('failed', 0)) AS each
-      GROUP BY what) AS summed)
+  counts := (SELECT jsonb_object_agg(what, n) FROM (
+    SELECT what, sum(n) AS n FROM (
+      SELECT c.key AS what, c.value::bigint AS n FROM (VALUES (customers.outcomes), (accounts.outcomes), (holdings.outcomes)) AS o (outcomes),
+        jsonb_each_text(coalesce(nullif(o.outcomes -> 'counts', 'null'), '{}')) AS c
+      UNION ALL VALUES ('unchanged', repeated), ('skipped', outdated), ('created', 0), ('changed', 0), ('removed', 0), ('waiting', 0), ('failed', 0)) AS each
+    GROUP BY what) AS summed);
+  PERFORM record_merged($1, $2, records, coalesce(customers.trace, '[]') || coalesce(accounts.trace, '[]') || coalesce(holdings.trace, '[]'), counts, actor, moment, how);
+  RETURN counts
     || jsonb_build_object('faults', coalesce(nullif(customers.outcomes -> 'faults', 'null'), '[]') || coalesce(nullif(accounts.outcomes -> 'faults', 'null'), '[]'));
 END $$;
 
+-- A number without a fraction, as whoever reads JSON into doubles has it; null for anything else. So 2.0 is 2, and nothing is refused here that is taken there.
+CREATE FUNCTION whole_number(value jsonb) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  number numeric := CASE jsonb_typeof(value) WHEN 'number' THEN (value #>> '{}')::numeric END;
+  double float8;
+BEGIN
+  IF number IS NULL OR abs(number) > 9007199254740993 THEN RETURN NULL; END IF;
+  -- Less than half of the least double is none.
+  double := CASE WHEN abs(number) <= 2.4703282292062327e-324 THEN 0 ELSE number::float8 END;
+  RETURN CASE WHEN double = trunc(double) AND abs(double) <= 9007199254740991 THEN double::bigint END;
+END $$;
+
+-- Without control and format characters, those of private use and separators of lines: none of what \p{Cc}, \p{Cf}, \p{Co}, \p{Zl} and \p{Zp} are.
+CREATE FUNCTION is_printable(words text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN words ~ '^[^\u0001-\u001f\u007f-\u009f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ue000-\uf8ff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f\U000f0000-\U000ffffd\U00100000-\U0010fffd]*$';
+
 -- What is wrong with a record of a source, in the words of the field that is at fault; null when nothing is. The same as src/provisioning/record.ts asks of
--- the interface: a test holds the two together.
+-- the interface: test/provisioning/hostile-records.test.ts holds the two together.
 CREATE FUNCTION record_fault(record jsonb) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
   kind text := record ->> 'kind';
   op text := coalesce(record ->> 'op', 'upsert');
   external_id constant text := '^[A-Za-z0-9._@+:-]{1,64}$';
-  printable constant text := '^[^\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff\ufff9-\ufffb]*$';
   keys text[] := CASE WHEN kind = 'holding' THEN ARRAY['customer', 'account'] ELSE ARRAY['externalId'] END;
   names text[] := ARRAY['kind', 'op', 'version', 'changedAt'] || keys || CASE WHEN op = 'remove' THEN '{}' WHEN kind = 'customer' THEN '{name,username,email,locale,status}'::text[]
     WHEN kind = 'account' THEN '{number,type,classification,status,optionLevel,dayTrader,openedAt}' ELSE '{role,mayAuthorize,status}' END;
@@ -504,8 +627,7 @@ BEGIN
   IF record ? 'op' AND coalesce(record -> 'op' NOT IN ('"upsert"', '"remove"'), true) THEN RETURN 'op must be upsert or remove'; END IF;
   SELECT left(k, 100) INTO field FROM jsonb_object_keys(record) AS k WHERE k <> ALL (names) LIMIT 1;
   IF FOUND THEN RETURN format('%s is no field of %s', field, CASE op WHEN 'remove' THEN 'a removal' ELSE 'a ' || kind END); END IF;
-  IF jsonb_typeof(record -> 'version') IS DISTINCT FROM 'number' OR (record ->> 'version')::numeric % 1 <> 0
-    OR (record ->> 'version')::numeric NOT BETWEEN 0 AND 9007199254740991 THEN RETURN 'version must be a whole number from 0 to 9007199254740991'; END IF;
+  IF coalesce(whole_number(record -> 'version'), -1) < 0 THEN RETURN 'version must be a whole number from 0 to 9007199254740991'; END IF;
   FOREACH field IN ARRAY keys LOOP
     IF jsonb_typeof(record -> field) IS DISTINCT FROM 'string' OR record ->> field !~ external_id THEN
       RETURN format('%s must be 1 to 64 letters, digits or any of . _ @ + : -', field);
@@ -519,7 +641,7 @@ BEGIN
   IF op = 'remove' THEN RETURN NULL; END IF;
   fault := CASE kind
     WHEN 'customer' THEN CASE
-      WHEN jsonb_typeof(record -> 'name') IS DISTINCT FROM 'string' OR length(btrim(record ->> 'name')) NOT BETWEEN 1 AND 200 OR record ->> 'name' !~ printable
+      WHEN jsonb_typeof(record -> 'name') IS DISTINCT FROM 'string' OR length(without_margins(record ->> 'name')) NOT BETWEEN 1 AND 200 OR NOT is_printable(record ->> 'name')
         THEN 'name must have 1 to 200 characters, none of them invisible'
       WHEN record ? 'username' AND (jsonb_typeof(record -> 'username') <> 'string' OR record ->> 'username' !~ '^[A-Za-z0-9._@+-]{1,100}$'
         OR lower(record ->> 'username') ~ '^id-[a-z0-9]{12}$') THEN 'username must be 1 to 100 letters, digits or any of . _ @ + -, and not look like an id'
@@ -532,10 +654,10 @@ BEGIN
     WHEN 'account' THEN CASE
       WHEN jsonb_typeof(record -> 'number') IS DISTINCT FROM 'string' OR record ->> 'number' !~ '^[A-Z0-9]{4,20}$' THEN 'number must be 4 to 20 capital letters and digits'
       WHEN record -> 'type' IS NULL OR record -> 'type' NOT IN ('"cash"', '"margin"') THEN 'type must be cash or margin'
-      WHEN record ? 'classification' AND (jsonb_typeof(record -> 'classification') <> 'string' OR length(btrim(record ->> 'classification')) NOT BETWEEN 1 AND 200
-        OR record ->> 'classification' !~ printable) THEN 'classification must have 1 to 200 characters, none of them invisible'
+      WHEN record ? 'classification' AND (jsonb_typeof(record -> 'classification') <> 'string' OR length(without_margins(record ->> 'classification')) NOT BETWEEN 1 AND 200
+        OR NOT is_printable(record ->> 'classification')) THEN 'classification must have 1 to 200 characters, none of them invisible'
       WHEN record ? 'status' AND record -> 'status' NOT IN ('"active"', '"closed"') THEN 'status must be active or closed'
-      WHEN record ? 'optionLevel' AND record -> 'optionLevel' NOT IN ('1', '2', '3', '4', '5', '6') THEN 'optionLevel must be a whole number from 1 to 6'
+      WHEN record ? 'optionLevel' AND coalesce(whole_number(record -> 'optionLevel') NOT BETWEEN 1 AND 6, true) THEN 'optionLevel must be a whole number from 1 to 6'
       WHEN record ? 'dayTrader' AND jsonb_typeof(record -> 'dayTrader') <> 'boolean' THEN 'dayTrader must be true or false' END
     ELSE CASE
       WHEN record -> 'role' IS NULL OR record -> 'role' NOT IN ('"owner"', '"joint"', '"custodian"', '"adviser"', '"viewer"')
@@ -549,7 +671,8 @@ END $$;
 
 CREATE FUNCTION is_instant(value jsonb) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  IF jsonb_typeof(value) <> 'string' OR value #>> '{}' !~ '^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$' THEN RETURN false; END IF;
+  IF jsonb_typeof(value) <> 'string'
+    OR value #>> '{}' !~ '^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$' THEN RETURN false; END IF;
   RETURN (value #>> '{}')::timestamptz IS NOT NULL;
 EXCEPTION WHEN data_exception THEN
   RETURN false;
@@ -557,7 +680,7 @@ END $$;
 
 -- For the core's own transactions in the same PostgreSQL: what it says commits or vanishes with them.
 --   SELECT provision('live', 'core', '{"kind": "customer", "externalId": "C-1001", "name": "Ada Lovelace", "version": 7}');
--- One record or a list of them; all of them, or an error that names the field. It runs with the rights of its owner (docs/provisioning.md has the GRANTs).
+-- One record or a list of them; all of them, or an error that names the field. Who is connected speaks only for the sources that their role was given. It runs with the rights of its owner (docs/provisioning.md has the GRANTs).
 CREATE FUNCTION provision(environment text, source text, records jsonb) RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   list jsonb := CASE WHEN jsonb_typeof(records) = 'array' THEN records ELSE jsonb_build_array(records) END;
@@ -568,14 +691,19 @@ BEGIN
   IF $2 !~ '^[a-z][a-z0-9-]{0,29}$' OR $2 IS NULL THEN
     RAISE invalid_parameter_value USING MESSAGE = 'provision: source must be a small letter, then small letters, digits or -, 30 at most';
   END IF;
+  IF NOT EXISTS (SELECT FROM sources s WHERE s.name = $2) THEN RAISE undefined_object USING MESSAGE = 'provision: ' || unknown_source($2); END IF;
+  IF NOT EXISTS (SELECT FROM source_roles s JOIN pg_roles r ON r.rolname = s.role WHERE s.source = $2 AND pg_has_role(session_user, r.oid, 'USAGE')) THEN
+    RAISE insufficient_privilege USING MESSAGE = format('provision: role "%s" may not speak for source "%s". Allow it: countersign source update %2$s --role %1$s', session_user, $2);
+  END IF;
   IF records IS NULL OR jsonb_array_length(list) NOT BETWEEN 1 AND 5000 THEN
     RAISE invalid_parameter_value USING MESSAGE = 'provision: records must be a record, or a list of 1 to 5000';
   END IF;
   SELECT format(CASE WHEN jsonb_typeof(records) = 'array' THEN 'record %s: %s' ELSE '%2$s' END, r.place, record_fault(r.record)) INTO fault
   FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place) WHERE record_fault(r.record) IS NOT NULL ORDER BY r.place LIMIT 1;
   IF fault IS NULL THEN
-    merged := merge_records($2, $1, ARRAY(SELECT jsonb_populate_record(NULL::provisioned, r.record || jsonb_build_object('line', r.place, 'op', coalesce(r.record ->> 'op', 'upsert')))
-      FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place)), 'source:' || $2, clock_timestamp());
+    merged := merge_records($2, $1, ARRAY(SELECT jsonb_populate_record(NULL::provisioned, r.record || jsonb_strip_nulls(jsonb_build_object('line', r.place, 'op', coalesce(r.record ->> 'op', 'upsert'),
+        'version', whole_number(r.record -> 'version'), 'optionLevel', whole_number(r.record -> 'optionLevel'))))
+      FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place)), 'role:' || session_user, clock_timestamp());
     SELECT format('%s %s', f ->> 'field', f ->> 'problem') INTO fault FROM jsonb_array_elements(merged -> 'faults') AS f LIMIT 1;
   END IF;
   IF fault IS NOT NULL THEN RAISE invalid_parameter_value USING MESSAGE = 'provision: ' || fault; END IF;
@@ -598,8 +726,8 @@ DO $$
 DECLARE
   name regproc;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'holds_something', 'is_held', 'announce_holders', 'announce_added', 'leave_authorizations', 'merge_customers', 'merge_accounts', 'merge_holdings',
-    'take_waiting', 'merge_records', 'is_instant', 'record_fault', 'provision', 'customers_after', 'accounts_after']::regproc[] LOOP
+  FOREACH name IN ARRAY ARRAY['keep_owner', 'forget_owner', 'holds_something', 'is_held', 'announce_holders', 'announce_added', 'leave_authorizations', 'create_source', 'set_source_role', 'merge_customers', 'merge_accounts', 'merge_holdings',
+    'take_waiting', 'record_merged', 'merge_records', 'is_instant', 'record_fault', 'provision', 'customers_after', 'accounts_after']::regproc[] LOOP
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
     EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off', name::regprocedure);
     EXECUTE format('ALTER FUNCTION %s SET enable_mergejoin = off', name::regprocedure);

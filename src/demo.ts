@@ -23,7 +23,8 @@ import { scopes } from './scope.ts'
 import { type Account, addAccount, setHolding } from './users/account.ts'
 import { createApiToken } from './users/api-token.ts'
 import { scopesOfRole } from './users/holding.ts'
-import { createUser, createWithoutPassword, listUsers, type User } from './users/user.ts'
+import { createUser, createWithoutPassword, type User } from './users/user.ts'
+import { findUsers } from './users/user-search.ts'
 
 interface DemoClient {
   readonly clientId: string
@@ -58,7 +59,7 @@ export async function ensureDemo(gateway: DemoHouse): Promise<Demo | undefined> 
   if (config.databaseUrl !== undefined || !isDevelopment(config)) return undefined
   const path = join(config.dataDir, 'demo.json')
   const addresses = { baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl }
-  const isEmpty = (await listUsers(db)).length === 0 && (await listPartners(db)).length === 0
+  const isEmpty = (await findUsers(db, {}, 1)).users.length === 0 && (await listPartners(db)).length === 0
   if (isEmpty) return makeDemo(gateway, path)
   const made = readDemo(path)
   if (!made) return undefined

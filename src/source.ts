@@ -7,3 +7,9 @@ export const sourcePattern = '^[a-z][a-z0-9-]{0,29}$'
 const shape = new RegExp(sourcePattern)
 
 export const isSource = (name: string) => shape.test(name)
+
+/** As it follows the name of the field. `unknown_source` in the database says the same. */
+export function unknownSource(source: string, environment: Environment): string {
+  const site = environment === 'live' ? '' : ` --environment ${environment}`
+  return `names "${source}", and there is no such source. Name it first: countersign source create ${source}${site}`
+}

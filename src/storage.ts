@@ -2,8 +2,9 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from './config.ts'
+import { hasCluster } from './database/cluster.ts'
 import { type Database, DatabaseUnavailable, openDatabase } from './database/database.ts'
-import { isMigrated, migrate } from './database/migrations.ts'
+import { inspectSchema, isMigrated, migrate, type SchemaState } from './database/migrations.ts'
 import type { PrivateServer } from './database/private-server.ts'
 import { statementLimitMs } from './database/statement-limit.ts'
 import { wantedConnections } from './share.ts'
@@ -18,8 +19,8 @@ export interface Storage {
 
 const visitTimeoutMs = 30_000
 
-/** `parent` keeps the private server for several processes, and asks little itself; `child` is one of them. */
-export type Purpose = 'serve' | 'parent' | 'child' | 'visit'
+/** `parent` keeps the private server for several processes, and asks little itself; `child` is one of them. `look` changes nothing, and migrates nothing. */
+export type Purpose = 'serve' | 'parent' | 'child' | 'visit' | 'look'
 
 const parentPools = { databaseConnections: 2, streamConnections: 1 }
 
@@ -35,7 +36,7 @@ export async function openStorage(
       return await open(config, purpose, log, timeoutMs)
     } catch (error) {
       // The server that a visitor joined may be on its way out, because the visitor who started it has left.
-      const leaving = purpose === 'visit' && config.databaseUrl === undefined && error instanceof DatabaseUnavailable
+      const leaving = isVisit(purpose) && config.databaseUrl === undefined && error instanceof DatabaseUnavailable
       if (!leaving || performance.now() > deadline) throw error
       await wait(50)
     }
@@ -50,8 +51,8 @@ async function open(
 ): Promise<Storage> {
   const server = config.databaseUrl === undefined ? await openServer(config, purpose, log) : undefined
   // Commands may take their time.
-  const answerTimeoutMs = purpose === 'visit' ? undefined : timeoutMs
-  const limits = { connectTimeoutMs: timeoutMs, answerTimeoutMs }
+  const answerTimeoutMs = isVisit(purpose) ? undefined : timeoutMs
+  const limits = { connectTimeoutMs: timeoutMs, answerTimeoutMs, isReadOnly: purpose === 'look' }
   const { databaseConnections, streamConnections } = purpose === 'parent' ? parentPools : config
   const connectionString = server?.connectionString ?? config.databaseUrl!
   const db = openDatabase({ connectionString, connections: Math.max(2, databaseConnections), ...limits })
@@ -63,7 +64,9 @@ async function open(
   }
   try {
     // A visitor's connection keeps the server that it joined from leaving.
-    const migrated = (await isMigrated(db)) ? [] : await migrateAlone(connectionString)
+    const isCurrent = await isMigrated(db)
+    if (!isCurrent && purpose === 'look') throw new Error(printBehind(await inspectSchema(db)))
+    const migrated = isCurrent ? [] : await migrateAlone(connectionString)
     return { db, streamDb, migrated, close }
   } catch (error) {
     await close()
@@ -76,8 +79,17 @@ async function openServer(config: Config, purpose: Purpose, log: (message: strin
   const { dataDir, searchPath } = config
   const { joinPrivateServer, openPrivateServer } = await import('./database/private-server.ts')
   if (purpose === 'child') return joinPrivateServer(dataDir)
-  const stay = purpose === 'visit' ? 'visit' : 'serve'
+  if (purpose === 'look' && !hasCluster(dataDir))
+    throw new Error(`There is no database in ${dataDir} yet. Start the gateway first, or set DATA_DIR or DATABASE_URL.`)
+  const stay = isVisit(purpose) ? 'visit' : 'serve'
   return openPrivateServer({ dataDir, purpose: stay, searchPath, log, connections: wantedConnections(config) })
+}
+
+const isVisit = (purpose: Purpose) => purpose === 'visit' || purpose === 'look'
+
+function printBehind(schema: SchemaState): string {
+  const found = schema.kind === 'behind' ? `has schema ${schema.version} of ${schema.wanted}` : 'has no tables yet'
+  return `The database ${found}, and this command changes nothing. Run "countersign migrate", or start the gateway.`
 }
 
 /** On a connection that may take its time. */

@@ -5,7 +5,7 @@ import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { insertAuditEntry, selectNewest, selectNewestAbout } from './entries.sql.ts'
 
-/** Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…` or `gateway`. */
+/** Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the database. */
 export interface Actor {
   readonly name: string
   readonly environment?: Environment | undefined
@@ -31,7 +31,7 @@ export function gatewayAct(at: Date): Act {
 }
 
 export type AuditAction =
-  | `user.${'created' | 'renamed' | 'named' | 'disabled' | 'enabled' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
+  | `user.${'created' | 'renamed' | 'named' | 'disabled' | 'enabled' | 'disabled_by_source' | 'enabled_by_source' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
   | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'ended_by_provider' | 'wait_lifted'}`
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
@@ -46,15 +46,19 @@ export type AuditAction =
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'mended' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skip_started' | 'skip_finished'}`
-  | `provisioning.${'applied' | 'linked'}`
+  | `source.${'created' | 'role_allowed' | 'role_withdrawn'}`
+  | `provisioning.${'applied' | 'merged' | 'linked'}`
   | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
   | `keys.${'rotated' | 'pruned'}`
   | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
   | `audit.${'verified' | 'exported'}`
 
+/** Recorded by a trigger, whoever does it (migrations/0005-notices.sql). */
+type TriggeredAction = 'user.email_changed'
+
 /** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */
 export type GuardedAction =
-  | `user.${'password_changed' | 'email_changed'}`
+  | 'user.password_changed'
   | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
   | 'recovery_codes.made'
   | 'api_token.created'
@@ -79,7 +83,7 @@ export function printEntry({ requestId, details, ...entry }: AuditEntry) {
 export function recordAct(
   sql: Sql,
   act: Act,
-  action: Exclude<AuditAction, GuardedAction>,
+  action: Exclude<AuditAction, GuardedAction | TriggeredAction>,
   subject: string,
   details: Record<string, unknown> = {},
 ): Promise<void> {

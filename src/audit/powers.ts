@@ -102,6 +102,8 @@ const powers = {
   },
   'service.created': { commands: ['service create'], tells: ['administrators'] },
   'service.provisioning_set': { commands: ['service update'], tells: ['administrators'] },
+  'source.created': { commands: ['source create'], tells: ['administrators'] },
+  'source.role_allowed': { commands: ['source update'], tells: ['administrators'] },
   // By services and sources, within what they were given.
   'provisioning.applied': {
     endpoints: [
@@ -110,6 +112,8 @@ const powers = {
     ],
     tells: [],
   },
+  'provisioning.merged': { tells: [] },
+  'user.enabled_by_source': { tells: [] },
   'import.started': { commands: ['import'], endpoints: ['POST /internal/v1/imports'], tells: [] },
   'import.allowed': {
     ...{ permission: 'imports.manage', fourEyes: 'import.removal', console: ['/console/imports/:id/remove'] },

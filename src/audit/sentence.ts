@@ -65,6 +65,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.named': ({ to, said }) => say`${said('provider')} told the name of ${to}: ${said('name')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
   'user.enabled': ({ by, to }) => say`${by} unlocked ${to}`,
+  'user.disabled_by_source': ({ by, to }) => say`${by} disabled ${to}, as the brokerage’s own system says`,
+  'user.enabled_by_source': ({ by, to }) => say`${by} let ${to} in again, as the brokerage’s own system says`,
   'user.removed': ({ by, to }) => say`${by} removed ${to}, as the brokerage’s own system says`,
   'user.password_changed': ({ by, to, isOwn }) =>
     isOwn ? say`${by} changed their password` : say`${by} set a new password for ${to}`,
@@ -203,8 +205,13 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.skip_finished': ({ to, count }) =>
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
   'provisioning.linked': ({ by, to, said }) => say`${by} said that ${to} is ${said('externalId')} of ${said('source')}`,
+  'source.created': ({ by, to }) => say`${by} named ${to}`,
+  'source.role_allowed': ({ by, to, said }) => say`${by} let database role ${said('role')} speak for ${to}`,
+  'source.role_withdrawn': ({ by, to, said }) => say`${by} let database role ${said('role')} no longer speak for ${to}`,
   'provisioning.applied': ({ by, to, said }) =>
-    say`${by} provisioned ${to}: ${said('outcome')}, version ${said('version')}`,
+    say`${by} provisioned ${to}: ${said('outcome')}${said('fields') === '–' ? '' : ` (${said('fields')})`}, version ${said('version')}`,
+  'provisioning.merged': ({ by, to, said }) =>
+    say`${by} provisioned ${to}: ${said('created')} created, ${said('changed')} changed, ${said('removed')} removed`,
   'import.started': ({ by, to, said }) => say`${by} started ${to} from ${said('source')}`,
   'import.finished': ({ to, said }) =>
     say`${to} finished: ${said('created')} created, ${said('changed')} changed, ${said('removed')} removed, ${said('failed')} failed`,

@@ -11,7 +11,7 @@ import { verifyEvidence } from './evidence.ts'
 export const auditCommands: readonly Command[] = [
   {
     name: 'audit list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Shows the newest entries of the audit log.',
     options: [
       { name: 'actor', value: 'ACTOR', meaning: 'only what this actor did, such as user:id-…' },

@@ -66,7 +66,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists clients, of one partner or of all.',
     options: [{ name: 'partner', value: 'NAME|ID', meaning: 'only this partner' }],
     async run({ db, print }, words) {
@@ -77,7 +77,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     name: 'client show',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Shows a client and its live secrets (never the secrets themselves).',
     positionals: ['client'],
     async run({ db, clock, print }, { positionals }) {
@@ -126,7 +126,7 @@ export const clientCommands: readonly Command[] = [
   statusCommand('activate', 'Activates a suspended client.', 'active'),
   {
     name: 'client secrets',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the live secrets of a client: when each was made, signs webhooks from, was last used and ends.',
     positionals: ['client'],
     async run({ db, clock, print }, { positionals }) {

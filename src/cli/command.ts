@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
+import { ConfigError } from '../settings/read.ts'
 
 export interface Option {
   readonly name: string
@@ -33,11 +34,15 @@ export interface ConfiguredDesk extends BareDesk {
   readonly config: Config
 }
 
-/** What a command that needs the database may use: it was opened, and is migrated. */
-export interface Desk extends ConfiguredDesk {
+/** What a command that only reads may use: the database as it is, in sessions that can write nothing. */
+export interface ReadingDesk extends ConfiguredDesk {
   readonly clock: Clock
   readonly db: Database
   readonly vault: Vault
+}
+
+/** What a command that changes something may use: the database was migrated before. */
+export interface Desk extends ReadingDesk {
   /** What the operator does, now. */
   act(): Act
 }
@@ -47,6 +52,8 @@ export interface Printer {
   record(fields: Record<string, unknown>): void
   /** Many things: a table. */
   table(rows: readonly Record<string, unknown>[], empty: string): void
+  /** As many things as there are, printed while they are read. */
+  pages(pages: AsyncIterable<readonly Record<string, unknown>[]>, empty: string): Promise<void>
   /** For people only; silent with --json. */
   say(text: string): void
   /** Progress of long work, on the error stream. */
@@ -72,7 +79,20 @@ interface Needing<Needs extends string, Given> extends Described {
 export type Command =
   | Needing<'nothing', BareDesk>
   | Needing<'configuration', ConfiguredDesk>
+  | Needing<'reading', ReadingDesk>
   | Needing<'database', Desk>
+
+/** It is done, but for something that whoever runs it has to look at: the code of its own tells a script so. */
+export class PartlyDone extends Error {
+  override readonly name = 'PartlyDone'
+}
+
+const exitCodes = { failed: 1, unusable: 2, partlyDone: 3 } as const
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof PartlyDone) return exitCodes.partlyDone
+  return error instanceof UsageError || error instanceof ConfigError ? exitCodes.unusable : exitCodes.failed
+}
 
 export class UsageError extends Error {
   override readonly name = 'UsageError'

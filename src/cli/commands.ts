@@ -19,6 +19,7 @@ import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
 import { providerCommands } from './provider.ts'
 import { settingsCommand } from './settings.ts'
+import { sourceCommands } from './source.ts'
 import { staffCommands } from './staff.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
@@ -72,6 +73,7 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...deliveryCommands,
   ...eventCommands,
+  ...sourceCommands,
   ...importCommands,
   ...keyCommands,
   ...auditCommands,
@@ -89,12 +91,17 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   if (command.needs === 'nothing') return command.run({ print }, words)
   const desk = { print, config: readConfig() }
   if (command.needs === 'configuration') return command.run(desk, words)
-  await onDatabase(desk, (opened) => command.run(opened, words))
+  const purpose = command.needs === 'reading' ? 'look' : 'visit'
+  await onDatabase(desk, purpose, (opened) => command.run(opened, words))
 }
 
-async function onDatabase(desk: ConfiguredDesk, work: (desk: Desk) => Promise<void>): Promise<void> {
+async function onDatabase(
+  desk: ConfiguredDesk,
+  purpose: 'look' | 'visit',
+  work: (desk: Desk) => Promise<void>,
+): Promise<void> {
   const { config } = desk
-  const storage = await openStorage(config, 'visit')
+  const storage = await openStorage(config, purpose)
   try {
     // As the nodes: what is written by another time would be due when they have passed it.
     const clock = await openSharedClock(storage.db)

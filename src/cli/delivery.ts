@@ -8,10 +8,10 @@ import {
 import { listDeliveries } from '../webhooks/delivery-search.ts'
 import { skipDelivery } from '../webhooks/skip.ts'
 import type { Command } from './command.ts'
-import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
+import { atWebhook, branchOf, branchOptions, parseReason, reasonOption } from './on-webhook.ts'
 
 export const deliveryCommands: readonly Command[] = [
-  onWebhook(
+  atWebhook(
     'delivery list',
     'Lists the newest deliveries of a webhook.',
     [
@@ -42,7 +42,7 @@ export const deliveryCommands: readonly Command[] = [
   ),
   {
     name: 'delivery show',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Shows one delivery with every attempt.',
     positionals: ['delivery'],
     options: branchOptions,

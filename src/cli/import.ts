@@ -4,13 +4,12 @@ import { createGunzip } from 'node:zlib'
 import { Invalid } from '../problem.ts'
 import { convertCsv } from '../provisioning/csv.ts'
 import { getImport, type Import, listFaults, listImports, readImport, startImport } from '../provisioning/import.ts'
-import { readLines } from '../provisioning/lines.ts'
 import { allowedModes, outcomes } from '../provisioning/provisioning.ts'
 import { kinds } from '../provisioning/record.ts'
 import { allowRemoval, finishImport, removeMissing, stopImport } from '../provisioning/snapshot.ts'
 import { defaultSource } from '../source.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, type Desk, type Printer, UsageError } from './command.ts'
+import { type Command, type CommandWords, type Desk, PartlyDone, type Printer, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 const faultsShown = 20
@@ -18,13 +17,13 @@ const faultsShown = 20
 export const importCommands: readonly Command[] = [
   {
     name: 'import list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the newest imports.',
     run: async ({ db, print }) => print.table((await listImports(db, 50)).map(printImport), 'Nothing was imported.'),
   },
   {
     name: 'import show',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Shows an import, and what is wrong with which line.',
     positionals: ['id'],
     async run({ db, print }, words) {
@@ -59,7 +58,7 @@ export const importCommands: readonly Command[] = [
     name: 'import',
     needs: 'database',
     summary:
-      'Imports customers, accounts and holdings: a file with a JSON record a line, or a CSV table with the fields in its first line; .gz too; "-" reads standard input.',
+      'Imports customers, accounts and holdings: a file with a JSON record a line, or a CSV table with the fields in its first line; .gz too; "-" reads standard input. Ends with code 3 when a record has a fault.',
     positionals: ['file'],
     options: [
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
@@ -112,6 +111,10 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
   if (ended.state === 'needs approval')
     print.say(
       `It would remove ${ended.missing} of ${ended.known} records. If that is right: countersign import allow ${ended.id}`,
+    )
+  if (ended.failed > 0)
+    throw new PartlyDone(
+      `${ended.failed} of its records have a fault${ended.dryRun ? '' : ', and were not applied; all others were'}. See: countersign import show ${ended.id}`,
     )
 }
 
@@ -182,9 +185,16 @@ async function begin(stream: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffe
 
 /** What was committed before is not read again. */
 async function* skipLines(stream: AsyncIterable<Buffer>, skipped: number): AsyncGenerator<Buffer> {
-  if (skipped === 0) return yield* stream
-  let passed = 0
-  for await (const { text } of readLines(stream)) if (passed++ >= skipped) yield Buffer.from(`${text ?? '"'}\n`)
+  let left = skipped
+  for await (const chunk of stream) {
+    let begin = 0
+    for (; left > 0; left--) {
+      const end = chunk.indexOf('\n', begin)
+      if (end === -1) break
+      begin = end + 1
+    }
+    if (left === 0) yield chunk.subarray(begin)
+  }
 }
 
 const barWidth = 24

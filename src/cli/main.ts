@@ -1,10 +1,7 @@
 #!/usr/bin/env node
 import { readConfig } from '../config.ts'
 import { escapeLines } from '../printable.ts'
-import { ConfigError } from '../settings/read.ts'
-import { UsageError } from './command.ts'
-
-const unusable = 2
+import { exitCodeOf, UsageError } from './command.ts'
 
 /** A gateway and a command need little of each other: each loads what it needs. */
 async function main(args: readonly string[]): Promise<void> {
@@ -28,5 +25,5 @@ process.stderr.on('error', leaveQuietly)
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`${escapeLines(error instanceof Error ? error.message : String(error))}\n`)
-  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? unusable : 1
+  process.exitCode = exitCodeOf(error)
 })

@@ -2,7 +2,7 @@
 import { getPartner } from '../partners/partner.ts'
 import { usualReason } from '../webhooks/skip.ts'
 import { type Branch, getWebhook, type Webhook } from '../webhooks/webhook.ts'
-import type { Command, CommandWords, Desk, Option } from './command.ts'
+import type { Command, CommandWords, Desk, Option, ReadingDesk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 export const branchOptions: readonly Option[] = [
@@ -12,7 +12,7 @@ export const branchOptions: readonly Option[] = [
 
 export const reasonOption: Option = { name: 'reason', value: 'TEXT', meaning: 'why, for whoever reads the log later' }
 
-export async function branchOf({ db }: Desk, words: CommandWords): Promise<Branch> {
+export async function branchOf({ db }: ReadingDesk, words: CommandWords): Promise<Branch> {
   const { branchId } = await getPartner(db, words.get('partner'))
   return { branchId, environment: parseEnvironment(words.find('environment')) }
 }
@@ -22,24 +22,26 @@ export function parseReason(words: CommandWords): string {
 }
 
 type Row = Record<string, unknown>
+type Act<Given> = (desk: Given, webhook: Webhook, words: CommandWords) => Promise<Row | Row[]>
 
-export function onWebhook(
-  name: string,
-  summary: string,
-  options: readonly Option[],
-  act: (desk: Desk, webhook: Webhook, words: CommandWords) => Promise<Row | Row[]>,
-): Command {
-  return {
-    name,
-    needs: 'database',
-    summary,
-    positionals: ['webhook'],
-    options: [...branchOptions, ...options],
-    async run(desk, words) {
-      const webhook = await getWebhook(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      const result = await act(desk, webhook, words)
-      if (Array.isArray(result)) desk.print.table(result, 'Nothing found.')
-      else desk.print.record(result)
-    },
+function words(name: string, summary: string, options: readonly Option[]) {
+  return { name, summary, positionals: ['webhook'], options: [...branchOptions, ...options] }
+}
+
+function runOn<Given extends ReadingDesk>(act: Act<Given>) {
+  return async (desk: Given, words: CommandWords) => {
+    const webhook = await getWebhook(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
+    const result = await act(desk, webhook, words)
+    if (Array.isArray(result)) desk.print.table(result, 'Nothing found.')
+    else desk.print.record(result)
   }
+}
+
+export function onWebhook(name: string, summary: string, options: readonly Option[], act: Act<Desk>): Command {
+  return { ...words(name, summary, options), needs: 'database', run: runOn(act) }
+}
+
+/** One that only reads. */
+export function atWebhook(name: string, summary: string, options: readonly Option[], act: Act<ReadingDesk>): Command {
+  return { ...words(name, summary, options), needs: 'reading', run: runOn(act) }
 }

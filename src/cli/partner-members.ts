@@ -10,7 +10,7 @@ const role: Option = { name: 'role', value: 'ROLE', required: true, meaning: `on
 export const partnerMemberCommands: readonly Command[] = [
   {
     name: 'partner members',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the members of a partner with their roles.',
     positionals: ['partner'],
     async run({ db, print }, { positionals }) {
@@ -49,7 +49,7 @@ export const partnerMemberCommands: readonly Command[] = [
   },
   {
     name: 'partner invitations',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the invitations of a partner that nobody has answered.',
     positionals: ['partner'],
     async run({ db, clock, print }, { positionals }) {

@@ -33,13 +33,13 @@ export const partnerCommands: readonly Command[] = [
   },
   {
     name: 'partner list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists all partners.',
     run: async ({ db, print }) => print.table((await listPartners(db)).map(fieldsOf), 'There are no partners.'),
   },
   {
     name: 'partner show',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Shows a partner with its members.',
     positionals: ['partner'],
     async run({ db, print }, { positionals }) {
@@ -65,7 +65,7 @@ export const partnerCommands: readonly Command[] = [
   ),
   {
     name: 'partner messages',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists what a partner and the brokerage wrote to each other, and what was decided when.',
     positionals: ['partner'],
     async run({ db, print }, { positionals }) {

@@ -15,21 +15,61 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
     table(rows, empty) {
       if (json) return write(JSON.stringify(rows, null, 2))
       if (rows.length === 0) return write(empty)
-      const names = Object.keys(rows[0]!)
-      const widths = names.map((name) => Math.max(name.length, ...rows.map((row) => show(row[name]).length)))
-      const line = (cells: string[]) =>
-        cells
-          .map((cell, index) => cell.padEnd(widths[index]!))
-          .join('  ')
-          .trimEnd()
-      write(line(names))
-      for (const row of rows) write(line(names.map((name) => show(row[name]))))
+      const printRow = openTable(rows)
+      write(printRow())
+      for (const row of rows) write(printRow(row))
+    },
+    async pages(pages, empty) {
+      let printed = 0
+      let printRow: ReturnType<typeof openTable> | undefined
+      for await (const rows of pages) {
+        // Whoever read it has left, and it does nothing but print.
+        if (out.destroyed) return
+        if (!json && printed === 0 && rows.length > 0) {
+          printRow = openTable(rows)
+          write(printRow())
+        }
+        const lines = json
+          ? rows.map((row, place) => printElement(row, printed + place))
+          : rows.map((row) => printRow!(row))
+        printed += rows.length
+        if (lines.length > 0 && !out.write(escapeLines(json ? lines.join('') : `${lines.join('\n')}\n`)))
+          await drained(out)
+      }
+      if (json) write(printed === 0 ? '[]' : '\n]')
+      else if (printed === 0) write(empty)
     },
     say: (text) => (json ? undefined : write(text)),
     progress(text) {
       if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
     },
   }
+}
+
+/** Prints the names of the columns, and rows below them. What is longer than anything in these rows stands out. */
+function openTable(rows: readonly Record<string, unknown>[]): (row?: Record<string, unknown>) => string {
+  const names = Object.keys(rows[0]!)
+  const widths = names.map((name) => rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length))
+  return (row) =>
+    names
+      .map((name, index) => (row === undefined ? name : show(row[name])).padEnd(widths[index]!))
+      .join('  ')
+      .trimEnd()
+}
+
+/** As it stands in the JSON of the whole list. */
+function printElement(row: Record<string, unknown>, place: number): string {
+  return `${place === 0 ? '[' : ','}\n  ${JSON.stringify(row, null, 2).replaceAll('\n', '\n  ')}`
+}
+
+function drained(out: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      out.off('drain', go).off('close', go)
+      resolve()
+    }
+    out.on('drain', go).on('close', go)
+  })
 }
 
 /** Of a list of things with fields, such as the faults of a file, each has a line of its own. */

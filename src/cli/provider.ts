@@ -108,7 +108,7 @@ export const providerCommands: readonly Command[] = [
   },
   {
     name: 'provider list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the identity providers.',
     run: async ({ db, print }) =>
       print.table((await listEveryProvider(db)).map(printProvider), 'There are no identity providers.'),

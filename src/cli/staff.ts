@@ -16,7 +16,7 @@ export function parseStaffRole(text: string): StaffRole {
 export const staffCommands: readonly Command[] = [
   {
     name: 'staff list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the staff: who has which role, and from where.',
     run: async ({ db, print }) => print.table((await listStaff(db)).map(printMember), 'There is nobody.'),
   },

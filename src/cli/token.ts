@@ -28,7 +28,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'token list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the living API tokens of a user.',
     options: [{ name: 'user', value: 'NAME|ID', required: true, meaning: 'whose tokens' }],
     async run({ db, print }, words) {
@@ -64,7 +64,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'authorization list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists what users have approved, of one user, one client, or all.',
     options: [
       { name: 'user', value: 'NAME|ID', meaning: 'only this user' },
@@ -140,7 +140,7 @@ export const tokenCommands: readonly Command[] = [
   },
   {
     name: 'service list',
-    needs: 'database',
+    needs: 'reading',
     summary: "Lists the brokerage's own systems.",
     run: async ({ db, print }) =>
       print.table(

@@ -1,4 +1,5 @@
 import { randomLetters } from '../crypto/random.ts'
+import type { Database } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
 import { parseScopes, scopes } from '../scope.ts'
 import { addAccount, listHoldings, removeHolding, setHolding } from '../users/account.ts'
@@ -6,12 +7,16 @@ import { findMail, setEmail } from '../users/email.ts'
 import { holdingRoles, scopesOfRole } from '../users/holding.ts'
 import { openPasswords } from '../users/password.ts'
 import { resetSecondFactor } from '../users/second-factor.ts'
-import { createUser, getUserNamed, listUsers, setPassword, setUserStatus, type User } from '../users/user.ts'
+import { createUser, getUserNamed, setPassword, setUserStatus, type User } from '../users/user.ts'
+import { findUsers } from '../users/user-search.ts'
 import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 import { parseStaffRole, staffRoleOption } from './staff.ts'
+
+/** Read and printed together: however many there are, no more are in memory. */
+const usersAPage = 1_000
 
 const passwordOption = secretOption('password', 'a file with the password; without one it is made up and shown once')
 
@@ -53,13 +58,13 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user list',
-    needs: 'database',
-    summary: 'Lists all users.',
-    run: async ({ db, print }) => print.table((await listUsers(db)).map(printUser), 'There are no users.'),
+    needs: 'reading',
+    summary: 'Lists all users, by their usernames.',
+    run: async ({ db, print }) => print.pages(pagesOfUsers(db), 'There are no users.'),
   },
   {
     name: 'user show',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Shows one user with their accounts.',
     positionals: ['user'],
     async run({ db, print }, { positionals }) {
@@ -190,6 +195,14 @@ export const userCommands: readonly Command[] = [
   },
 ]
 
+async function* pagesOfUsers(db: Database) {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: Awaited<ReturnType<typeof findUsers>> = await findUsers(db, { after }, usersAPage)
+    yield page.users.map(printUser)
+    after = page.after
+  }
+}
+
 function readHolding(words: CommandWords) {
   const role = holdingRoles.find((each) => each === words.get('role'))
   if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${holdingRoles.join(', ')}` }])
@@ -199,8 +212,8 @@ function readHolding(words: CommandWords) {
   return { accountNumber: words.get('number').toUpperCase(), role, scopes: parsed.kind === 'none' ? [] : parsed.scopes }
 }
 
-function printUser({ createdAt, ...user }: User): Record<string, unknown> {
-  return { ...user, created_at: createdAt }
+function printUser({ createdAt, lockedBy, ...user }: User): Record<string, unknown> {
+  return { ...user, locked_by: lockedBy, created_at: createdAt }
 }
 
 function statusCommand(verb: string, summary: string, status: 'active' | 'disabled'): Command {

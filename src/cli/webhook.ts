@@ -24,9 +24,9 @@ import {
   webhooksPerBranch,
 } from '../webhooks/webhook.ts'
 import { listHeaderNames } from '../webhooks/webhook-headers.ts'
-import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
+import { type Command, type CommandWords, type Desk, type ReadingDesk, UsageError } from './command.ts'
 import { parseDuration } from './environment.ts'
-import { branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
+import { atWebhook, branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 import { namingOptions, readSettings, removalOption, settingOptions } from './webhook-settings.ts'
 
@@ -70,7 +70,7 @@ export const webhookCommands: readonly Command[] = [
   ),
   {
     name: 'webhook list',
-    needs: 'database',
+    needs: 'reading',
     summary: 'Lists the webhooks of a partner: how each is and, of those that fail, since when and why.',
     options: branchOptions,
     async run(desk, words) {
@@ -93,7 +93,7 @@ export const webhookCommands: readonly Command[] = [
       )
     },
   },
-  onWebhook(
+  atWebhook(
     'webhook show',
     'Shows a webhook: its settings, the age of its secret, how it is and, if it fails, since when and why.',
     [],
@@ -187,7 +187,7 @@ export const webhookCommands: readonly Command[] = [
 ]
 
 /** Of its own headers the names: values are shown to nobody. */
-async function shown({ db }: Desk, webhook: Webhook) {
+async function shown({ db }: ReadingDesk, webhook: Webhook) {
   const { id, environment, url, kinds, state, actions, rateLimit, description } = webhook
   const headers = (await listHeaderNames(db, [webhook])).get(id)!
   return {
@@ -208,7 +208,7 @@ function healthFields({ condition, failingSince }: LaneHealth, failure: WebhookF
 }
 
 /** Whose secret signs now, and since when there is it. */
-async function secretFields({ db, clock }: Desk, webhook: Webhook) {
+async function secretFields({ db, clock }: ReadingDesk, webhook: Webhook) {
   const now = clock.now()
   const own = await findSecretAge(db, webhook, now)
   if (own || webhook.clientId === null) return { signs_with: own ? 'own secret' : null, secret_created_at: own ?? null }

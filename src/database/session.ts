@@ -9,12 +9,15 @@ export interface SessionLimits {
   readonly answerTimeoutMs?: number | undefined
   /** How long a transaction may stand still before the server ends it. */
   readonly stillTimeoutMs?: number | undefined
+  /** Nothing can be written by it. */
+  readonly isReadOnly?: boolean
 }
 
 /** Settings that a server of an older release does not know are left out there. */
 export function sessionSettings({
   answerTimeoutMs = 0,
   stillTimeoutMs = Math.max(statementLimitMs, answerTimeoutMs),
+  isReadOnly = false,
 }: SessionLimits): ReadonlyMap<string, string> {
   return new Map([
     // Nobody waits any more for what takes longer: the server ends it a little before its client gives up.
@@ -28,7 +31,7 @@ export function sessionSettings({
     ['search_path', 'public, pg_temp'],
     // Locking first and looking in the next statement needs READ COMMITTED: that statement sees what the lock was waited for.
     ['default_transaction_isolation', 'read committed'],
-    ['default_transaction_read_only', 'off'],
+    ['default_transaction_read_only', isReadOnly ? 'on' : 'off'],
     ['default_transaction_deferrable', 'off'],
     // A statement that is refused is an answer, and the session goes on.
     ['exit_on_error', 'off'],

@@ -3,7 +3,7 @@
  * lost and none tells of what was undone. Whoever has no address is not told, and that is never an error.
  */
 import type { AuditEntry } from '../audit/audit.ts'
-import { after, day, hour } from '../clock.ts'
+import { after, day } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { MemberRole } from '../member-role.ts'
@@ -159,20 +159,15 @@ export async function tellUser<Kind extends PersonalKind>(
   return (await sql.query(table.insertNotice, values)).length > 0
 }
 
-/**
- * What would hand the account to somebody else is told to its address and to those of before; a change of address to those of before
- * alone. Beyond the limit of a day one notice an hour stands for all: whoever uses up the others silences nobody, and buries nobody.
- */
-export async function tellOwner<Kind extends GuardKind>(
+/** What would hand the account to somebody else is told to its address and to those of before. A change of address is told by a trigger (migrations/0005-notices.sql). */
+export async function tellOwner(
   sql: Sql,
   userId: string,
-  kind: Kind,
+  kind: Exclude<GuardKind, 'address'>,
   facts: object,
   now: Date,
 ): Promise<void> {
-  const keys = [crypto.randomUUID(), `more:${userId}:${Math.floor(now.getTime() / hour)}`]
-  const limits = [after(now, -day), noticesADay, after(now, -formerMs)]
-  await sql.query(table.insertGuardNotices, [userId, kind, ...keys, facts, now, ...limits, kind !== 'address'])
+  await sql.query(table.tellOwner, [userId, kind, facts, now])
 }
 
 /** To an address of which nobody knows whether there is a user behind it. Whoever calls has held the address still, and counted. */

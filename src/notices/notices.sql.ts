@@ -11,24 +11,8 @@ export const insertNotice = statement(
    ON CONFLICT (key) DO NOTHING RETURNING id`,
 )
 
-/**
- * $3 keys a notice of its own, $4 the one that stands for all of an hour; $7 is a day ago, $8 how many come in a day, $9 since when an address
- * of before is told, $10 whether the address of now is. Counted by address: what goes to another one uses up nothing here.
- */
-export const insertGuardNotices = statement(
-  'insert_guard_notices',
-  `INSERT INTO notices (user_id, email, kind, key, facts, created_at, due_at)
-   SELECT $1, told.email, $2::text,
-          concat_ws(':', $2, CASE WHEN told.today < $8 THEN $3 ELSE $4 END, encode(sha256(convert_to(told.email, 'UTF8')), 'hex')),
-          $5::jsonb || jsonb_build_object('former', told.former, 'more', told.today >= $8), $6::timestamptz, $6::timestamptz
-   FROM (SELECT a.email, a.former,
-                (SELECT count(*) FROM notices n WHERE n.user_id = $1 AND n.kind = $2 AND n.email = a.email AND n.created_at > $7) AS today
-         FROM (SELECT email, false AS former FROM users WHERE id = $1 AND email IS NOT NULL AND $10
-               UNION ALL
-               SELECT f.email, true FROM former_emails f JOIN users u ON u.id = f.user_id
-               WHERE f.user_id = $1 AND f.replaced_at > $9 AND f.email IS DISTINCT FROM u.email) AS a) AS told
-   ORDER BY told.email ON CONFLICT (key) DO NOTHING`,
-)
+/** By the limits that it has there. */
+export const tellOwner = statement('tell_owner', 'SELECT tell_owner($1, $2, $3, $4) AS told')
 
 export const insertForAddress = statement(
   'insert_notice_for_address',

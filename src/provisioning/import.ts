@@ -7,8 +7,9 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { isFull, type LineBatch, newBatch, readLine } from './batch.ts'
 import * as table from './imports.sql.ts'
-import { readLines, type TextLine } from './lines.ts'
+import { readLines } from './lines.ts'
 import { outlast } from './outlast.ts'
 import {
   type ImportMode,
@@ -19,8 +20,8 @@ import {
   outcomes,
   type RecordCounts,
 } from './provisioning.ts'
-import { findFault, type SourceRecord } from './record.ts'
-import { mergeAllStaged, StagedRows, stage } from './staging.ts'
+import { getSource } from './source.ts'
+import { mergeAllStaged, stage, stageInstead } from './staging.ts'
 
 export interface Import extends Origin, RecordCounts {
   readonly id: number
@@ -54,6 +55,7 @@ export async function startImport(db: Database, draft: NewImport, act: Act): Pro
   const { source, environment, mode, dryRun, asOf, totalBytes } = draft
   const values = [source, environment, mode, dryRun, asOf, totalBytes, act.by.name, act.by.requestId, act.at]
   return db.transaction(async (sql) => {
+    await getSource(sql, { source, environment })
     if (mode === 'snapshot' && !dryRun) await sql.query(table.lockSnapshots, [source, environment])
     const [started] = await sql.query<Import>(table.insertImport, values)
     await recordAct(sql, act, 'import.started', `import:${started!.id}`, { source, mode, dryRun })
@@ -90,22 +92,6 @@ export function listFaults(sql: Sql, id: number, most = faultsAtMost, afterLine 
   return sql.query<LineFault>(table.selectFaults, [id, afterLine, most])
 }
 
-/** One statement merges them: on a machine that is busy with something else it still ends long before it would be given up. */
-const linesABatch = 2_000
-/** Long lines make a batch early, so that what is in memory has a bound. */
-const bytesABatch = 8 * 1024 * 1024
-
-interface Batch {
-  lines: number
-  bytes: number
-  readonly rows: StagedRows
-  faults: LineFault[]
-  end: End | undefined
-}
-
-/** How many records there are, as their last line says; `stream` where the end of what is read is the end of them. */
-type End = number | 'stream'
-
 export interface Reading {
   /** Told after each batch. */
   readonly progress?: (running: Import) => void
@@ -126,6 +112,7 @@ export async function readImport(
 ): Promise<Import> {
   let committed = Promise.resolve(started)
   let line = started.lines
+  let turns = 0
   let batch = newBatch()
   let spare = newBatch()
   const commit = async () => {
@@ -140,9 +127,10 @@ export async function readImport(
   }
   try {
     for await (const read of readLines(stream)) {
-      readLine(batch, read, ++line, started)
-      if (batch.lines === linesABatch || batch.bytes >= bytesABatch) await commit()
-      if (line % linesATurn === 0) await letOthers()
+      line += read.lines
+      readLine(batch, read, line, started.complete)
+      if (isFull(batch)) await commit()
+      if (++turns % linesATurn === 0) await letOthers()
     }
     if (reading.isWhole) batch.end ??= 'stream'
     if (batch.lines > 0 || batch.end !== undefined) await commit()
@@ -153,45 +141,10 @@ export async function readImport(
   return committed
 }
 
-function newBatch(rows = new StagedRows()): Batch {
-  rows.clear()
-  return { lines: 0, bytes: 0, rows, faults: [], end: undefined }
-}
-
-function readLine(batch: Batch, { text, bytes }: TextLine, line: number, { complete }: Import): void {
-  batch.lines++
-  batch.bytes += bytes
-  if (text?.trim() === '') return
-  if (complete || batch.end !== undefined)
-    throw new Invalid([{ field: `line ${line}`, problem: 'comes after the end' }])
-  if (text === undefined)
-    return void batch.faults.push({ line, field: 'line', problem: 'must be UTF-8, and 64 KiB at most' })
-  const record = parseJson(text)
-  batch.end = readEnd(record)
-  if (batch.end !== undefined) return
-  const fault = record === undefined ? { field: 'line', problem: 'must be a JSON object' } : findFault(record)
-  if (fault) batch.faults.push({ line, ...fault })
-  else batch.rows.add(record as Partial<SourceRecord>, line)
-}
-
-/** `{"end": {"records": 3}}` */
-function readEnd(line: unknown): number | undefined {
-  const end = (line as { end?: { records?: unknown } } | null | undefined)?.end
-  return Number.isSafeInteger(end?.records) ? (end!.records as number) : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const triesAtMost = 5
 
 /** A database that was away may have committed it, and could not say so: then it is not said twice. */
-function commitBatch(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
+function commitBatch(db: Database, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   const isCommitted = (found: Import) => batch.lines > 0 && found.lines === running.lines + batch.lines
   let hasFailed = false
   return outlast(async () => {
@@ -202,32 +155,74 @@ function commitBatch(db: Database, running: Import, batch: Batch, act: Act): Pro
   })
 }
 
-/** Two who name somebody at once, or lock the same rows in another order, are told so by the database: the same again finds it settled. */
-async function commitOnce(db: Database, running: Import, batch: Batch, act: Act): Promise<Import> {
+/**
+ * Two who name somebody at once, or lock the same rows in another order, are told so by the database: the same again finds it settled. What it refuses for
+ * what is in it is halved, and the rest is committed.
+ */
+async function commitOnce(db: Database, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction((sql) => applyBatch(sql, running, batch, act))
     } catch (error) {
-      if (tries === triesAtMost || !['23505', '40P01', '40001'].includes(String((error as { code?: string }).code)))
-        throw error
+      if (tries < triesAtMost && ['23505', '40P01', '40001'].includes(codeOf(error))) continue
+      if (!isRefusal(error)) throw error
+      return db.transaction((sql) => applyInParts(sql, running, batch, act))
     }
   }
 }
 
-/** Of a dry run, what would come of it is told, and undone again. */
-async function applyBatch(sql: Sql, running: Import, batch: Batch, act: Act): Promise<Import> {
+const codeOf = (error: unknown) => String((error as { code?: string }).code)
+
+/** Values that PostgreSQL does not take, or that its tables do not: no other try changes that. */
+const isRefusal = (error: unknown) => /^(22|23|54)/.test(codeOf(error))
+
+async function applyBatch(sql: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   if (batch.rows.isEmpty) return settle(sql, running, batch, nothing, act)
-  await stage(sql, batch.rows)
-  if (!running.dryRun) return settle(sql, running, batch, await mergeAllStaged(sql, running, act), act)
-  await sql.query(table.beginTrial)
+  await stage(sql, batch.rows.bytes())
+  return settle(sql, running, batch, await applyStaged(sql, running, act), act)
+}
+
+/** Of a dry run, what would come of it is told, and undone again. */
+async function applyStaged(sql: Sql, running: Import, act: Act): Promise<Merged> {
+  if (running.dryRun) await sql.query(table.beginTrial)
   const merged = await mergeAllStaged(sql, running, act)
-  await sql.query(table.undoTrial)
-  return settle(sql, running, batch, merged, act)
+  if (running.dryRun) await sql.query(table.undoTrial)
+  if (running.mode === 'snapshot') await sql.query(table.insertSeen, [running.id])
+  return merged
+}
+
+/** One half after the other, each on top of what was taken before it, until the line that PostgreSQL refuses stands alone. */
+async function applyInParts(sql: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
+  await stage(sql, Buffer.alloc(0))
+  const applyPart = async (from: number, to: number): Promise<Merged> => {
+    try {
+      await sql.query(table.beginPart)
+      await stageInstead(sql, batch.rows.bytes(from, to))
+      return await applyStaged(sql, running, act)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      await sql.query(table.undoPart)
+      if (to - from === 1) return refuseLine(batch.rows.lineOf(from))
+      const middle = from + Math.floor((to - from) / 2)
+      return addUp(await applyPart(from, middle), await applyPart(middle, to))
+    }
+  }
+  return settle(sql, running, batch, await applyPart(0, batch.rows.count), act)
+}
+
+function refuseLine(line: number): Merged {
+  const problem = 'holds a value that the database does not take'
+  return { ...nothing, failed: 1, faults: [{ line, field: 'line', problem }] }
+}
+
+function addUp(one: Merged, other: Merged): Merged {
+  const counts = Object.fromEntries(outcomes.map((each) => [each, one[each] + other[each]])) as unknown as Merged
+  return { ...counts, faults: [...one.faults, ...other.faults] }
 }
 
 const nothing = { ...Object.fromEntries(outcomes.map((each) => [each, 0])), faults: [] } as unknown as Merged
 
-async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, act: Act): Promise<Import> {
+async function settle(sql: Sql, running: Import, batch: LineBatch, merged: Merged, act: Act): Promise<Import> {
   const faults = [...batch.faults, ...merged.faults]
   const counts = outcomes.map((each) => merged[each] + (each === 'failed' ? batch.faults.length : 0))
   const reached = running.lines + batch.lines
@@ -246,7 +241,6 @@ async function settle(sql: Sql, running: Import, batch: Batch, merged: Merged, a
     const fields = (name: keyof LineFault) => faults.map((fault) => fault[name])
     await sql.query(table.insertFaults, [running.id, fields('line'), fields('field'), fields('problem'), faultsAtMost])
   }
-  if (running.mode === 'snapshot' && !batch.rows.isEmpty) await sql.query(table.insertSeen, [running.id])
   return next
 }
 

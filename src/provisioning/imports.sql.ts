@@ -59,6 +59,10 @@ export const insertFaults = statement(
 export const beginTrial = statement('begin_trial', 'SAVEPOINT trial')
 export const undoTrial = statement('undo_trial', 'ROLLBACK TO SAVEPOINT trial')
 
+/** A part of a batch, and what was staged for it, when PostgreSQL refuses it. */
+export const beginPart = statement('begin_part', 'SAVEPOINT part')
+export const undoPart = statement('undo_part', 'ROLLBACK TO SAVEPOINT part')
+
 /**
  * A record by its kind and key is a mark of 64 bits here, and a source is compared in so many parts, by the last bits of the mark: what a statement has in hand
  * is a small share of a source, however large that is.

@@ -5,11 +5,11 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import { isSource } from '../source.ts'
 import type { User } from '../users/user.ts'
 import * as table from './links.sql.ts'
 import type { Origin } from './provisioning.ts'
 import { externalIdPattern, externalIdRule } from './record.ts'
+import { getSource } from './source.ts'
 
 export interface ExternalName extends Origin {
   readonly externalId: string
@@ -18,7 +18,7 @@ export interface ExternalName extends Origin {
 export async function linkUser(db: Database, user: User, name: ExternalName, act: Act): Promise<void> {
   if (user.role !== 'holder') throw new Conflict(`${user.username} is staff: they have no external id.`)
   await db.transaction(async (sql) => {
-    await openSource(sql, name, act)
+    await checkName(sql, name)
     const [linked] = await sql
       .query(table.linkUser, [user.id, name.source, name.externalId, act.at])
       .catch(tellTaken('users_of_source', 'customer', name))
@@ -29,7 +29,7 @@ export async function linkUser(db: Database, user: User, name: ExternalName, act
 
 export async function linkAccount(db: Database, accountNumber: string, name: ExternalName, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await openSource(sql, name, act)
+    await checkName(sql, name)
     const [account] = await sql.query<{ environment: string; isKnown: boolean }>(table.lockAccount, [accountNumber])
     if (!account || account.environment !== name.environment)
       throw new NotFound(`There is no ${name.environment} account ${accountNumber}.`)
@@ -42,14 +42,10 @@ export async function linkAccount(db: Database, accountNumber: string, name: Ext
   })
 }
 
-/** A source belongs to one site, from the first word about it on. */
-async function openSource(sql: Sql, { source, environment, externalId }: ExternalName, { at }: Act): Promise<void> {
-  if (!isSource(source)) throw new Invalid([{ field: 'source', problem: 'must be the name of a source, such as core' }])
-  if (!new RegExp(externalIdPattern).test(externalId))
+async function checkName(sql: Sql, name: ExternalName): Promise<void> {
+  if (!new RegExp(externalIdPattern).test(name.externalId))
     throw new Invalid([{ field: 'external-id', problem: externalIdRule }])
-  const [opened] = await sql.query<{ environment: string }>(table.openSource, [source, environment, at])
-  if (opened?.environment !== environment)
-    throw new Invalid([{ field: 'source', problem: `is of the ${opened?.environment} site` }])
+  await getSource(sql, name)
 }
 
 function tellTaken(constraint: string, kind: string, { source, externalId }: ExternalName) {

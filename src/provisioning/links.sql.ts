@@ -1,11 +1,5 @@
 import { statement } from '../database/database.ts'
 
-export const openSource = statement(
-  'open_source',
-  `INSERT INTO sources AS s (name, environment, heard_at, newest_at) VALUES ($1, $2, $3, $3)
-   ON CONFLICT (name) DO UPDATE SET name = s.name RETURNING environment`,
-)
-
 /** While the source has said nothing of them: whatever it says has a version. */
 export const linkUser = statement(
   'link_user_to_source',

@@ -3,13 +3,13 @@ import { statement } from '../database/database.ts'
 /** $3 is a list of records in JSON, each with its line. */
 export const mergeRecords = statement(
   'merge_records',
-  `SELECT merge_records($1, $2, ARRAY(SELECT r FROM jsonb_populate_recordset(NULL::provisioned, $3::jsonb) AS r), $4, $5) AS merged`,
+  `SELECT merge_records($1, $2, ARRAY(SELECT r FROM jsonb_populate_recordset(NULL::provisioned, $3::jsonb) AS r), $4, $5, $6) AS merged`,
 )
 
 /** Of those that this transaction has staged. */
 export const mergeStaged = statement(
   'merge_staged',
-  'SELECT merge_records($1, $2, ARRAY(SELECT s::provisioned FROM pg_temp.staged_records AS s), $3, $4) AS merged',
+  'SELECT merge_records($1, $2, ARRAY(SELECT s::provisioned FROM pg_temp.staged_records AS s), $3, $4, $5) AS merged',
 )
 
 /**
@@ -32,7 +32,7 @@ export const mergeSnapshot = statement(
      SELECT ARRAY(SELECT s::provisioned FROM pg_temp.staged_records AS s
        WHERE s.op <> 'upsert' OR s.version IS DISTINCT FROM ${knownVersion}
          OR s.line = (SELECT line FROM pg_temp.staged_records ORDER BY "changedAt" DESC NULLS LAST LIMIT 1)) AS records)
-   SELECT merge_records($1, $2, news.records, $3, $4) AS merged, (SELECT count(*) FROM pg_temp.staged_records) - cardinality(news.records) AS known FROM news`,
+   SELECT merge_records($1, $2, news.records, $3, $4, $5) AS merged, (SELECT count(*) FROM pg_temp.staged_records) - cardinality(news.records) AS known FROM news`,
 )
 
 /** What has waited too long. What was removed is kept: it stands in the way of what is older. */

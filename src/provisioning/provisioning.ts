@@ -1,9 +1,10 @@
 /** What a source says is applied: by one function of the database, whichever way it came, with all that it entails. */
-import { type Act, recordAct } from '../audit/audit.ts'
+import type { Act } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import { type Database, type Sql, violates } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
+import { unknownSource } from '../source.ts'
 import { deleteExpired, mergeRecords } from './provisioning.sql.ts'
 import type { SourceRecord } from './record.ts'
 
@@ -28,9 +29,21 @@ export interface Merged extends RecordCounts {
   readonly faults: readonly LineFault[]
 }
 
-/** Each with its line. All that are without fault are applied. */
-export async function mergeAll(sql: Sql, origin: Origin, records: readonly SourceRecord[], act: Act): Promise<Merged> {
-  const values = [origin.source, origin.environment, JSON.stringify(records), act.by.name, act.at]
+/** What the log says of who acts, beside name and time; `subject` is what the entry of several records is about, unless it is their source. */
+export function printHow({ by: { address, requestId } }: Act, subject?: string): object {
+  return { address, requestId, subject }
+}
+
+/** Each with its line. All that are without fault are applied, and what changed is in the log. */
+export async function mergeAll(
+  sql: Sql,
+  origin: Origin,
+  records: readonly SourceRecord[],
+  act: Act,
+  subject?: string,
+): Promise<Merged> {
+  const { source, environment } = origin
+  const values = [source, environment, JSON.stringify(records), act.by.name, act.at, printHow(act, subject)]
   const [row] = await sql.query<{ merged: Merged }>(mergeRecords, values)
   return row!.merged
 }
@@ -47,20 +60,21 @@ export async function provision(db: Database, origin: Origin, record: SourceReco
 async function applyOne(sql: Sql, origin: Origin, record: SourceRecord, act: Act): Promise<RecordOutcome> {
   const merged = await mergeAll(sql, origin, [{ ...record, line: 1 }], act)
   if (merged.faults.length > 0) throw new Invalid(merged.faults.map(({ field, problem }) => ({ field, problem })))
-  const outcome = outcomes.find((each) => merged[each] > 0) ?? 'unchanged'
-  const { kind, externalId, customer, account, version } = record
-  const subject = `${kind}:${origin.source}/${externalId ?? `${customer}/${account}`}`
-  if (outcome !== 'unchanged' && outcome !== 'skipped')
-    await recordAct(sql, act, 'provisioning.applied', subject, { outcome, version })
-  return outcome
+  return outcomes.find((each) => merged[each] > 0) ?? 'unchanged'
 }
 
+/** SQLSTATE: there is no such source, or role. */
+export const undefinedObject = '42704'
+
 /** Two who say at once that somebody new has this name: whoever comes second asks again, and is told. */
-function explain(error: unknown, { source }: Origin): unknown {
+function explain(error: unknown, { source, environment }: Origin): unknown {
   if (violates(error, 'users_username_key') || violates(error, 'accounts_pkey'))
     return new Conflict('Somebody else was given this name or number at the same moment. Repeat the request.')
-  if ((error as { code?: string }).code === '22023' && String((error as Error).message).startsWith('source:'))
+  const { code, message } = error as { code?: string; message?: string }
+  if (code === '22023' && message?.startsWith('source:'))
     return new Invalid([{ field: 'source', problem: `is one of the other site: ${source}` }])
+  if (code === undefinedObject && message?.startsWith('source:'))
+    return new Invalid([{ field: 'source', problem: unknownSource(source, environment) }])
   return error
 }
 

@@ -12,7 +12,13 @@ interface KnownHolding {
   readonly number: string
   readonly accountVersion: number
   readonly accountStatus: 'active' | 'closed'
+  readonly type: string
+  readonly classification: string
+  readonly optionLevel: number
+  readonly dayTrader: boolean
+  readonly openedAt: string
   readonly role: string
+  readonly mayAuthorize: readonly string[]
   readonly status: 'active' | 'suspended'
   readonly version: number
 }
@@ -22,16 +28,31 @@ interface KnownCustomer {
   readonly externalId: string
   readonly version: number | null
   readonly name: string
+  readonly username: string
+  readonly email: string | null
+  readonly locale: string | null
   readonly status: 'active' | 'disabled'
   readonly holdings: readonly KnownHolding[]
 }
 
-export async function listCustomers(sql: Sql, { source }: Origin, after: string, limit: number) {
-  const rows = await sql.query<KnownCustomer & { line: string }>(table.selectCustomers, [source, after, limit + 1])
+/** What a source may never send: it has another value here, or none, and is left out of the checksums of whoever says so. */
+export const mayBeUnsaid = ['username', 'email', 'locale', 'openedAt'] as const
+export type Unsaid = (typeof mayBeUnsaid)[number]
+
+interface Asked {
+  readonly after: string
+  readonly without: readonly Unsaid[]
+}
+
+export async function listCustomers(sql: Sql, { source }: Origin, { after, without }: Asked, limit: number) {
+  const values = [source, after, limit + 1, without]
+  const rows = await sql.query<KnownCustomer & { line: string }>(table.selectCustomers, values)
   const page = rows.slice(0, limit)
   const hash = createHash('sha256')
   for (const { line } of page) hash.update(`${line}\n`)
-  const customers = page.map(({ line: _, version, ...customer }) => ({ ...customer, version: version ?? 0 }))
+  const customers = page.map(({ line: _, version, email, locale, ...customer }) => ({
+    ...{ ...customer, version: version ?? 0, ...(email !== null && { email }), ...(locale !== null && { locale }) },
+  }))
   return { customers, checksum: hash.digest('hex'), next: rows.length > limit ? page.at(-1)!.externalId : undefined }
 }
 
@@ -42,9 +63,9 @@ interface Checksum {
 }
 
 /** Of a hundred thousand customers at a time. */
-export async function listChecksums(sql: Sql, { source }: Origin, after: string) {
+export async function listChecksums(sql: Sql, { source }: Origin, { after, without }: Asked) {
   const most = pagesAtOnce * customersAPage
-  const checksums = await sql.query<Checksum>(table.selectChecksums, [source, after, most, customersAPage])
+  const checksums = await sql.query<Checksum>(table.selectChecksums, [source, after, most, without, customersAPage])
   const counted = checksums.reduce((sum, { customers }) => sum + customers, 0)
   return { checksums, next: counted === most ? checksums.at(-1)!.last : undefined }
 }

@@ -3,8 +3,8 @@
  * interface and for lines that are read by the thousand. `record_fault` in the database asks the same of what comes by SQL.
  */
 import type { TSchema } from 'typebox'
-import { findNameProblem } from '../name.ts'
-import { unprintable } from '../printable.ts'
+import { cut } from '../cut.ts'
+import { escapeText } from '../printable.ts'
 import type { FieldProblem } from '../problem.ts'
 import { integer, oneOf, Type, text } from '../schema.ts'
 import { scopes } from '../scope.ts'
@@ -32,10 +32,17 @@ function among(words: readonly string[], description: string): Field {
   return { schema: oneOf(words, { description }), rule, takes: (value) => words.includes(value as string) }
 }
 
+/** What a later Unicode may give a meaning (\p{Cn}) is taken: the database has no table of it. A half of a surrogate pair is no character. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
+
 function named(description: string, example: string): Field {
   const rule = 'must have 1 to 200 characters, none of them invisible'
-  const takes = (value: unknown) =>
-    typeof value === 'string' && findNameProblem(value, 200) === undefined && !unprintable.test(value)
+  const takes = (value: unknown) => {
+    if (typeof value !== 'string' || invisible.test(value)) return false
+    const trimmed = value.trim()
+    // Characters, as the database counts them: those beyond the first 65,536 are two units here.
+    return trimmed !== '' && (trimmed.length <= 200 || [...trimmed].length <= 200)
+  }
   return { schema: text(description, example, { minLength: 1, maxLength: 200 }), rule, takes }
 }
 
@@ -45,7 +52,9 @@ function whole(least: number, most: number, description: string, example: number
   return { schema, rule: `must be a whole number from ${least} to ${most}`, takes }
 }
 
-const instantPattern = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,6})?(Z|[+-]\\d{2}:\\d{2})$'
+/** What PostgreSQL and JavaScript both can read: four digits of a year, no leap seconds, and no offset of sixteen hours. */
+const instantPattern =
+  '^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$'
 
 function moment(description: string): Field {
   const field = matching(
@@ -217,7 +226,7 @@ export function findFault(sent: unknown): FieldProblem | undefined {
     const field = Object.hasOwn(described, name) ? described[name]! : undefined
     if (!field)
       return {
-        field: name.slice(0, 100),
+        field: escapeText(cut(name, 100)),
         problem: `is no field of a ${record.op === 'remove' ? 'removal' : record.kind}`,
       }
     if (!field.takes(record[name])) return { field: name, problem: field.rule }

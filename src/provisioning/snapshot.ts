@@ -144,7 +144,7 @@ async function removeBatch(sql: Sql, removing: Import, act: Act): Promise<boolea
   if (taken.length === 0) return false
   const asked = [taken.map(({ kind }) => kind), source, startedAt, asOf, taken.map(({ key }) => key)]
   const still = await sql.query<Named & { version: number }>(table.selectStillMissing, asked)
-  const merged = await mergeAll(sql, removing, still.map(absent), act)
+  const merged = await mergeAll(sql, removing, still.map(absent), act, `import:${id}`)
   await sql.query(table.countRemoved, [id, merged.removed, act.at])
   return true
 }

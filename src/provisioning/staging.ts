@@ -6,7 +6,7 @@ import type { Act } from '../audit/audit.ts'
 import { printCopied } from '../database/copy.ts'
 import type { Sql } from '../database/database.ts'
 import { mergeSnapshot, mergeStaged } from './provisioning.sql.ts'
-import type { ImportMode, Merged, Origin } from './provisioning.ts'
+import { type ImportMode, type Merged, type Origin, printHow } from './provisioning.ts'
 import type { SourceRecord } from './record.ts'
 
 /** In the order of `provisioned`, after its line, kind and op. */
@@ -16,8 +16,9 @@ const columns = [
   'mayAuthorize',
 ] as const
 
-const stagingTable =
-  'CREATE TEMPORARY TABLE staged_records OF provisioned ON COMMIT DROP; COPY staged_records FROM STDIN'
+const copyRows = 'COPY staged_records FROM STDIN'
+const stagingTable = `CREATE TEMPORARY TABLE staged_records OF provisioned ON COMMIT DROP; ${copyRows}`
+const stagedInstead = `TRUNCATE staged_records; ${copyRows}`
 
 /** Of UTF-8, for what JavaScript counts as one. */
 const bytesACharacter = 3
@@ -29,25 +30,37 @@ const bytesACharacter = 3
 export class StagedRows {
   #bytes = Buffer.alloc(0)
   #length = 0
+  /** Where each begins, and of which line it is. */
+  #places: { readonly begin: number; readonly line: number }[] = []
 
   get isEmpty(): boolean {
     return this.#length === 0
   }
 
-  /** Good until it is cleared. */
-  get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
+  get count(): number {
+    return this.#places.length
+  }
+
+  /** Good until it is cleared: from one row up to another, all unless given. */
+  bytes(from = 0, to = this.count): Buffer {
+    return this.#bytes.subarray(this.#places[from]?.begin ?? 0, this.#places[to]?.begin ?? this.#length)
+  }
+
+  lineOf(row: number): number {
+    return this.#places[row]!.line
   }
 
   add(record: Partial<SourceRecord>, line: number): void {
     const row = printRow(record, line)
     const needed = this.#length + bytesACharacter * row.length
-    if (needed > this.#bytes.length) this.#bytes = Buffer.concat([this.bytes], 2 * needed)
+    if (needed > this.#bytes.length) this.#bytes = Buffer.concat([this.bytes()], 2 * needed)
+    this.#places.push({ begin: this.#length, line })
     this.#length += this.#bytes.write(row, this.#length)
   }
 
   clear(): void {
     this.#length = 0
+    this.#places = []
   }
 }
 
@@ -62,17 +75,22 @@ function printField(value: unknown): string {
 }
 
 /** For the rest of the transaction. */
-export function stage(sql: Sql, { bytes }: StagedRows): Promise<void> {
-  return sql.copy(stagingTable, bytes)
+export function stage(sql: Sql, rows: Buffer): Promise<void> {
+  return sql.copy(stagingTable, rows)
+}
+
+/** Instead of what is staged. */
+export function stageInstead(sql: Sql, rows: Buffer): Promise<void> {
+  return sql.copy(stagedInstead, rows)
 }
 
 /** What is staged. All that is without fault is applied. */
 export async function mergeAllStaged(
   sql: Sql,
-  { source, environment, mode }: Origin & { readonly mode: ImportMode },
+  { id, source, environment, mode }: Origin & { readonly id: number; readonly mode: ImportMode },
   act: Act,
 ): Promise<Merged> {
-  const values = [source, environment, act.by.name, act.at]
+  const values = [source, environment, act.by.name, act.at, printHow(act, `import:${id}`)]
   if (mode === 'changes') return (await sql.query<{ merged: Merged }>(mergeStaged, values))[0]!.merged
   const [row] = await sql.query<{ merged: Merged; known: number }>(mergeSnapshot, values)
   const { merged, known } = row!

@@ -6,8 +6,15 @@ import type { Database, Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { findNameProblem } from '../name.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import { isSource } from '../source.ts'
-import { insertService, selectService, selectServices, updateMayProvision, updateRevoked } from './services.sql.ts'
+import { isSource, unknownSource } from '../source.ts'
+import {
+  insertService,
+  selectService,
+  selectServices,
+  selectUnknownSources,
+  updateMayProvision,
+  updateRevoked,
+} from './services.sql.ts'
 
 export interface Service {
   readonly id: string
@@ -32,6 +39,7 @@ export async function createService(
   const trimmed = name.trim()
   const secret = issueToken('serviceSecret', environment)
   const service = await db.transaction(async (sql) => {
+    await checkSources(sql, mayProvision, environment)
     const [created] = await sql.query<Service>(insertService, [
       randomLetters(24),
       trimmed,
@@ -59,6 +67,20 @@ function parseSources(sources: readonly string[]): string[] {
   return distinct
 }
 
+/** A source is named, for its site, before anybody may speak for it. */
+async function checkSources(sql: Sql, sources: readonly string[], environment: Environment): Promise<void> {
+  const [wrong] = await sql.query<{ source: string; environment: Environment | null }>(selectUnknownSources, [
+    sources,
+    environment,
+  ])
+  if (!wrong) return
+  const problem =
+    wrong.environment === null
+      ? unknownSource(wrong.source, environment)
+      : `names "${wrong.source}", which is a source of the ${wrong.environment} site`
+  throw new Invalid([{ field: 'provision', problem }])
+}
+
 interface SourceChange {
   readonly added: readonly string[]
   readonly withdrawn: readonly string[]
@@ -73,6 +95,7 @@ export function changeProvisioning(db: Database, id: string, change: SourceChang
     if (!changed) throw new NotFound(`There is no living service "${id}".`)
     const { mayProvision } = changed
     parseSources(mayProvision)
+    await checkSources(sql, added, changed.environment)
     await recordAct(sql, act, 'service.provisioning_set', `service:${id}`, { mayProvision, added, withdrawn })
     return changed
   })

@@ -23,6 +23,13 @@ export const updateMayProvision = statement(
    WHERE id = $1 AND revoked_at IS NULL RETURNING ${columns}`,
 )
 
+/** Those of these names that are no source of the site. */
+export const selectUnknownSources = statement(
+  'select_unknown_sources',
+  `SELECT named.source, s.environment FROM unnest($1::text[]) AS named (source) LEFT JOIN sources s ON s.name = named.source
+   WHERE s.environment IS DISTINCT FROM $2 LIMIT 1`,
+)
+
 export const updateRevoked = statement(
   'revoke_service',
   'UPDATE services SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',

@@ -5,7 +5,6 @@ import type { Database, Sql } from '../database/database.ts'
 import { type DeclinableKind, formerMs, lockNoticesOf } from '../notices/notice.ts'
 import { Invalid } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
-import { recordGuardedAct } from './guarded-act.ts'
 import type { User } from './user.ts'
 import * as table from './users.sql.ts'
 
@@ -22,7 +21,7 @@ export async function findMail(sql: Sql, userId: string): Promise<Mail | undefin
 /** What a holder may have had within the time that they are told: each of them is told of every act. */
 const formerAtMost = 5
 
-/** Undefined takes it back. Those of before are told: whoever took the account over cannot silence its owner. */
+/** Undefined takes it back. A trigger keeps and tells those of before (migrations/0005-notices.sql): whoever took the account over cannot silence its owner. */
 export async function setEmail(
   db: Database,
   user: User,
@@ -40,10 +39,13 @@ export async function replaceEmail(sql: Sql, user: User, email: string | undefin
   const [before] = await sql.query<{ email: string | null }>(table.lockMail, [user.id])
   if (!before || before.email === (email ?? null)) return
   if (email !== undefined && act.by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, act.at)
+  await sql.query(table.nameAct, [printAct(act)])
   await sql.query(table.updateEmail, [user.id, email, act.at])
-  if (before.email !== null) await sql.query(table.keepFormerEmail, [user.id, before.email, act.at])
-  const change = before.email === null ? 'set' : email === undefined ? 'removed' : 'replaced'
-  await recordGuardedAct(sql, act, 'user.email_changed', user.id, { change })
+}
+
+function printAct({ by, at, reason }: Act): object {
+  const { name, environment, address, userAgent, requestId } = by
+  return { by: name, at, environment, address, userAgent, requestId, reason }
 }
 
 /** Taking one of them again makes them no more. */

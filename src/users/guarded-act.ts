@@ -9,7 +9,6 @@ import { type GuardKind, type NoticeFacts, tellOwner } from '../notices/notice.t
 
 interface GuardedDetails extends Record<GuardedAction, object> {
   readonly 'user.password_changed': Record<never, never>
-  readonly 'user.email_changed': { readonly change: 'set' | 'replaced' | 'removed' }
   readonly 'second_factor.added': { readonly factor: string }
   readonly 'second_factor.removed': { readonly factor: string }
   readonly 'second_factor.reset': Record<never, never>
@@ -18,13 +17,15 @@ interface GuardedDetails extends Record<GuardedAction, object> {
   readonly 'api_token.created': { readonly tokenId: number; readonly environment: Environment; readonly name: string }
 }
 
+/** A change of address is told by a trigger. */
+type ToldHere = Exclude<GuardKind, 'address'>
+
 type Told = {
-  readonly [Kind in GuardKind]: { kind: Kind; facts: Omit<NoticeFacts[Kind], 'byHolder' | 'from' | 'userAgent'> }
-}[GuardKind]
+  readonly [Kind in ToldHere]: { kind: Kind; facts: Omit<NoticeFacts[Kind], 'byHolder' | 'from' | 'userAgent'> }
+}[ToldHere]
 
 const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Action]) => Told } = {
   'user.password_changed': () => ({ kind: 'password', facts: {} }),
-  'user.email_changed': ({ change }) => ({ kind: 'address', facts: { changed: change } }),
   'second_factor.added': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'added', factor } }),
   'second_factor.removed': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'removed', factor } }),
   'second_factor.reset': () => ({ kind: 'second-factor', facts: { change: 'reset', factor: null } }),

@@ -2,7 +2,7 @@
  * A new password for somebody who forgot theirs, by a link that goes to the address that we have. It counts once and for an hour, ends every session, and
  * replaces no second factor: whoever reads somebody's mail gets no further than whoever knows their password.
  */
-import { type Act, findEntries, recordAct } from '../audit/audit.ts'
+import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day, hour, minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -33,7 +33,7 @@ interface ResetDesk {
   readonly holdersUsePasswords: boolean
 }
 
-/** Only for an account that has a password, and an address that no operator has just given. Whoever asks is told the same, whatever becomes of it. */
+/** Only for an account that has a password, and an address that nobody has just changed. Whoever asks is told the same, whatever becomes of it. */
 export async function askForReset(desk: ResetDesk, username: string, act: Act): Promise<void> {
   const found = await findUserByUsername(desk.db, username.toLowerCase())
   if (!found?.passwordHash) return
@@ -59,7 +59,7 @@ async function chooseLink(sql: Sql, vault: Vault, user: User, now: Date): Promis
 
 /**
  * As an operator does it, also for somebody who has none yet. False when they have no address, or a password is no way for them. Not past the provider of a
- * customer, and not to an address that an operator has just given: one person alone would have the account.
+ * customer, and not to an address that was just changed, by whomever: one person alone would have the account.
  */
 export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
   return sendReset(desk, user, act, async (sql) => {
@@ -68,7 +68,7 @@ export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promis
     const from = await findNewAddressEnd(sql, user, act.at)
     if (!from) return makeLink(desk.vault, act.at)
     throw new Conflict(
-      `An operator changed the e-mail address less than 24 hours ago. A reset is possible from ${from.toISOString()}.`,
+      `The e-mail address was changed less than 24 hours ago. A reset is possible from ${from.toISOString()}.`,
     )
   })
 }
@@ -77,11 +77,10 @@ async function isProvided(sql: Sql, { id }: User): Promise<boolean> {
   return (await sql.query(table.selectProvided, [id])).length > 0
 }
 
-/** Until when no reset goes to the address that an operator has given; undefined when one may. */
+/** Until when no reset goes to the address that was changed; undefined when one may. */
 async function findNewAddressEnd(sql: Sql, { id }: User, now: Date): Promise<Date | undefined> {
-  const changes = await findEntries(sql, { action: 'user.email_changed', subject: `user:${id}` })
-  const byOperator = changes.find(({ actor }) => actor !== `user:${id}` && /^(user|operator):/.test(actor))
-  const from = byOperator && after(byOperator.at, newAddressMs)
+  const [found] = await sql.query<{ changedAt: Date | null }>(table.selectAddressChanged, [id])
+  const from = found?.changedAt && after(found.changedAt, newAddressMs)
   return from && from > now ? from : undefined
 }
 
@@ -109,7 +108,14 @@ async function sendReset(
     const link = await choose(sql)
     if (!link) return false
     const { seed, tokenHash, expiresAt } = link
-    const [made] = await sql.query(table.upsertReset, [user.id, tokenHash, seed, act.at, expiresAt])
+    const [made] = await sql.query(table.upsertReset, [
+      user.id,
+      tokenHash,
+      seed,
+      act.at,
+      expiresAt,
+      after(act.at, -newAddressMs),
+    ])
     if (!made) return false
     const facts = { seed, tokenHash: tokenHash.toString('hex'), expiresAt: expiresAt.toISOString() }
     const key = `${seed}:${act.at.getTime()}`

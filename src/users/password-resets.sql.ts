@@ -1,12 +1,17 @@
 import { statement } from '../database/database.ts'
 
-/** A new one ends the one before; the same again stays as it is. Whoever changes the address meanwhile waits, and ends it. Nothing is made for somebody who is locked. */
+/** A new one ends the one before; the same again stays as it is. Whoever changes the address meanwhile waits, and ends it. Nothing is made for somebody who is locked, nor for an address that was changed after $6. */
 export const upsertReset = statement(
   'upsert_password_reset',
   `INSERT INTO password_resets (user_id, token_hash, seed, made_at, expires_at)
-   SELECT id, $2, $3, $4, $5 FROM users WHERE id = $1 AND status = 'active' FOR SHARE
+   SELECT id, $2, $3, $4, $5 FROM users WHERE id = $1 AND status = 'active' AND (email_changed_at IS NULL OR email_changed_at <= $6) FOR SHARE
    ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, seed = excluded.seed, made_at = excluded.made_at, expires_at = excluded.expires_at
    RETURNING user_id AS "userId"`,
+)
+
+export const selectAddressChanged = statement(
+  'select_address_changed',
+  'SELECT email_changed_at AS "changedAt" FROM users WHERE id = $1',
 )
 
 /** Good until $2 at least. */

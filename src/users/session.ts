@@ -120,7 +120,8 @@ export async function findSession(
     firstSeenAt: row.firstSeenAt,
     proofs: { passwordAt: authenticatedAt, factorAt: row.strongAt ?? undefined },
     upstream: upstreamOf(row),
-    user: { id: userId, username, name, role, status, createdAt },
+    // Whoever is locked has no session.
+    user: { id: userId, username, name, role, status, lockedBy: null, createdAt },
   }
 }
 

@@ -17,6 +17,8 @@ export interface User {
   readonly name: string
   readonly role: 'holder' | 'operator'
   readonly status: 'active' | 'disabled'
+  /** Who keeps them out: an operator, the source, or the source by removing them. Null while they are active. */
+  readonly lockedBy: 'operator' | 'source' | 'removal' | null
   readonly createdAt: Date
 }
 
@@ -114,10 +116,6 @@ export async function getUserById(sql: Sql, id: string): Promise<User> {
   const [user] = await sql.query<User>(table.selectUserById, [id])
   if (!user) throw new NotFound(`There is no user with the id "${id}".`)
   return user
-}
-
-export function listUsers(sql: Sql): Promise<User[]> {
-  return sql.query<User>(table.selectUsers)
 }
 
 /** Ends every session: whoever knew the old password is out. */

@@ -1,6 +1,6 @@
 import { statement } from '../database/database.ts'
 
-export const userColumns = 'id, username, name, role, status, created_at AS "createdAt"'
+export const userColumns = 'id, username, name, role, status, locked_by AS "lockedBy", created_at AS "createdAt"'
 
 const withPassword = `${userColumns}, password_hash AS "passwordHash"`
 
@@ -28,8 +28,6 @@ export const lockActiveOperators = statement(
   'lock_active_operators',
   `SELECT id FROM users WHERE role = 'operator' AND status = 'active' ORDER BY id FOR NO KEY UPDATE`,
 )
-
-export const selectUsers = statement('select_users', `SELECT ${userColumns} FROM users ORDER BY created_at, id`)
 
 export const selectUserWithPassword = statement(
   'select_user_with_password',
@@ -91,11 +89,8 @@ export const lockMail = statement('lock_mail', 'SELECT email FROM users WHERE id
 
 export const updateEmail = statement('update_email', 'UPDATE users SET email = $2, updated_at = $3 WHERE id = $1')
 
-export const keepFormerEmail = statement(
-  'keep_former_email',
-  `INSERT INTO former_emails (user_id, email, replaced_at) VALUES ($1, $2, $3)
-   ON CONFLICT (user_id, email) DO UPDATE SET replaced_at = excluded.replaced_at`,
-)
+/** Who acts and when, for what triggers write in this transaction. */
+export const nameAct = statement('name_act', "SELECT set_config('countersign.act', $1::jsonb::text, true) AS named")
 
 export const selectFormerEmails = statement(
   'select_former_emails',

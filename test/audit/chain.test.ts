@@ -190,6 +190,7 @@ async function verifyOnTheCommandLine(...args: string[]): Promise<Record<string,
       printed = fields
     },
     table: silent,
+    pages: async () => {},
     say: silent,
     progress: silent,
   }

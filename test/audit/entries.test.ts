@@ -214,6 +214,7 @@ async function runHere(name: string, ...args: string[]): Promise<Record<string, 
       printed = fields
     },
     table: silent,
+    pages: async () => {},
     say: silent,
     progress: silent,
   }
@@ -240,6 +241,9 @@ test('every command of an operator that changes something is recorded, and those
   const [granted, declined] = [await asking(), await asking()]
   const saved = await draftUpstream(house)
   await applyAsPartner(db, 'Late', gatewayAct(house.clock.now()))
+  const [{ databaseRole }] = (await db.query<{ databaseRole: string }>(
+    statement('', 'SELECT session_user::text AS "databaseRole"'),
+  )) as [{ databaseRole: string }]
   const made: Record<string, Record<string, unknown>> = {}
   const [customers, nobody] = ['customers.ndjson', 'nobody.ndjson'].map((name) => join(makeFolder(), name)) as [
     string,
@@ -259,6 +263,9 @@ test('every command of an operator that changes something is recorded, and those
     ['user password', () => ['otto'], ['user.password_changed']],
     ['user account', () => ['otto', '--number', '6YA70001'], ['user.account_added']],
     ['user hold', () => ['otto', '--number', '6YA70001', '--role', 'joint'], ['user.holding_set']],
+    ['source create', () => ['crm'], ['source.created']],
+    ['source update', () => ['crm', '--role', databaseRole], ['source.role_allowed']],
+    ['source update', () => ['crm', '--no-role', databaseRole], ['source.role_withdrawn']],
     ['user link', () => ['otto', '--external-id', 'C-otto', '--source', 'crm'], ['provisioning.linked']],
     ['user link-account', () => ['6YA70001', '--external-id', 'A-otto', '--source', 'crm'], ['provisioning.linked']],
     ['user release', () => ['otto', '--number', '6YA70001'], ['user.holding_removed']],
@@ -306,11 +313,15 @@ test('every command of an operator that changes something is recorded, and those
     ['service create', () => ['--name', 'orders'], ['service.created']],
     ['service update', () => [String(made['service create']!.id), '--provision', 'core'], ['service.provisioning_set']],
     ['service revoke', () => [String(made['service create']!.id)], ['service.revoked']],
-    ['import', () => [customers], ['import.started', 'import.finished']],
+    ['import', () => [customers], ['import.started', 'provisioning.applied', 'import.finished']],
     ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],
     ['import stop', () => [String(made.import!.id)], ['import.stopped']],
     ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],
-    ['import allow', () => [String(made.import!.id)], ['import.allowed', 'user.removed', 'import.finished']],
+    [
+      'import allow',
+      () => [String(made.import!.id)],
+      ['import.allowed', 'user.removed', 'provisioning.applied', 'import.finished'],
+    ],
     [
       'provider add',
       () => [

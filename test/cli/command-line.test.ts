@@ -10,8 +10,11 @@ import { clientCommands } from '../../src/cli/client.ts'
 import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
 import { listenOptions } from '../../src/cli/listen.ts'
 import { readKeyFile } from '../../src/crypto/vault.ts'
-import { statement } from '../../src/database/database.ts'
+import { openDatabase, statement } from '../../src/database/database.ts'
+import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { settings as knownSettings } from '../../src/settings/table.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { openPatiently } from '../support/patiently.ts'
 import { makeFolder, runCommand, secretFile } from '../support/process.ts'
 import { commands, openCommandLine } from './desk.ts'
 
@@ -231,4 +234,66 @@ test('a database that is away is told in a sentence, with code 1', async () => {
   const { code, stderr } = await runCommand(['partner', 'list'], settings)
   assert.equal(code, 1)
   assert.match(stderr, /^The database is away: [^\n]+\n$/)
+})
+
+test('every command that lists or shows only reads, and no other says so of itself', () => {
+  const reading = /^\w+ (list|show|secrets|messages|members|invitations)$/
+  for (const { name, needs } of commands.filter((each) => /reading|database/.test(each.needs)))
+    assert.equal(needs === 'reading', reading.test(name), name)
+})
+
+test('a command that only reads migrates nothing: it says that the schema is behind, and what to do', async () => {
+  const database = await openTestDatabase({ empty: true })
+  const db = openPatiently({ connectionString: database.url, connections: 1 })
+  const settings = { DATABASE_URL: database.url, SECRET_KEY: 'a'.repeat(64), AUDIT_ANCHOR_FILE: 'off' }
+  const tables = async () =>
+    (await db.query(statement('', "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"))).length
+  try {
+    const remedy = /, and this command changes nothing\. Run "countersign migrate", or start the gateway\.\n$/
+    const empty = await runCommand(['user', 'list'], settings)
+    assert.deepEqual([empty.code, await tables()], [1, 0])
+    assert.match(empty.stderr, /^The database has no tables yet/)
+    assert.match(empty.stderr, remedy)
+    const [newest] = readMigrations().slice(-1)
+    await migrate(db, readMigrations().slice(0, -1))
+    const before = await tables()
+    for (const words of [
+      ['import', 'list'],
+      ['source', 'list'],
+      ['audit', 'list', '--json'],
+    ]) {
+      const behind = await runCommand(words, settings)
+      assert.deepEqual([behind.code, behind.stdout], [1, ''])
+      assert.match(behind.stderr, new RegExp(`^The database has schema \\d+ of ${newest!.version}`))
+      assert.match(behind.stderr, remedy)
+    }
+    assert.equal(await tables(), before)
+    assert.equal((await runCommand(['migrate'], settings)).code, 0)
+    assert.equal((await runCommand(['source', 'list'], settings)).code, 0)
+  } finally {
+    await db.close()
+    await database.close()
+  }
+})
+
+test('a command that only reads makes no database where there is none', async () => {
+  const nowhere = join(makeFolder(), 'nowhere')
+  const { code, stderr } = await runCommand(['partner', 'list'], { DATA_DIR: nowhere })
+  assert.equal(code, 1)
+  assert.match(stderr, /^There is no database in .*nowhere yet\. Start the gateway first/)
+  assert.ok(!existsSync(nowhere))
+})
+
+test('what a session of a command that only reads would write is refused by PostgreSQL', async () => {
+  const line = await openCommandLine()
+  const db = openDatabase({ connectionString: line.settings.DATABASE_URL!, connections: 1, isReadOnly: true })
+  try {
+    await assert.rejects(
+      db.query(statement('', "INSERT INTO sources VALUES ('mine', 'live')")),
+      /read-only transaction/,
+    )
+  } finally {
+    await db.close()
+    await line.close()
+  }
 })

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { clientCommands } from '../../src/cli/client.ts'
-import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
+import { exitCodeOf, parseWords, printHelp } from '../../src/cli/command.ts'
 import { deliveryCommands } from '../../src/cli/delivery.ts'
 import { eventCommands } from '../../src/cli/event.ts'
 import { importCommands } from '../../src/cli/import.ts'
@@ -15,6 +15,7 @@ import { partnerCommands } from '../../src/cli/partner.ts'
 import { partnerMemberCommands } from '../../src/cli/partner-members.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
 import { providerCommands } from '../../src/cli/provider.ts'
+import { sourceCommands } from '../../src/cli/source.ts'
 import { staffCommands } from '../../src/cli/staff.ts'
 import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
@@ -38,6 +39,7 @@ export const commands = [
   ...webhookCommands,
   ...deliveryCommands,
   ...eventCommands,
+  ...sourceCommands,
   ...importCommands,
   ...providerCommands,
   ...keyCommands,
@@ -77,7 +79,8 @@ export async function openCommandLine(): Promise<CommandLine> {
 /** On the database that the settings name. */
 export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
   const db = openPatiently({ connectionString: settings.DATABASE_URL!, connections: 2 })
-  const run = (...words: string[]) => runHere(db, settings, words)
+  const readingDb = openPatiently({ connectionString: settings.DATABASE_URL!, connections: 2, isReadOnly: true })
+  const run = (...words: string[]) => runHere({ db, readingDb }, settings, words)
   return {
     db,
     settings,
@@ -93,11 +96,20 @@ export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
       if (stdout !== '') throw new Error(`"${words.join(' ')}" printed: ${stdout}`)
       return { code, stderr }
     },
-    close: () => db.close(),
+    async close() {
+      await readingDb.close()
+      await db.close()
+    },
   }
 }
 
-async function runHere(db: Database, settings: NodeJS.ProcessEnv, args: readonly string[]): Promise<Done> {
+interface Databases {
+  readonly db: Database
+  /** Whatever only reads is run on it: it can write nothing. */
+  readonly readingDb: Database
+}
+
+async function runHere(databases: Databases, settings: NodeJS.ProcessEnv, args: readonly string[]): Promise<Done> {
   let stdout = ''
   const out = { write: (text: string) => (stdout += text) } as unknown as NodeJS.WriteStream
   try {
@@ -106,12 +118,13 @@ async function runHere(db: Database, settings: NodeJS.ProcessEnv, args: readonly
     if (words.has('help')) return { code: 0, stdout: printHelp(command), stderr: '' }
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)
+    const db = command.needs === 'reading' ? databases.readingDb : databases.db
     const desk = { config, clock: systemClock, db, vault: openVault(config.keySource), print }
     const act = () => ({ by: { name: 'operator:here' }, at: new Date() })
     await command.run({ ...desk, act }, words)
     return { code: 0, stdout, stderr: '' }
   } catch (error) {
-    return { code: error instanceof UsageError ? 2 : 1, stdout, stderr: `${(error as Error).message}\n` }
+    return { code: exitCodeOf(error), stdout, stderr: `${(error as Error).message}\n` }
   }
 }
 

@@ -19,6 +19,9 @@ function write(name: string, content: string | Buffer): string {
   return path
 }
 
+for (const source of ['plain', 'packed', 'table', 'cut', 'snap', 'joined', 'taken'])
+  await line.read('source', 'create', source)
+
 const customers = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, n) => ({
     kind: 'customer',
@@ -56,7 +59,12 @@ test('a table of a small house is imported, and what is wrong with it is told wi
     (await line.fail('import', file, '--source', 'table')).stderr,
     /kind must be a column, .*: one of customer, account, holding\. Say it with --kind\.\n$/,
   )
-  const told = await line.read('import', file, '--source', 'table', '--kind', 'customer')
+  const done = await line.run('import', file, '--source', 'table', '--kind', 'customer', '--json')
+  assert.deepEqual(
+    [done.code, done.stderr],
+    [3, '1 of its records have a fault, and were not applied; all others were. See: countersign import show 3\n'],
+  )
+  const told = JSON.parse(done.stdout)
   assert.deepEqual([told.created, told.failed], [1, 1])
   assert.deepEqual(told.faults, [
     { line: 3, field: 'version', problem: 'must be a whole number from 0 to 9007199254740991' },

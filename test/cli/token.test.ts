@@ -107,7 +107,13 @@ test('the secret of a service is shown once, and a revoked service is gone', asy
 })
 
 test('for which sources a service may provision is said when it is created, and can be changed', async () => {
-  const made = await line.read('service', 'create', '--name', 'core', '--provision', 'core', '--provision', 'crm')
+  const create = ['service', 'create', '--name', 'core', '--provision', 'core', '--provision', 'crm']
+  assert.match(
+    (await line.fail(...create)).stderr,
+    /provision names "crm", and there is no such source\. Name it first: countersign source create crm\./,
+  )
+  for (const source of ['crm', 'books']) await line.read('source', 'create', source)
+  const made = await line.read(...create)
   const id = String(made.id)
   assert.deepEqual(made.may_provision, ['core', 'crm'])
   const update = async (...words: string[]) => (await line.read('service', 'update', id, ...words)).may_provision

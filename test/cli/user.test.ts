@@ -3,6 +3,7 @@ import { userInfo } from 'node:os'
 import { test } from 'node:test'
 import { verify } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
+import { openPrinter } from '../../src/cli/printer.ts'
 import { statement } from '../../src/database/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
@@ -58,9 +59,41 @@ test('users are listed and shown, for people and for programs, by name and by id
   assert.ok(parseTable(table.stdout).some((row) => row.username === 'ada' && row.id === id && row.status === 'active'))
   assert.equal(parseRecord(byName.stdout).accounts, '6YA00001')
   assert.deepEqual(byId.accounts, ['6YA00001'])
-  const names = ['id', 'username', 'name', 'role', 'status', 'created_at']
+  const names = ['id', 'username', 'name', 'role', 'status', 'locked_by', 'created_at']
   assert.deepEqual(Object.keys(byId), [...names, 'email', 'accounts'])
   for (const user of await line.read<object[]>('user', 'list')) assert.deepEqual(Object.keys(user), names)
+})
+
+test('however many users there are, they are printed as they are read, for people and for programs', async () => {
+  const people = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => ({ username: `user-${from + n}`, name: 'N'.repeat((from + n) % 40) }))
+  async function* pages(count: number, size: number) {
+    for (let from = 0; from < count; from += size) yield people(from, Math.min(count, from + size))
+  }
+  const print = async (json: boolean, count: number) => {
+    let [text, most] = ['', 0]
+    const out = {
+      write(piece: string) {
+        text += piece
+        most = Math.max(most, piece.length)
+        return true
+      },
+    } as unknown as NodeJS.WriteStream
+    await openPrinter(json, out).pages(pages(count, 1_000), 'There are no users.')
+    return { text, most }
+  }
+  for (const count of [0, 1, 1_000, 1_001]) {
+    const { text } = await print(true, count)
+    assert.equal(text, `${JSON.stringify(people(0, count), null, 2)}\n`)
+  }
+  assert.equal((await print(false, 0)).text, 'There are no users.\n')
+  const { text, most } = await print(false, 250_000)
+  assert.equal(text.split('\n').length, 250_002)
+  assert.ok(most < 200_000, 'no more than a page at a time')
+  let whole = ''
+  const out = { write: (piece: string) => (whole += piece) } as unknown as NodeJS.WriteStream
+  openPrinter(false, out).table(people(0, 250_000), '')
+  assert.equal(whole.split('\n').length, 250_002, 'nor does a table that is in memory end in a call stack')
 })
 
 test('a new password replaces the old one, and disabling and enabling take effect', async () => {

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day, hour, minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
+import { linkUser } from '../../src/provisioning/link.ts'
+import { provision } from '../../src/provisioning/provisioning.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { askForReset, sendResetTo } from '../../src/users/password-reset.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
@@ -19,9 +22,12 @@ const chosen = 'a new password of four words'
 
 const ownAct = ({ id }: User) => ({ by: { name: `user:${id}` }, at: house.clock.now() })
 
+/** No reset goes to an address that was given today. */
+const yesterday = (user: User) => ({ ...ownAct(user), at: after(house.clock.now(), -day) })
+
 async function makeReader(user?: User): Promise<User> {
   const made = user ?? (await house.makeUser())
-  await setEmail(db, made, `${made.username}@example.com`, ownAct(made))
+  await setEmail(db, made, `${made.username}@example.com`, yesterday(made))
   return made
 }
 
@@ -164,25 +170,50 @@ test('password managers find where a password is changed', async () => {
   assert.equal(answer.location, '/account/password')
 })
 
-test('an operator sends no reset to an address that an operator gave in the last 24 hours; one that its holder gave is no obstacle', async () => {
+test('an operator sends no reset to an address that was changed in the last 24 hours, whoever changed it', async () => {
   const { vault } = house.gateway.context
   const at = house.clock.now()
   const support = await house.makeOperator('Stan Staff', ['support'])
   const act = { by: { name: `user:${support.id}` }, at }
   const desk = { db, vault, holdersUsePasswords: true }
-  const own = await house.makeUser()
-  await setEmail(db, own, 'own@example.com', { by: { name: `user:${own.id}` }, at })
-  assert.equal(await sendResetTo(desk, own, act), true)
-  const moved = await house.makeUser()
-  await setEmail(db, moved, 'moved@example.com', act)
-  // What its holder does afterwards makes it no older.
-  await setEmail(db, moved, 'again@example.com', { by: { name: `user:${moved.id}` }, at })
-  for (const later of [0, day - 1]) {
-    const sent = sendResetTo(desk, moved, { ...act, at: after(at, later) })
-    await assert.rejects(sent, new RegExp(`possible from ${after(at, day).toISOString()}`))
+  const changes: Record<string, (user: User) => Promise<unknown>> = {
+    operator: (user) => setEmail(db, user, 'moved@example.com', act),
+    holder: (user) => setEmail(db, user, 'moved@example.com', { by: { name: `user:${user.id}` }, at }),
+    source: async (user) => {
+      const name = { source: 'core', environment: 'live', externalId: user.id } as const
+      await linkUser(db, user, name, act)
+      const record = { kind: 'customer', op: 'upsert', externalId: user.id, name: 'Ada', version: 1 } as const
+      await provision(db, name, { ...record, email: 'moved@example.com' }, act)
+    },
   }
-  assert.deepEqual(await sentTo(moved), [])
-  assert.equal(await sendResetTo(desk, moved, { ...act, at: after(at, day) }), true)
+  for (const [who, change] of Object.entries(changes)) {
+    const moved = await house.makeUser()
+    await change(moved)
+    for (const later of [0, day - 1]) {
+      const sent = sendResetTo(desk, moved, { ...act, at: after(at, later) })
+      await assert.rejects(sent, new RegExp(`possible from ${after(at, day).toISOString()}`), who)
+    }
+    assert.deepEqual(await sentTo(moved), [])
+    assert.equal(await sendResetTo(desk, moved, { ...act, at: after(at, day) }), true, who)
+  }
+  const byHand = await makeOwn()
+  await db.query(statement('', "UPDATE users SET email = 'hand@example.com' WHERE id = $1"), [byHand.id])
+  await assert.rejects(sendResetTo(desk, byHand, { ...act, at: new Date() }), /A reset is possible from/)
+})
+
+test('a reset that is chosen while the address changes in SQL goes to nobody', async () => {
+  const { vault } = house.gateway.context
+  const user = await makeOwn()
+  const record = { kind: 'customer', op: 'upsert', externalId: user.id, name: 'Ada', version: 1 } as const
+  const name = { source: 'core', environment: 'live', externalId: user.id } as const
+  await linkUser(db, user, name, house.act())
+  const [, reset] = await runBehind(
+    db,
+    (joined) => provision(joined, name, { ...record, email: 'thief@example.com' }, house.act()),
+    () => sendResetTo({ db, vault, holdersUsePasswords: true }, user, house.act()),
+  )
+  assert.notDeepEqual([reset.status, reset.status === 'fulfilled' && reset.value], ['fulfilled', true])
+  assert.deepEqual(await sentTo(user), [])
 })
 
 test('an operator whose reset goes out while another changes the address sends none', async () => {
@@ -199,7 +230,7 @@ test('an operator whose reset goes out while another changes the address sends n
 
 async function makeOwn(): Promise<User> {
   const user = await house.makeUser()
-  await setEmail(db, user, 'own@example.com', ownAct(user))
+  await setEmail(db, user, 'own@example.com', yesterday(user))
   return user
 }
 
@@ -210,7 +241,7 @@ const askAndWait = (user: User) =>
     at: house.clock.now(),
   })
 
-test('nobody gets a reset at an address that an operator gave in the last 24 hours, by the form either, and it answers as always', async () => {
+test('nobody gets a reset at an address that was changed in the last 24 hours, by the form either, and it answers as always', async () => {
   const [moved, usual] = [await makeOwn(), await makeOwn()]
   const support = await house.makeOperator('Sam Staff', ['support'])
   await setEmail(db, moved, 'thief@example.com', { by: { name: `user:${support.id}` }, at: house.clock.now() })

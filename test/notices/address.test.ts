@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
+import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
+import { linkUser } from '../../src/provisioning/link.ts'
+import { provision } from '../../src/provisioning/provisioning.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
 import { openCommandLineAt } from '../cli/desk.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -206,4 +209,40 @@ test('on the command line a user gets an address, another, and none; each is tol
     assert.notEqual((await line.run('user', 'set-email', username, ...words)).code, 0)
   const refused = await line.run('user', 'create', '--username', `${username}x`, '--name', 'Ada', '--email', 'nonsense')
   assert.match(refused.stderr, /email must be an e-mail address/)
+})
+
+test('whoever changes an address, the one before is told: a source, a hand in SQL, and whatever else writes it', async () => {
+  const reader = await makeReader(house)
+  const name = { source: 'core', environment: 'live', externalId: reader.id } as const
+  await linkUser(db(), reader, name, house.act())
+  const act = { by: { name: 'service:core', requestId: 'r-7', address: '192.0.2.7' }, at: house.clock.now() }
+  const record = { kind: 'customer', op: 'upsert', externalId: reader.id, name: 'Ada' } as const
+  await provision(db(), name, { ...record, version: 1 }, act)
+  assert.deepEqual(await noticesOf(db(), reader), [], 'an address that is left out stays as it is')
+  await provision(db(), name, { ...record, version: 2, email: 'source@example.com' }, act)
+  // By the time of the server, which this house's clock is far behind: the first address is one of long ago.
+  await db().query(statement('', "UPDATE users SET email = 'hand@example.com' WHERE id = $1"), [reader.id])
+  await provision(db(), name, { ...record, version: 3, email: '' }, act)
+  const told = await noticesOf(db(), reader)
+  assert.deepEqual(
+    told.map(({ email, facts }) => [email, facts.changed, facts.byHolder, facts.from]),
+    [
+      [reader.email, 'replaced', false, null],
+      ['source@example.com', 'replaced', false, null],
+      ['hand@example.com', 'removed', false, null],
+      [reader.email, 'removed', false, null],
+      ['source@example.com', 'removed', false, null],
+    ],
+  )
+  const entries = await findEntries(db(), { action: 'user.email_changed', subject: `user:${reader.id}` })
+  const [role] = await db().query<{ name: string }>(statement('', 'SELECT session_user::text AS name'))
+  assert.deepEqual(
+    entries.map(({ actor, requestId, details }) => [actor, requestId, details.change]),
+    [
+      ['service:core', 'r-7', 'removed'],
+      [`role:${role!.name}`, null, 'replaced'],
+      ['service:core', 'r-7', 'replaced'],
+      ['operator:test', null, 'set'],
+    ].map(([actor, ...more]) => [actor === 'operator:test' ? house.act().by.name : actor, ...more]),
+  )
 })

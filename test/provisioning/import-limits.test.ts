@@ -44,7 +44,7 @@ test('an import that has ended is kept for ninety days', async () => {
 })
 
 test('a list for provision holds five thousand records at most', async () => {
-  const provision = statement('', "SELECT provision('live', 'listed', $1)")
+  const provision = statement('', "SELECT provision('live', 'core', $1)")
   const record = { kind: 'customer', externalId: 'C1', name: 'Ada', version: 1 }
   await assert.rejects(db.query(provision, [JSON.stringify(Array(5_001).fill(record))]), /a list of 1 to 5000/)
 })

@@ -7,7 +7,7 @@ import { mergeAll } from '../../src/provisioning/provisioning.ts'
 import type { SourceRecord } from '../../src/provisioning/record.ts'
 import { mergeAllStaged, StagedRows, stage } from '../../src/provisioning/staging.ts'
 import { openHouse } from '../support/gateway.ts'
-import { readSource } from '../support/provisioning.ts'
+import { nameSource, readSource } from '../support/provisioning.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
@@ -75,11 +75,12 @@ const inJson: Merge = (sql, source, records) => mergeAll(sql, { source, environm
 const byCopy: Merge = async (sql, source, records) => {
   const rows = new StagedRows()
   for (const each of records) rows.add(each, each.line as number)
-  await stage(sql, rows)
-  await mergeAllStaged(sql, { source, environment: 'live', mode: 'snapshot' }, house.act())
+  await stage(sql, rows.bytes())
+  await mergeAllStaged(sql, { id: 1, source, environment: 'live', mode: 'snapshot' }, house.act())
 }
 
 async function tell(source: string, batches: readonly (readonly SourceRecord[])[], merge: Merge) {
+  await nameSource(house, 'live', source)
   for (const batch of batches) {
     const records = batch.map((each, line) => ({ ...each, line }))
     await db.transaction((sql) => merge(sql, source, records))

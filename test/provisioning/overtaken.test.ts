@@ -12,7 +12,7 @@ import { openTestDatabase } from '../support/database.ts'
 import { holdSnapshot, households, importLines, readSome } from '../support/imports.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPatiently } from '../support/patiently.ts'
-import { readSource } from '../support/provisioning.ts'
+import { nameSource, readSource } from '../support/provisioning.ts'
 
 const database = await keepOpen(openTestDatabase())
 // No gateway: nobody but the test removes.
@@ -133,8 +133,8 @@ test('a dry run, a file of changes, another source and another site hold up no r
   const older = await holdRemoving()
   await begin(older, { dryRun: true })
   await begin(older, { mode: 'changes' })
-  await begin({ source: 'another', environment: 'live' })
-  await begin({ source: older.source, environment: 'sandbox' })
+  await begin({ source: await nameSource(house), environment: 'live' })
+  await begin({ source: 'sandbox', environment: 'sandbox' })
   const ended = await removeMissing(db, older, house.act())
   assert.deepEqual([ended.state, ended.removed], ['finished', 9])
   assert.equal(await holdings(older), 1)

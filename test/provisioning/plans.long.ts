@@ -36,7 +36,7 @@ const core = new pg.Client({ connectionString: house.url })
 await core.connect()
 await keepOpen({ close: () => core.end() })
 
-const fill = `INSERT INTO sources (name, environment, heard_at, newest_at) VALUES ('core', 'live', now(), now());
+const fill = `INSERT INTO sources (name, environment, heard_at, newest_at) VALUES ('core', 'live', now(), now()) ON CONFLICT DO NOTHING;
   INSERT INTO users (id, username, name, status, source, external_id, version, source_status, created_at, updated_at)
     SELECT 'id-' || lpad(n::text, 12, '0'), 'core:c' || n, 'Name', 'active', 'core', 'C' || n, 1, 'active', now(), now() FROM generate_series(1, ${rows}) n;
   INSERT INTO accounts (account_number, environment, classification, date_created, type, last_update_date, source, external_id, version)
@@ -97,8 +97,8 @@ const noteAfter = [1, 'core', new Date(), null, 'A5', page]
 async function copy(sql: Sql, mode: ImportMode): Promise<void> {
   const rows = new StagedRows()
   for (const [place, each] of records.entries()) rows.add(each, place + 1)
-  await stage(sql, rows)
-  await mergeAllStaged(sql, { ...origin, mode }, act)
+  await stage(sql, rows.bytes())
+  await mergeAllStaged(sql, { id: 1, ...origin, mode }, act)
 }
 
 const works: Readonly<Record<string, (sql: Sql) => Promise<unknown>>> = {

@@ -105,7 +105,7 @@ test('what is in the audit log can be neither changed nor removed by that role, 
 test('a schema that is behind is told to that role in a sentence: its owner migrates', async () => {
   await owner.script(`CREATE TABLE kept AS SELECT * FROM schema_migrations ORDER BY version DESC LIMIT 1;
     DELETE FROM schema_migrations WHERE version IN (SELECT version FROM kept)`)
-  const { code, stderr } = await runCommand(['partner', 'list'], house.settings)
+  const { code, stderr } = await runCommand(['service', 'create', '--name', 'orders'], house.settings)
   await owner.script('INSERT INTO schema_migrations SELECT * FROM kept; DROP TABLE kept')
   assert.equal(code, 1)
   assert.match(

@@ -32,6 +32,8 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'user.renamed': 'a name',
   'user.named': 'a name',
   'user.disabled': takesAway,
+  'user.disabled_by_source': takesAway,
+  'source.role_withdrawn': takesAway,
   'user.notices_chosen': 'what guards the account cannot be declined',
   'user.holding_removed': takesAway,
   'user.removed': takesAway,
@@ -162,7 +164,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
     ...['partner list', 'partner show', 'partner messages', 'partner members', 'partner invitations', 'client list'],
     ...['client show', 'client secrets', 'token list', 'authorization list', 'service list', 'webhook list'],
     ...['webhook show', 'delivery list', 'delivery show', 'import list', 'import show', 'keys list', 'audit list'],
-    ...['audit verify', 'audit key', 'keys generate'],
+    ...['audit verify', 'audit key', 'keys generate', 'source list'],
   ],
   [takesAway]: [
     ...['user disable', 'user release', 'provider unlink', 'partner decline', 'partner suspend'],

@@ -8,14 +8,15 @@ import { day } from '../../src/clock.ts'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
-import { findFault } from '../../src/provisioning/record.ts'
+import { provision } from '../../src/provisioning/provisioning.ts'
+import { selectCustomers } from '../../src/provisioning/reconciliation.sql.ts'
 import { changeProvisioning, createService } from '../../src/services/service.ts'
 import { listOpenAccounts } from '../../src/users/account.ts'
 import { getUserNamed, setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
 import { faultsOf } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { basic, openHouse } from '../support/gateway.ts'
-import { openCore, readSource } from '../support/provisioning.ts'
+import { nameSource, openCore, readSource } from '../support/provisioning.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
@@ -228,9 +229,13 @@ test('an account keeps its number, and no two have the same', async () => {
 test('the sandbox has sources of its own: nothing said there touches the live site', async () => {
   const { customer } = nameOne()
   await core.put(`customers/${customer}`, { name: 'Ada', version: 1 })
-  const sandbox = await openCore(house, 'sandbox', ['sandbox', 'core'])
+  await assert.rejects(openCore(house, 'sandbox', ['sandbox', 'core']), /"core", which is a source of the live site/)
+  const sandbox = await openCore(house, 'sandbox')
   const crossing = await sandbox.put(`customers/${customer}?source=core`, { name: 'Eve', version: 2 })
-  assert.deepEqual(Object.keys(faultsOf(crossing)), ['source'])
+  assert.equal(crossing.status, 403)
+  const site = { source: 'core', environment: 'sandbox' } as const
+  const record = { kind: 'customer', op: 'upsert', externalId: customer, name: 'Eve', version: 2 } as const
+  await assert.rejects(provision(db, site, record, house.act()), /source is one of the other site: core/)
   assert.equal(outcomeOf(await sandbox.put(`customers/${customer}`, { name: 'Eve', version: 2 })), 'created')
   assert.equal((await getUserNamed(db, `core:${customer.toLowerCase()}`)).name, 'Ada')
 })
@@ -268,21 +273,28 @@ test('of a removal and an older record at the same moment, whichever comes first
 const provisionIt = statement('', 'SELECT public.provision($1, $2, $3) AS merged')
 const run = (sql: Sql, text: string) => sql.query(statement('', text))
 
+/** As somebody who is connected with that role is: SET ROLE would leave the session whose it is. */
 async function asCore(grants: string, work: (sql: Sql) => Promise<void>): Promise<void> {
   const undone = new Error('undone')
   const all = db.transaction(async (sql) => {
     await sql.script(grants)
-    await run(sql, 'SET LOCAL ROLE core_system')
+    await run(sql, 'SET LOCAL SESSION AUTHORIZATION core_system')
     await work(sql)
     throw undone
   })
   await assert.rejects(all, (error) => error === undone)
 }
 
+async function refuses(sql: Sql, work: () => Promise<unknown>, error: RegExp | { code: string; message: RegExp }) {
+  await run(sql, 'SAVEPOINT here')
+  await assert.rejects(work(), error)
+  await run(sql, 'ROLLBACK TO here')
+}
+
 const [, documented] = /```sql\n(CREATE ROLE core_system .+?)```/s.exec(readFileSync('docs/provisioning.md', 'utf8'))!
 
 test('a role that may execute provision needs nothing else, may do nothing else, and meets no tables of its own', async () => {
-  const decoys = ['users', 'sources', 'accounts', 'holdings'].map(
+  const decoys = ['users', 'sources', 'source_roles', 'accounts', 'holdings'].map(
     (name) => `CREATE TEMP TABLE ${name} (LIKE public.${name});`,
   )
   await asCore(decoys.join('') + documented!, async (sql) => {
@@ -293,16 +305,120 @@ test('a role that may execute provision needs nothing else, may do nothing else,
       JSON.stringify(record),
     ])
     assert.equal(row!.merged.created, 1)
-    await run(sql, 'SAVEPOINT here')
     for (const text of [
       'SELECT FROM public.users',
       'DELETE FROM public.holdings',
       'UPDATE public.sources SET heard_at = now()',
-    ]) {
-      await assert.rejects(run(sql, text), /permission denied/, text)
-      await run(sql, 'ROLLBACK TO here')
-    }
+      "INSERT INTO public.source_roles VALUES ('sandbox', 'core_system')",
+      "SELECT public.set_source_role('sandbox', 'core_system', true)",
+      "SELECT public.create_source('mine', 'live')",
+    ])
+      await refuses(sql, () => run(sql, text), /permission denied/)
   })
+})
+
+test('a role of the database speaks for the sources that it was given, and for no other; none is made by speaking for it', async () => {
+  const record = JSON.stringify({ kind: 'customer', externalId: 'C-SQL', name: 'Ada', version: 1 })
+  const say = (sql: Sql, source: string, site = 'live') => sql.query(provisionIt, [site, source, record])
+  await asCore(documented!, async (sql) => {
+    await say(sql, 'core')
+    await refuses(sql, () => say(sql, 'proof'), {
+      code: '42501',
+      message:
+        /role "core_system" may not speak for source "proof"\. Allow it: countersign source update proof --role core_system$/,
+    })
+    await refuses(sql, () => say(sql, 'croe'), {
+      code: '42704',
+      message: /There is no source "croe"\. Name it first: countersign source create croe$/,
+    })
+    await refuses(sql, () => say(sql, 'core', 'sandbox'), /core belongs to the live site/)
+    await run(sql, 'RESET SESSION AUTHORIZATION')
+    await run(sql, "SELECT set_source_role('core', 'core_system', false)")
+    await run(sql, 'SET LOCAL SESSION AUTHORIZATION core_system')
+    await refuses(sql, () => say(sql, 'core'), /may not speak for source "core"/)
+  })
+})
+
+/** The newest entries of the log, newest last. */
+async function entriesOf(actions: readonly string[], most: number) {
+  const rows = await db.query<{ actor: string; action: string; subject: string; details: Record<string, unknown> }>(
+    statement(
+      '',
+      'SELECT actor, action, subject, details FROM audit_entries WHERE action = ANY ($1) ORDER BY id DESC LIMIT $2',
+    ),
+    [actions, most],
+  )
+  return rows.reverse()
+}
+
+test('what a source changed is in the log, by the names of the fields: a record by itself, or many with their ids', async () => {
+  const [one, two] = [nameOne(), nameOne()]
+  const number = (account: string) => account.replace('-', '')
+  const applied = (most: number) => entriesOf(['provisioning.applied', 'provisioning.merged'], most)
+  await core.put(`customers/${one.customer}`, { name: 'Ada', email: 'ada@example.com', version: 1 })
+  await core.put(`customers/${one.customer}`, { name: 'Ada L.', locale: 'en', status: 'disabled', version: 2 })
+  assert.deepEqual(await applied(2), [
+    {
+      ...{ actor: `service:${core.id}`, action: 'provisioning.applied', subject: `customer:core/${one.customer}` },
+      details: { outcome: 'created', version: 1 },
+    },
+    {
+      ...{ actor: `service:${core.id}`, action: 'provisioning.applied', subject: `customer:core/${one.customer}` },
+      details: { outcome: 'changed', fields: ['name', 'locale', 'status'], version: 2 },
+    },
+  ])
+  const [role] = await db.query<{ name: string }>(statement('', 'SELECT session_user::text AS name'))
+  await db.query(provisionIt, [
+    'live',
+    'core',
+    JSON.stringify([
+      { kind: 'customer', externalId: one.customer, name: 'Ada L.', email: 'eve@example.com', version: 3 },
+      { kind: 'customer', externalId: two.customer, name: 'Bob', version: 3 },
+      { kind: 'account', externalId: one.account, number: number(one.account), type: 'cash', version: 3 },
+      { kind: 'holding', customer: one.customer, account: one.account, role: 'owner', version: 3 },
+      { kind: 'customer', op: 'remove', externalId: `${two.customer}-gone`, version: 3 },
+    ]),
+  ])
+  await db.query(provisionIt, [
+    'live',
+    'core',
+    JSON.stringify([
+      {
+        kind: 'account',
+        externalId: one.account,
+        number: number(one.account),
+        type: 'margin',
+        optionLevel: 3,
+        version: 4,
+      },
+      { kind: 'holding', customer: one.customer, account: one.account, role: 'viewer', version: 4 },
+    ]),
+  ])
+  const [first, second] = await applied(2)
+  assert.deepEqual(
+    [first!.actor, first!.action, first!.subject],
+    [`role:${role!.name}`, 'provisioning.merged', 'source:core'],
+  )
+  assert.deepEqual(first!.details, {
+    ...{ source: 'core', created: 3, changed: 1, removed: 1 },
+    records: [
+      { kind: 'customer', outcome: 'changed', fields: ['email', 'status'], ids: [one.customer] },
+      { kind: 'customer', outcome: 'created', ids: [two.customer] },
+      { kind: 'customer', outcome: 'removed', ids: [`${two.customer}-gone`] },
+      { kind: 'account', outcome: 'created', ids: [one.account] },
+      { kind: 'holding', outcome: 'created', ids: [`${one.customer}/${one.account}`] },
+    ],
+  })
+  assert.deepEqual(second!.details.records, [
+    { kind: 'account', outcome: 'changed', fields: ['type', 'optionLevel'], ids: [one.account] },
+    { kind: 'holding', outcome: 'changed', fields: ['role', 'mayAuthorize'], ids: [`${one.customer}/${one.account}`] },
+  ])
+  await db.query(provisionIt, [
+    'live',
+    'core',
+    JSON.stringify({ kind: 'customer', externalId: two.customer, name: 'Bob', version: 3 }),
+  ])
+  assert.deepEqual(await applied(2), [first, second], 'what was known already leaves no entry')
 })
 
 test('what provision says commits with the transaction that says it, or vanishes with it', async () => {
@@ -319,116 +435,6 @@ test('what provision says commits with the transaction that says it, or vanishes
   assert.equal((await findCustomer(customer))!.version, 1)
 })
 
-type Body = Record<string, unknown>
-const samples: Readonly<Record<string, Body>> = {
-  customer: {
-    kind: 'customer',
-    externalId: 'C-x',
-    version: 1,
-    changedAt: '2026-01-31T09:30:00Z',
-    name: 'Ada',
-    username: 'ada',
-    email: 'a@example.com',
-    locale: 'en',
-    status: 'active',
-  },
-  account: {
-    kind: 'account',
-    externalId: 'A-x',
-    version: 1,
-    number: 'ABCD1',
-    type: 'cash',
-    classification: 'trust',
-    status: 'active',
-    optionLevel: 2,
-    dayTrader: true,
-    openedAt: '2026-01-31T09:30:00+01:00',
-  },
-  holding: {
-    kind: 'holding',
-    customer: 'C-x',
-    account: 'A-x',
-    version: 1,
-    role: 'owner',
-    mayAuthorize: ['read'],
-    status: 'active',
-  },
-  removal: { kind: 'holding', op: 'remove', customer: 'C-x', account: 'A-x', version: 1 },
-}
-const strangers = [
-  ...[
-    null,
-    '',
-    ' ',
-    'x',
-    '7',
-    0,
-    -1,
-    1.5,
-    7,
-    2 ** 53,
-    2 ** 53 - 1,
-    true,
-    [],
-    {},
-    ['read', 'trade'],
-    ['fly'],
-    'x'.repeat(65),
-    'x'.repeat(101),
-    'x'.repeat(201),
-  ],
-  ...[
-    'a@b',
-    'a b@example.com',
-    `${'a'.repeat(65)}@example.com`,
-    'id-abcdefghijkl',
-    'en-GB',
-    'active',
-    'closed',
-    'disabled',
-    'suspended',
-    'removed',
-    'viewer',
-    'margin',
-    'abcd',
-    'ABCD',
-  ],
-  ...[
-    'Ada\u0007',
-    'A\u202eda',
-    'Ada\n',
-    '2026-06-31T00:00:00Z',
-    '2026-01-01',
-    '2026-01-01T25:00:00Z',
-    '2026-01-01T10:00:00.123456Z',
-    'Ünïcode',
-  ],
-]
-
-test('provision takes the records that the interface takes, and no others', async () => {
-  const fault = statement('', 'SELECT record_fault($1) AS fault')
-  for (const sample of Object.values(samples)) {
-    const changed = [
-      sample,
-      { ...sample, another: 1 },
-      ...Object.keys(sample).flatMap((field) => {
-        const { [field]: _, ...rest } = sample
-        return [rest, ...strangers.map((value) => ({ ...sample, [field]: value }))]
-      }),
-    ]
-    for (const record of changed) {
-      const [row] = await db.query<{ fault: string | null }>(fault, [JSON.stringify(record)])
-      const found = findFault(record)
-      assert.equal(
-        row!.fault === null,
-        found === undefined,
-        `${JSON.stringify(record)}: ${row!.fault} / ${JSON.stringify(found)}`,
-      )
-      if (found) assert.equal(row!.fault!.split(' ')[0], found.field, JSON.stringify(record))
-    }
-  }
-})
-
 test('both sides prove that they are equal by checksums of a thousand, and find what differs by pages', async () => {
   const source = 'proof'
   const lines: string[] = []
@@ -437,13 +443,18 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
     await core.put(`customers/${customer}?source=${source}`, { name: 'Ada', version: n + 1 })
     await core.put(`accounts/${account}?source=${source}`, { number: `PROOF${n}`, type: 'cash', version: 5 })
     await core.put(`holdings/${customer}/${account}?source=${source}`, { role: 'owner', version: 6 })
-    lines.push(`${customer} ${n + 1} ${account} 5 6\n`)
+    const said = [customer, n + 1, 'Ada', '', '', '', 'active']
+    const its = [account, 5, `PROOF${n}`, 'cash', 'individual', 'active', 1, false, '']
+    lines.push(`${[...said, ...its, 6, 'owner', 'read write market trade stream', 'active'].join('\t')}\n`)
   }
   await core.put(`customers/P-9?source=${source}`, { name: 'Gone', version: 1 })
   await core.remove(`customers/P-9?source=${source}&`, 2)
   const ask = async <Told>(query: string) =>
     (
-      await send(`${house.baseUrl}/internal/v1/customers?source=${source}&${query}`, { headers: core.headers })
+      await send(
+        `${house.baseUrl}/internal/v1/customers?source=${source}&without=username,email,locale,openedAt&${query}`,
+        { headers: core.headers },
+      )
     ).json() as Told
   const sum = (some: readonly string[]) => createHash('sha256').update(some.join('')).digest('hex')
   assert.deepEqual(await ask('only=checksums'), { checksums: [{ last: 'P-2', customers: 3, checksum: sum(lines) }] })
@@ -454,19 +465,61 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
     [page.checksum, page.next, page.customers.map((each) => each.externalId)],
     [sum(lines.slice(0, 2)), 'P-1', ['P-0', 'P-1']],
   )
-  assert.deepEqual(page.customers[0]!.holdings, [
-    {
-      account: 'PA-0',
-      number: 'PROOF0',
-      accountVersion: 5,
-      accountStatus: 'active',
-      role: 'owner',
-      status: 'active',
-      version: 6,
-    },
-  ])
+  const [{ openedAt, ...held }] = page.customers[0]!.holdings as [Record<string, unknown>]
+  assert.deepEqual(held, {
+    ...{ account: 'PA-0', number: 'PROOF0', accountVersion: 5, accountStatus: 'active' },
+    ...{ type: 'cash', classification: 'individual', optionLevel: 1, dayTrader: false },
+    ...{ role: 'owner', mayAuthorize: ['read', 'write', 'market', 'trade', 'stream'], status: 'active', version: 6 },
+  })
+  assert.equal(openedAt, house.clock.now().toISOString().replace('Z', '000Z'))
   const rest = await ask<{ customers: object[]; next?: string }>('after=P-1')
   assert.deepEqual([rest.customers.length, rest.next], [1, undefined])
+})
+
+test('whatever two records of a version say differently shows in the checksums', async () => {
+  const before = {
+    customer: { name: 'Ada', username: 'proven', email: 'ada@example.com', locale: 'en', status: 'active' },
+  }
+  const account = { number: 'PROVEN1', type: 'cash', classification: 'trust', status: 'active', optionLevel: 1 }
+  const all = {
+    ...before,
+    account: { ...account, dayTrader: false, openedAt: '2020-01-31T09:30:00Z' },
+    holding: { role: 'owner', mayAuthorize: ['read'], status: 'active' },
+  }
+  const others = {
+    customer: { name: 'Eve', username: 'other', email: 'eve@example.com', locale: 'fr', status: 'disabled' },
+    account: {
+      type: 'margin',
+      classification: 'joint',
+      status: 'closed',
+      optionLevel: 2,
+      dayTrader: true,
+      openedAt: '2021-01-31T09:30:00Z',
+    },
+    holding: { role: 'viewer', mayAuthorize: ['read', 'trade'], status: 'suspended' },
+  } as Record<string, Record<string, unknown>>
+  let number = 0
+  /** The same versions, in a source of its own. */
+  const sumOf = async (said: Record<string, Record<string, unknown>>) => {
+    const source = await nameSource(house)
+    const own = ++number
+    const { username } = said.customer!
+    const records = [
+      { kind: 'customer', externalId: 'C-1', version: 1, ...said.customer, username: `${username}-${own}` },
+      { kind: 'account', externalId: 'A-1', version: 1, ...said.account, number: `PROVEN${own}` },
+      { kind: 'holding', customer: 'C-1', account: 'A-1', version: 1, ...said.holding },
+    ]
+    await db.query(provisionIt, ['live', source, JSON.stringify(records)])
+    const [row] = await db.query<{ line: string }>({ ...selectCustomers, name: '' }, [source, '', 1, []])
+    return row!.line.replace(`PROVEN${own}`, 'PROVEN').replace(`${username}-${own}`, String(username))
+  }
+  const same = await sumOf(all)
+  assert.equal(await sumOf(all), same)
+  for (const kind of Object.keys(others))
+    for (const [field, value] of Object.entries(others[kind]!)) {
+      const changed = { ...all, [kind]: { ...all[kind as 'customer'], [field]: value } }
+      assert.notEqual(await sumOf(changed as typeof others), same, `${kind} ${field}`)
+    }
 })
 
 /** Everything that says who there is, or tells it, as rows of the table. */
@@ -492,6 +545,7 @@ test('a service speaks for the sources that it was given, at every address, and 
   const change = (added: string[], withdrawn: string[]) =>
     changeProvisioning(db, service.id, { added, withdrawn }, house.act())
   assert.ok(provisioningRoutes.length >= 11)
+  await nameSource(house, 'live', 'crm')
   for (const row of provisioningRoutes) {
     const named = `${row.method} ${row.path}`
     await change([], ['core', 'crm'])

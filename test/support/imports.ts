@@ -4,6 +4,7 @@ import type { Database } from '../../src/database/database.ts'
 import { type Import, readImport, startImport } from '../../src/provisioning/import.ts'
 import { finishImport } from '../../src/provisioning/snapshot.ts'
 import { makeUpWord } from './made-up-word.ts'
+import { nameSource } from './provisioning.ts'
 
 /** A gateway, or a database without one: nobody else removes there meanwhile. */
 interface ImportingHouse {
@@ -38,6 +39,7 @@ export async function readSome(
   { mode = 'changes', dryRun = false, environment = 'live', ...more }: Sent = {},
 ): Promise<Import> {
   const { db } = gateway.context
+  await nameSource({ gateway, act }, environment, source)
   const started = await startImport(db, { source, environment, mode, dryRun, ...more }, act())
   const text = lines.map((each) => `${typeof each === 'string' ? each : JSON.stringify(each)}\n`).join('')
   return readImport(db, started, bytesOf(text), { act })

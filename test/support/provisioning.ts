@@ -1,4 +1,5 @@
 /** A source of the brokerage: what it says, and what is known of it then. */
+import type { Act } from '../../src/audit/audit.ts'
 import type { Database } from '../../src/database/database.ts'
 import { statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
@@ -7,6 +8,7 @@ import { defaultSource } from '../../src/source.ts'
 import { callJson } from './branch.ts'
 import type { Answer } from './browser.ts'
 import { basic, type TestGateway } from './gateway.ts'
+import { makeUpWord } from './made-up-word.ts'
 
 export interface Core {
   readonly id: string
@@ -17,12 +19,35 @@ export interface Core {
   open(customer: string, account: string, more?: { number?: string; name?: string; role?: string }): Promise<void>
 }
 
+interface NamingHouse {
+  readonly gateway: { readonly context: { readonly db: Database } }
+  act(): Act
+}
+
+/** For this site, unless there is one of the name; whoever is connected as the gateway may speak for it. */
+export async function nameSource(
+  { gateway, act }: NamingHouse,
+  environment: Environment = 'live',
+  source = makeUpWord(),
+): Promise<string> {
+  const { db } = gateway.context
+  const name = statement(
+    '',
+    'SELECT create_source($1, $2, $3, $4) WHERE NOT EXISTS (SELECT FROM sources WHERE name = $1)',
+  )
+  const { by, at } = act()
+  await db.query(name, [source, environment, by.name, at])
+  await db.query(statement('', 'INSERT INTO source_roles VALUES ($1, session_user) ON CONFLICT DO NOTHING'), [source])
+  return source
+}
+
 export async function openCore(
   house: TestGateway,
   environment: Environment = 'live',
   sources: readonly string[] = [defaultSource[environment]],
 ): Promise<Core> {
   const { db } = house.gateway.context
+  for (const source of sources) await nameSource(house, environment, source)
   const { service, secret } = await createService(db, 'core', environment, house.act(), sources)
   const headers = basic({ id: service.id, secret: secret.text })
   const url = `${environment === 'live' ? house.baseUrl : house.sandboxUrl}/internal/v1`

@@ -1,5 +1,11 @@
 /** GET /internal/v1/customers: what is known of a source, for whoever proves that both sides are equal. */
-import { customersAPage, listChecksums, listCustomers } from '../../provisioning/reconciliation.ts'
+import {
+  customersAPage,
+  listChecksums,
+  listCustomers,
+  mayBeUnsaid,
+  type Unsaid,
+} from '../../provisioning/reconciliation.ts'
 import { integer, oneOf, Type, text } from '../../schema.ts'
 import type { Endpoint } from '../route.ts'
 import type { Provisioner } from '../service-gates.ts'
@@ -13,7 +19,13 @@ const KnownHolding = Type.Object(
     number: text('Its number.', '6YA20001'),
     accountVersion: version('the account'),
     accountStatus: oneOf(['active', 'closed'], { description: 'Whether it is open.' }),
+    type: oneOf(['cash', 'margin'], { description: 'Whether it may borrow.' }),
+    classification: text('Whose it is, in a word.', 'individual'),
+    optionLevel: integer('What it may do with options.', 2),
+    dayTrader: Type.Boolean({ description: 'Whether it counts as a pattern day trader.' }),
+    openedAt: text('When it was opened, or first heard of, as it stands in the line.', '2026-01-31T09:30:00.000000Z'),
     role: text('How they hold it.', 'owner'),
+    mayAuthorize: Type.Array(text('A scope.', 'read'), { description: 'What they may let applications do in it.' }),
     status: oneOf(['active', 'suspended'], { description: 'Whether that counts.' }),
     version: version('the holding'),
   },
@@ -26,6 +38,9 @@ const KnownCustomer = Type.Object(
     externalId: text('What the source calls the customer.', 'C-1001'),
     version: version('the customer'),
     name: text('Their name.', 'Ada Lovelace'),
+    username: text('What they sign in with.', 'core:c-1001'),
+    email: Type.Optional(text('Where notices go; left out where there is none.', 'ada@example.com')),
+    locale: Type.Optional(text('The language they read; left out where it is not known.', 'en')),
     status: oneOf(['active', 'disabled'], { description: 'Whether they may sign in; operators lock people too.' }),
     holdings: Type.Array(KnownHolding, { description: 'By account.' }),
   },
@@ -60,6 +75,7 @@ interface CustomerQuery {
   readonly after?: string
   readonly limit?: number
   readonly only?: 'checksums'
+  readonly without?: string
 }
 
 export const fetchCustomers: Endpoint<Provisioner> = {
@@ -67,7 +83,7 @@ export const fetchCustomers: Endpoint<Provisioner> = {
     operationId: 'listCustomers',
     summary: 'List customers',
     description:
-      'For systems of the brokerage. Customers of a source that are not removed, with what they hold, and a checksum: the SHA-256 of a line for each, `externalId version`, then for each holding by account ` account accountVersion version`, and a line feed. With `only=checksums`, the checksums of up to a hundred thousand, one a thousand.',
+      'For systems of the brokerage. Customers of a source that are not removed, with what they hold, and a checksum: the SHA-256 of a line for each, with everything that a source says of them and a line feed (docs/provisioning.md has its fields). With `only=checksums`, the checksums of up to a hundred thousand, one a thousand.',
     tags: ['Internal'],
     security: [{ serviceBasic: [] }],
     querystring: Type.Object({
@@ -81,13 +97,23 @@ export const fetchCustomers: Endpoint<Provisioner> = {
       only: Type.Optional(
         Type.Unsafe<'checksums'>({ type: 'string', enum: ['checksums'], description: 'Checksums alone.' }),
       ),
+      without: Type.Optional(
+        text(
+          'Fields that the source never sends, with commas between: they are left empty in the lines.',
+          'email,locale',
+          {
+            pattern: `^(${mayBeUnsaid.join('|')})(,(${mayBeUnsaid.join('|')})){0,${mayBeUnsaid.length - 1}}$`,
+          },
+        ),
+      ),
     }),
     response: { 200: KnownCustomers },
     mayForbid: true,
   },
   handle(context, caller, request) {
-    const { after = '', limit = customersAPage, only } = request.query as CustomerQuery
+    const { after = '', limit = customersAPage, only, without } = request.query as CustomerQuery
     const origin = originOf(context, caller, request.query)
-    return only ? listChecksums(context.db, origin, after) : listCustomers(context.db, origin, after, limit)
+    const asked = { after, without: (without?.split(',') ?? []) as Unsaid[] }
+    return only ? listChecksums(context.db, origin, asked) : listCustomers(context.db, origin, asked, limit)
   },
 }

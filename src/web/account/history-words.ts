@@ -20,6 +20,8 @@ const device: (entry: AuditEntry) => string | undefined = ({ details }) =>
 const words: Partial<Record<AuditAction, Words>> = {
   'user.created': () => ({ title: 'The brokerage opened your access' }),
   'user.disabled': () => ({ title: 'The brokerage locked your access' }),
+  'user.disabled_by_source': () => ({ title: 'The brokerage locked your access' }),
+  'user.enabled_by_source': () => ({ title: 'The brokerage unlocked your access' }),
   'user.enabled': () => ({ title: 'The brokerage unlocked your access' }),
   'user.removed': () => ({ title: 'The brokerage removed you as a customer' }),
   'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),

@@ -88,6 +88,14 @@ function printPlace({ address, environment }: AuditEntry): Content {
   return html`${address !== null && search('address', address)}${address !== null && environment !== null && html`<br>`}${environment !== null && html`<span class="faint">${environment}</span>`}`
 }
 
+const shownOfAList = 20
+
+/** Of the ids of an import's batch the first; evidence and exports have all of them. */
+function shorten(_: string, value: unknown): unknown {
+  if (!Array.isArray(value) || value.length <= shownOfAList) return value
+  return [...value.slice(0, shownOfAList), `… and ${(value.length - shownOfAList).toLocaleString('en')} more`]
+}
+
 /** The ids behind the names, each leading to what else it is in, and whatever else the entry holds. */
 function printDetails({ actor, action, subject, details, requestId }: AuditEntry): Content {
   const all = { ...details, ...(requestId !== null && { requestId }) }
@@ -95,5 +103,5 @@ function printDetails({ actor, action, subject, details, requestId }: AuditEntry
     ['Actor', search('actor', actor)],
     ['Action', search('action', action)],
     ['Target', search('subject', subject)],
-  ])}${Object.keys(all).length > 0 && html`<pre>${JSON.stringify(all, undefined, 2)}</pre>`}</details>`
+  ])}${Object.keys(all).length > 0 && html`<pre>${JSON.stringify(all, shorten, 2)}</pre>`}</details>`
 }

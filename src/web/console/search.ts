@@ -18,6 +18,7 @@ import { answerSearch, type Group } from '../frame/search.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Operator } from '../gates.ts'
 import { type Reader, sendConsole } from './console.ts'
+import { lockWords } from './users.ts'
 
 const shown = 10
 const hint =
@@ -88,10 +89,10 @@ async function findPartnersNamed(sql: Sql, text: string): Promise<Group> {
 
 async function findPeople(sql: Sql, text: string): Promise<Group> {
   const { users, after } = await findUsers(sql, { text }, shown)
-  const hits = users.map(({ id, username, name, status }) => ({
+  const hits = users.map(({ id, username, name, lockedBy }) => ({
     path: `/console/users/${id}`,
     title: name,
-    about: html`${username} · <code>${id}</code>${status !== 'active' && ' · locked'}`,
+    about: html`${username} · <code>${id}</code>${lockedBy !== null && ` · ${lockWords[lockedBy]}`}`,
   }))
   return { label: 'People', hits, more: after && `/console/users?${new URLSearchParams({ q: text })}` }
 }

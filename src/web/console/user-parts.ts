@@ -44,6 +44,10 @@ export function printStatus({ user, home, csrf, isSelf, mayAct }: UserPage): Htm
     return html`<section class="card"><h2>Access</h2>
 <p>Locking ends every session at once, on both sites. Personal and sandbox tokens, and the tokens of connected applications, are refused from the next request on. None of the tokens is lost: unlocked, the user finds them working again.</p>
 ${mayAct && askFirst({ action: `${home}/lock`, csrf, label: 'Lock out', text: 'Every session ends at once.', why: true })}</section>`
+  if (user.lockedBy !== 'operator')
+    return html`<section class="card"><h2>Access</h2>
+<p>${user.lockedBy === 'removal' ? 'Removed' : 'Disabled'} by your own system, which says who your customers are: nobody can sign in as this user, and tokens that act for them are refused, until it lets them in again. No operator has locked them out; whom one locks too stays out then.</p>
+${mayAct && askFirst({ action: `${home}/lock`, csrf, label: 'Lock out too', text: 'They stay locked when your own system lets them in again.', why: true })}</section>`
   return html`<section class="card"><h2>Access</h2>
 <p>Locked out: nobody can sign in as this user, and tokens that act for them are refused. Unlocking lets the tokens that were not revoked work again; sessions do not come back. If the tokens may be in wrong hands, revoke them below first.</p>
 ${mayAct && html`<form method="post" action="${home}/unlock">${csrfField(csrf)}<button class="primary">Unlock</button></form>`}</section>`

@@ -52,8 +52,12 @@ function printMenu({ id, username }: User, reader: Reader): Html {
   ])
 }
 
-export function statusBadge({ status }: User): Html {
-  return status === 'active' ? badge('good', 'active') : badge('bad', 'locked')
+/** Whom the brokerage's own system keeps out, no operator has locked. */
+export const lockWords = { operator: 'locked', source: 'disabled by source', removal: 'removed by source' } as const
+
+export function statusBadge({ lockedBy }: Pick<User, 'lockedBy'>): Html {
+  if (lockedBy === null) return badge('good', 'active')
+  return badge(lockedBy === 'operator' ? 'bad' : 'off', lockWords[lockedBy])
 }
 
 export function roleBadge({ role }: User): Html | undefined {

@@ -14,17 +14,19 @@ import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { listLockedPeople } from '../../../src/users/locked-people.ts'
-import { setUserStatus } from '../../../src/users/user.ts'
+import { getUserNamed, setUserStatus, type User } from '../../../src/users/user.ts'
 import { findAttention } from '../../../src/web/console/attention.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
+import { importLines } from '../../support/imports.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { openPatiently } from '../../support/patiently.ts'
 import { type Looks, openLookingDatabase } from '../../support/plans.ts'
 import { openPartner } from '../../support/portal.ts'
 import { makeFolder } from '../../support/process.ts'
+import { nameSource } from '../../support/provisioning.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { guess } from '../../support/web.ts'
 
@@ -283,4 +285,46 @@ test('the queue is found by indexes, however many people, partners and entries t
     )
     assert.ok(touched < 2_000, `${name}: ${touched} rows`)
   }
+})
+
+test('whom the source disabled or removed is nobody’s lock: thousands of them bury none of an operator, and pages say who it was', async () => {
+  const now = () => house.clock.now()
+  const source = await nameSource(house)
+  const { browser } = await openDesk(house)
+  const people = (from: number, to: number, more: object) =>
+    Array.from({ length: to - from }, (_, n) => ({ kind: 'customer', externalId: `C${from + n}`, ...more }))
+  await importLines(house, source, people(0, 300, { name: 'Gone', version: 1 }))
+  await importLines(house, source, [
+    ...people(0, 150, { name: 'Gone', version: 2, status: 'disabled' }),
+    ...people(150, 299, { op: 'remove', version: 2 }),
+    { kind: 'customer', externalId: 'NEW', name: 'Gone', version: 2, status: 'disabled' },
+  ])
+  const find = async (id: string) => getUserNamed(db, `${source}:${id}`)
+  const listed = async () => (await listLockedPeople(db, 'locked', now(), 1_000)).map(({ name }) => name)
+  assert.ok(!(await listed()).includes('Gone'))
+  const [disabled, removed, held] = [await find('c0'), await find('c150'), await find('c299')]
+  assert.deepEqual([disabled.lockedBy, removed.lockedBy, held.lockedBy], ['source', 'removal', null])
+  const page = async ({ id }: User) => (await browser.get(`/console/users/${id}`)).text
+  assert.match(
+    await page(disabled),
+    /disabled by source[\s\S]*Disabled by your own system[\s\S]*No operator has locked them out/,
+  )
+  assert.match(await page(removed), /removed by source[\s\S]*Removed by your own system/)
+  assert.doesNotMatch(await page(disabled), /Locked out: nobody/)
+  await setUserStatus(db, disabled, 'disabled', { by: operator, at: now() })
+  await setUserStatus(db, held, 'disabled', { by: operator, at: now() })
+  assert.equal((await listed()).filter((name) => name === 'Gone').length, 2)
+  assert.match(await page(disabled), /Locked out: nobody/)
+  await importLines(house, source, people(299, 300, { name: 'Gone', version: 3, status: 'disabled' }))
+  assert.equal(
+    (await listed()).filter((name) => name === 'Gone').length,
+    2,
+    'a lock that both have is still an operator’s',
+  )
+  await importLines(house, source, [
+    { kind: 'customer', externalId: 'C0', name: 'Gone', version: 3 },
+    { kind: 'customer', externalId: 'C299', name: 'Gone', version: 4 },
+  ])
+  for (const user of [disabled, held]) await setUserStatus(db, user, 'active', { by: operator, at: now() })
+  assert.ok(!(await listed()).includes('Gone'))
 })

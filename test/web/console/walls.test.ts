@@ -93,7 +93,7 @@ test('whatever an operator takes from somebody takes a reason', () => {
 })
 
 /** What an import removes after somebody's yes, it removes in the gateway's name. */
-const goesOnByItself = /,gateway,(?:user\.removed|import\.finished),/
+const goesOnByItself = /,gateway,(?:user\.removed|provisioning\.merged|import\.finished),/
 
 for (const [path, aim] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {

@@ -1,5 +1,5 @@
 /** Every page of an account holder: signing in, approving, and what they have approved. */
-import { minute } from '../../../src/clock.ts'
+import { after, day, minute } from '../../../src/clock.ts'
 import { removeProvider } from '../../../src/identity/provider.ts'
 import { setEmail } from '../../../src/users/email.ts'
 import { sendResetTo } from '../../../src/users/password-reset.ts'
@@ -29,7 +29,10 @@ async function* providerTour(walk: Walk): AsyncGenerator<string, void> {
   await removeProvider(house.gateway.context.db, provider, house.act())
   const { db, vault } = house.gateway.context
   const reader = await house.makeUser()
-  await setEmail(db, reader, 'reader@example.com', { by: { name: `user:${reader.id}` }, at: house.clock.now() })
+  await setEmail(db, reader, 'reader@example.com', {
+    by: { name: `user:${reader.id}` },
+    at: after(house.clock.now(), -day),
+  })
   await sendResetTo({ db, vault, holdersUsePasswords: true }, reader, house.act())
   yield* visitAll(walk, {
     'forgotten-password': '/login/forgotten',

@@ -1,0 +1,69 @@
+/**
+ * Which systems of the brokerage say who there is. Each is named, for one site, before anybody may speak for it: a service by its credential, a role of the database by
+ * provision().
+ */
+import type { Act } from '../audit/audit.ts'
+import type { Database, Sql } from '../database/database.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { isSource, unknownSource } from '../source.ts'
+import { type Origin, undefinedObject } from './provisioning.ts'
+import * as table from './sources.sql.ts'
+
+export interface NamedSource extends Origin {
+  /** Roles of the database that may speak for it. */
+  readonly roles: readonly string[]
+  /** Null while it has said nothing. */
+  readonly heardAt: Date | null
+}
+
+export function listNamedSources(sql: Sql): Promise<NamedSource[]> {
+  return sql.query<NamedSource>(table.selectNamedSources)
+}
+
+/** Throws unless it is one of this site. */
+export async function getSource(sql: Sql, { source, environment }: Origin): Promise<NamedSource> {
+  if (!isSource(source)) throw new Invalid([{ field: 'source', problem: 'must be the name of a source, such as core' }])
+  const [found] = await sql.query<NamedSource>(table.selectSource, [source])
+  if (!found) throw new Invalid([{ field: 'source', problem: unknownSource(source, environment) }])
+  if (found.environment !== environment)
+    throw new Invalid([{ field: 'source', problem: `is of the ${found.environment} site` }])
+  return found
+}
+
+/** It is written with its entry in the log, as by whoever does it in SQL. */
+export async function createSource(db: Database, { source, environment }: Origin, act: Act): Promise<NamedSource> {
+  if (!isSource(source))
+    throw new Invalid([
+      { field: 'name', problem: 'must be a small letter, then small letters, digits or hyphens, 30 at most' },
+    ])
+  await db.query(table.createSource, [source, environment, act.by.name, act.at]).catch((error) => {
+    if ((error as { code?: string }).code !== '23505') throw error
+    throw new Conflict(`There is a source "${source}" already.`)
+  })
+  return getSource(db, { source, environment })
+}
+
+interface RoleChange {
+  readonly added: readonly string[]
+  readonly withdrawn: readonly string[]
+}
+
+/** Counts from the next statement of whoever is connected with such a role. */
+export async function changeSourceRoles(
+  db: Database,
+  name: string,
+  change: RoleChange,
+  act: Act,
+): Promise<NamedSource> {
+  return db.transaction(async (sql) => {
+    const set = (role: string, may: boolean) =>
+      sql.query(table.setSourceRole, [name, role, may, act.by.name, act.at]).catch((error) => {
+        if ((error as { code?: string }).code !== undefinedObject) throw error
+        throw new NotFound((error as Error).message)
+      })
+    for (const role of change.added) await set(role, true)
+    for (const role of change.withdrawn) await set(role, false)
+    const [changed] = await sql.query<NamedSource>(table.selectSource, [name])
+    return changed!
+  })
+}
