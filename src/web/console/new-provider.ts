@@ -66,8 +66,8 @@ const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== ''
 
 /** A line each, such as `gateway-admins=administrator`. What is no role is judged with every other fault of the draft. */
 function readRoles(text: string): Record<string, StaffRole> {
-  const lines = text.split('\n').map((line) => line.trim())
-  const pairs = lines.filter((line) => line !== '').map((line) => line.split(/\s*=\s*(?=[^=]*$)/))
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const pairs = lines.map((line) => line.split(/=(?=[^=]*$)/).map((each) => each.trim()))
   return Object.fromEntries(pairs.map(([value = '', role = '']) => [value, role])) as Record<string, StaffRole>
 }
 

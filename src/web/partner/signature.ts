@@ -63,12 +63,13 @@ interface Answered {
 
 async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<Answered> {
   const { db, vault, clock, signatureChecks } = context
+  // Before anything is read: what is refused costs nothing.
+  await signatureChecks.count(branchKey(branch))
   const headers = readHeaders(values.headers)
   const computed = values.computed.trim() === '' ? undefined : values.computed
   if (headers.body === undefined && headers.standard === undefined && computed === undefined)
     throw new Invalid([{ field: 'headers', problem: 'must hold x-webhook-signature or webhook-signature' }])
   const body = readBody(values)
-  await signatureChecks.count(branchKey(branch))
   const webhook = values.webhook === '' ? undefined : await getWebhook(db, branch, idOf(values.webhook))
   const secrets = await listCheckableSecrets(db, vault, branch, webhook, clock.now())
   const event = headers.id === undefined ? undefined : await findRecentEvent(db, branch, headers.id)
