@@ -5,6 +5,7 @@ import { type ProviderDraft, providerKinds } from '../../identity/provider-draft
 import type { StaffRole } from '../../permission.ts'
 import { Invalid } from '../../problem.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { choiceField, type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -71,6 +72,8 @@ function readRoles(text: string): Record<string, StaffRole> {
   return Object.fromEntries(pairs.map(([value = '', role = '']) => [value, role])) as Record<string, StaffRole>
 }
 
+const lengths = fieldLengths['/console/providers/new/create']
+
 const plain = html`autocomplete="off" autocapitalize="none" spellcheck="false"`
 const needed = html`required ${plain}`
 
@@ -94,23 +97,23 @@ function printWho(draft: Draft): Html {
     { value: 'holder', label: 'holders: your customers' },
     { value: 'staff', label: 'staff: this console' },
   ]
-  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="100" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}
-${textField(draft, { name: 'name', label: 'Short name', more: html`${needed} maxlength="40"`, hint: 'In addresses: small letters, digits and hyphens, such as bank.' })}
+  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="${lengths.label}" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}
+${textField(draft, { name: 'name', label: 'Short name', more: html`${needed} maxlength="${lengths.name}"`, hint: 'In addresses: small letters, digits and hyphens, such as bank.' })}
 ${choiceField(draft, { name: 'kind', label: 'For' }, kinds)}
-${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxlength="500"`, hint: 'As the provider writes it itself, such as https://login.example.com' })}`
+${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxlength="${lengths.issuer}"`, hint: 'As the provider writes it itself, such as https://login.example.com' })}`
 }
 
 function printClient(draft: Draft): Html {
-  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="500"`, hint: 'What the provider calls this gateway.' })}
+  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="${lengths['client-id']}"`, hint: 'What the provider calls this gateway.' })}
 ${printCredential(draft)}
-${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="500"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
+${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="${lengths.scopes}"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
 }
 
 function printPeople(draft: Draft): Html {
-  return html`${textField(draft, { name: 'link-claim', label: 'Holders: claim that equals the external id', more: html`${plain} maxlength="100"`, hint: 'Such as customer_id. Without one only people who are linked by hand get in.' })}
-${textField(draft, { name: 'link-source', label: 'Holders: source of that id', more: html`${plain} maxlength="30"`, hint: 'core unless given.' })}
-${textField(draft, { name: 'roles-claim', label: 'Staff: claim with groups or app roles', more: html`${plain} maxlength="100"`, hint: 'Such as roles. Without one roles are given by hand.' })}
-${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="5000"`, hint: 'A line each: gateway-admins=administrator' })}`
+  return html`${textField(draft, { name: 'link-claim', label: 'Holders: claim that equals the external id', more: html`${plain} maxlength="${lengths['link-claim']}"`, hint: 'Such as customer_id. Without one only people who are linked by hand get in.' })}
+${textField(draft, { name: 'link-source', label: 'Holders: source of that id', more: html`${plain} maxlength="${lengths['link-source']}"`, hint: 'core unless given.' })}
+${textField(draft, { name: 'roles-claim', label: 'Staff: claim with groups or app roles', more: html`${plain} maxlength="${lengths['roles-claim']}"`, hint: 'Such as roles. Without one roles are given by hand.' })}
+${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="${lengths.role}"`, hint: 'A line each: gateway-admins=administrator' })}`
 }
 
 function printStrength(draft: Draft): Html {
@@ -118,7 +121,7 @@ function printStrength(draft: Draft): Html {
     { value: 'yes', label: 'a second step of this gateway stands in' },
     { value: 'no', label: 'nothing stands in' },
   ]
-  return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="1000"`, hint: 'That mean a second factor was given, with spaces between.' })}
-${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="1000"`, hint: 'That mean the same, such as mfa.' })}
+  return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="${lengths['strong-acr']}"`, hint: 'That mean a second factor was given, with spaces between.' })}
+${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="${lengths['strong-amr']}"`, hint: 'That mean the same, such as mfa.' })}
 ${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}`
 }

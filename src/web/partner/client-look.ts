@@ -6,6 +6,7 @@ import { Invalid, NotFound } from '../../problem.ts'
 import { sendImageTo } from '../frame/assets.ts'
 import { printLookLogo, printLookWords } from '../frame/client-look.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -53,11 +54,11 @@ function printForm({ pending, shown, declined }: LooksOfClient, here: string, { 
   const draft: Draft = {
     values: { purpose: purpose ?? '', website: website ?? '', privacyUrl: privacyUrl ?? '', termsUrl: termsUrl ?? '' },
   }
-  const page = html`type="url" maxlength="500" placeholder="https://www.example.com/…" spellcheck="false"`
+  const page = html`type="url" maxlength="${fieldLengths['/partner/:branch/clients/:client/look/save'].website}" placeholder="https://www.example.com/…" spellcheck="false"`
   const hasLogo = Boolean((pending ?? shown)?.logo)
   return html`<section class="card"><h2>Change</h2>
 <form method="post" action="${here}/save" enctype="multipart/form-data">${csrfField(csrf)}
-${textField(draft, { name: 'purpose', label: 'What it is for', hint: 'One sentence, such as: Shows your holdings beside those at other brokers.', more: html`maxlength="200"` })}
+${textField(draft, { name: 'purpose', label: 'What it is for', hint: 'One sentence, such as: Shows your holdings beside those at other brokers.', more: html`maxlength="${fieldLengths['/partner/:branch/clients/:client/look/save'].purpose}"` })}
 ${textField(draft, { name: 'website', label: 'Website', more: page })}
 ${textField(draft, { name: 'privacyUrl', label: 'Privacy policy', more: page })}
 ${textField(draft, { name: 'termsUrl', label: 'Terms', more: page })}

@@ -2,12 +2,8 @@
 import { actions as allActions, type Kind, kinds } from '../../webhooks/kind.ts'
 import { rateLimits } from '../../webhooks/send-limit.ts'
 import { headerLimits } from '../../webhooks/webhook-headers.ts'
-import {
-  type Actions,
-  descriptionCharacters,
-  type SettingsChange,
-  type WebhookSettings,
-} from '../../webhooks/webhook-settings.ts'
+import type { Actions, SettingsChange, WebhookSettings } from '../../webhooks/webhook-settings.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -74,7 +70,7 @@ export function printSettings(draft: Draft, webhook: WebhookSettings, headerName
   const name = `Sent with every delivery, ${headerLimits.headers} at most. To replace a value, give its name again.`
   return html`${printActions(draft, webhook)}
 ${textField(filled, { name: 'rateLimit', label: 'Rate limit', hint: rate, more: html`type="number" min="${least}" max="${most}" inputmode="numeric"` })}
-${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${descriptionCharacters}"` })}
+${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${fieldLengths['/partner/:branch/webhooks/create'].description}"` })}
 ${
   headerNames.length > 0 &&
   ticks(
@@ -85,8 +81,8 @@ ${
   )
 }
 ${printHeaderProblem(draft)}
-${textField(filled, { name: 'headerName', label: 'Add a header: name', hint: name, more: html`maxlength="${headerLimits.nameCharacters}" spellcheck="false" autocomplete="off" placeholder="x-api-key"` })}
-${textField({ values: {} }, { name: 'headerSecret', label: 'Its value', hint: 'Kept sealed and never shown again.', more: html`type="password" autocomplete="new-password" maxlength="${headerLimits.valueCharacters}"` })}`
+${textField(filled, { name: 'headerName', label: 'Add a header: name', hint: name, more: html`maxlength="${fieldLengths['/partner/:branch/webhooks/create'].headerName}" spellcheck="false" autocomplete="off" placeholder="x-api-key"` })}
+${textField({ values: {} }, { name: 'headerSecret', label: 'Its value', hint: 'Kept sealed and never shown again.', more: html`type="password" autocomplete="new-password" maxlength="${fieldLengths['/partner/:branch/webhooks/create'].headerSecret}"` })}`
 }
 
 function printHeaderProblem({ problem }: Draft): Html | undefined {
