@@ -272,3 +272,11 @@ test('whatever is exported is imported by somebody', () => {
   )
   assert.deepEqual(unused, [])
 })
+
+test('whatever is counted by address is counted by its networks too: no limit takes a subnet as its key', () => {
+  const counting = sources.filter(({ text }) => /\.(count|check)\([^)]*(subnetOf|request\.ip)/.test(text))
+  assert.deepEqual(
+    counting.map(({ path }) => path),
+    [],
+  )
+})

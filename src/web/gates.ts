@@ -103,8 +103,7 @@ function gate<Proven extends SignedIn>(
 async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined> {
   const { context, request } = visit
   const session = await currentSession(context, request)
-  if (session) return signedInAs(context, request, session)
-  return leadAway(visit, here, '')
+  return session ? signedInAs(context, request, session) : leadAway(visit, here, '')
 }
 
 /** The one way in which a page asks for a proof once more. A provider that says when a factor was given is asked for one. */
@@ -133,9 +132,9 @@ export const freshlySignedIn = gate<FreshlySignedIn>('signed in', ['password'], 
 })
 
 /** The same on the live site; in the sandbox any session will do, because nothing of anybody's is sent from there. */
-export const freshOnLive = gate<SignedIn>('signed in', ['password'], async (visit, visitor, here) => {
-  return visit.context.environment === 'live' ? freshlySignedIn.admit(visit, visitor, here) : visitor
-})
+export const freshOnLive = gate<SignedIn>('signed in', ['password'], async (visit, visitor, here) =>
+  visit.context.environment === 'live' ? freshlySignedIn.admit(visit, visitor, here) : visitor,
+)
 
 export interface WithFactor extends SignedIn {
   readonly isProven: true
@@ -255,9 +254,8 @@ export function staff(permission: Permission): PersonGate<Operator> {
 }
 
 /** What an operator lacks: a second factor, or the proof of it in this session. */
-async function findLack({ context }: Visit, session: Session): Promise<FactorLack | undefined> {
-  return context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
-}
+const findLack = async ({ context }: Visit, session: Session): Promise<FactorLack | undefined> =>
+  context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
 
 interface WithReason extends SignedIn {
   readonly act: Act & { readonly reason: string }

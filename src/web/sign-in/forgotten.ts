@@ -3,7 +3,6 @@
 import type { Token } from '../../crypto/token.ts'
 import { parseLinkToken } from '../../notices/invitation-link.ts'
 import { Invalid } from '../../problem.ts'
-import { subnetOf } from '../../subnet.ts'
 import { passwordMinCharacters } from '../../users/password.ts'
 import { askForReset, findReset, takeReset } from '../../users/password-reset.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
@@ -44,7 +43,7 @@ export async function showForgotten(visit: Visit) {
 export async function submitForgotten(visit: Visit) {
   const { context, request } = visit
   const form = readForm(request, readCookie(context, request, 'visit'))
-  await context.passwordResets.count(subnetOf(request.ip))
+  await context.passwordResets.countFrom(request.ip)
   const act = actOf(context, request)
   askForReset(loginDesk(context), form.find('username') ?? '', act).catch((error: unknown) =>
     context.log.error({ err: error }, 'a link for a forgotten password could not be sent'),
