@@ -2,8 +2,8 @@
 import type { Logger } from 'pino'
 import { openChainCheck } from './audit/chain-check.ts'
 import { openBrands } from './brands/brand-desk.ts'
-import { openImages } from './brands/image.ts'
-import type { Clock } from './clock.ts'
+import { imagesPerHour, openImages } from './brands/image.ts'
+import { type Clock, hour } from './clock.ts'
 import type { Config } from './config.ts'
 import type { SharedContext } from './context.ts'
 import type { Vault } from './crypto/vault.ts'
@@ -75,6 +75,7 @@ const tooManyFailures = 'There were too many failed client authentications. Chec
 const tooManyTestHooks = 'This branch has sent as many test events as it may in a minute. Wait for the next.'
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
+const tooManyImages = 'You have uploaded as many images as you may in an hour. Wait for the next.'
 const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
 const tooManySignIns = 'Many sign-ins were begun from this network in a minute. Wait for the next.'
 const signInsPerMinute = 300
@@ -194,6 +195,9 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     ),
     passwordResets: openRateLimit(clock, resetsPerMinute, tooManyResets, sibling.openTally('password resets', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
+    imageUploads: openRateLimit(
+      ...([clock, imagesPerHour, tooManyImages, sibling.openTally('image uploads', false), hour] as const),
+    ),
     brands: openBrands(db, changes),
     images: openImages(db, changes),
     upstreams: openProviders(opened),

@@ -280,3 +280,11 @@ test('whatever is counted by address is counted by its networks too: no limit ta
     [],
   )
 })
+
+test('an image is judged in one place, which counts whoever sends it first', () => {
+  const judging = shipped.filter(({ path, text }) => !path.startsWith('src/brands/') && /\bcheckImage\b/.test(text))
+  assert.deepEqual(
+    judging.map(({ path }) => path),
+    ['src/web/frame/uploaded-image.ts'],
+  )
+})

@@ -1,4 +1,4 @@
-/** Counts in windows of one minute, aligned to the clock (fixed windows), of this process or of all that share its port. */
+/** Counts in windows of one minute, or of an hour, aligned to the clock (fixed windows), of this process or of all that share its port. */
 import { type Clock, minute, second } from '../clock.ts'
 import { TooManyRequests } from '../problem.ts'
 import { type Network, networksOf } from '../subnet.ts'
@@ -40,15 +40,16 @@ export function openRateLimit(
   allowed: number,
   description: string,
   tally: Tally = openTally(),
+  windowMs = minute,
 ): RateLimit {
   function refuse(window: number, nowMs: number): never {
-    const expiryMs = (window + 1) * minute
+    const expiryMs = (window + 1) * windowMs
     const headers = printUsage({ allowed, used: allowed, available: 0, expiryMs })
     throw new TooManyRequests(description, Math.ceil((expiryMs - nowMs) / second), headers)
   }
   const now = () => {
     const nowMs = clock.now().getTime()
-    return { nowMs, window: Math.floor(nowMs / minute) }
+    return { nowMs, window: Math.floor(nowMs / windowMs) }
   }
 
   const checkNetwork = ({ name, times }: Network) => {
@@ -66,7 +67,7 @@ export function openRateLimit(
       const { nowMs, window } = now()
       const judge = (used: number): Usage => {
         if (used > allowed) refuse(window, nowMs)
-        return { allowed, used, available: allowed - used, expiryMs: (window + 1) * minute }
+        return { allowed, used, available: allowed - used, expiryMs: (window + 1) * windowMs }
       }
       const used = tally.count(window, key, allowed)
       return typeof used === 'number' ? judge(used) : used.then(judge)

@@ -1,8 +1,7 @@
 /** What account holders see of a client when they are asked for access: given here, and shown once the brokerage has looked at it. */
-import { checkImage } from '../../brands/image.ts'
 import type { Client } from '../../partners/client.ts'
 import { type ClientLook, findLooks, giveLook, type LooksOfClient, parseLook } from '../../partners/client-look.ts'
-import { Invalid, NotFound } from '../../problem.ts'
+import { NotFound } from '../../problem.ts'
 import { sendImageTo } from '../frame/assets.ts'
 import { printLookLogo, printLookWords } from '../frame/client-look.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -12,6 +11,7 @@ import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge, crumbs } from '../frame/parts.ts'
+import { takeImage } from '../frame/uploaded-image.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { FreshMember, Member } from '../gates.ts'
 import { clientOf } from './clients.ts'
@@ -70,9 +70,7 @@ ${hasLogo && html`<label class="tick"><input type="checkbox" name="without" valu
 export async function saveLook(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const client = await clientOf(visit, member)
   const words = parseLook((name) => form.find(name))
-  const file = visit.request.files?.get('logo') ?? Buffer.alloc(0)
-  const image = file.length === 0 ? undefined : await checkImage(file)
-  if (image && 'problem' in image) throw new Invalid([{ field: 'logo', problem: image.problem }])
+  const image = await takeImage(visit, member, 'logo')
   const logo = image ?? (form.find('without') === 'yes' ? 'none' : 'keep')
   await giveLook(visit.context.db, client, words, logo, member.act)
   const link = { path: `${member.home}/clients/${client.id}`, label: client.name }
