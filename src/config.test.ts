@@ -196,7 +196,7 @@ test('a file that cannot be read is told by where it was looked for and why, wha
   }
   const keyFile = problemsOf({ SECRET_KEY_FILE: 'no.keys' })
   assert.deepEqual(keyFile, [
-    `SECRET_KEY_FILE names a file that does not exist: ${resolve('no.keys')}. Make one with "countersign keys generate".`,
+    `SECRET_KEY_FILE names a file that does not exist: ${resolve('no.keys')}. Put it back; a new installation makes one with "countersign keys generate".`,
   ])
 })
 

@@ -77,6 +77,8 @@ export interface SharedContext {
   readonly passwordResets: RateLimit
   /** Of events by their names, by partners. */
   readonly eventSearches: RateLimit
+  /** Images that one person uploads in an hour, taken or not. */
+  readonly imageUploads: RateLimit
   /** Who the brokerage is on each site, and the images that were uploaded. */
   readonly brands: BrandDesk
   readonly images: ImageStore

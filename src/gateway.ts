@@ -2,13 +2,14 @@
 import type { Logger } from 'pino'
 import { openChainCheck } from './audit/chain-check.ts'
 import { openBrands } from './brands/brand-desk.ts'
-import { openImages } from './brands/image.ts'
-import type { Clock } from './clock.ts'
+import { imagesPerHour, openImages } from './brands/image.ts'
+import { type Clock, hour } from './clock.ts'
 import type { Config } from './config.ts'
 import type { SharedContext } from './context.ts'
-import { openVault } from './crypto/vault.ts'
+import type { Vault } from './crypto/vault.ts'
 import { openChanges } from './database/changes.ts'
 import { type Database, DatabaseUnavailable } from './database/database.ts'
+import { openKeys } from './database/keys.ts'
 import { openSharedClock, type SharedClock } from './database/shared-clock.ts'
 import { byTurns, openTurns } from './database/turns.ts'
 import { environments, type SiteAddresses } from './environment.ts'
@@ -74,6 +75,7 @@ const tooManyFailures = 'There were too many failed client authentications. Chec
 const tooManyTestHooks = 'This branch has sent as many test events as it may in a minute. Wait for the next.'
 const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
 const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
+const tooManyImages = 'You have uploaded as many images as you may in an hour. Wait for the next.'
 const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
 const tooManySignIns = 'Many sign-ins were begun from this network in a minute. Wait for the next.'
 const signInsPerMinute = 300
@@ -109,14 +111,14 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
   try {
     const tracing = await openTracing(config, log)
     if (tracing) closers.push(tracing.close)
-    const vault = openVault(config.keySource)
     const storage = await opening
     const { db } = storage
+    const vault = await openKeys(db, config.keySource)
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
     const changes = await openChanges(storage)
     closers.push(changes.close)
-    changes.subscribe((tag) => tag === 'keys:rotated' && vault.reload())
+    changes.subscribe((tag) => tag === 'keys:rotated' && readKeysAgain(vault, log))
     // As OpenTelemetry: loaded where somebody asks.
     const metrics = config.metrics && (await import('./metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
@@ -193,6 +195,9 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     ),
     passwordResets: openRateLimit(clock, resetsPerMinute, tooManyResets, sibling.openTally('password resets', false)),
     eventSearches: openRateLimit(clock, searchesPerMinute, tooManySearches, sibling.openTally('event searches', false)),
+    imageUploads: openRateLimit(
+      ...([clock, imagesPerHour, tooManyImages, sibling.openTally('image uploads', false), hour] as const),
+    ),
     brands: openBrands(db, changes),
     images: openImages(db, changes),
     upstreams: openProviders(opened),
@@ -235,6 +240,15 @@ async function openSites(
 /** OpenTelemetry is large: without an address to send to, not a byte of it is loaded. */
 async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
   return tracing && (await import('./tracing/open-telemetry.ts')).openTracing(tracing, log)
+}
+
+/** Every key that this node has stays where the file cannot be read. */
+function readKeysAgain(vault: Vault, log: Logger): void {
+  try {
+    vault.reload()
+  } catch (error) {
+    log.error(`the keys were rotated and cannot be read again: ${(error as Error).message}`)
+  }
 }
 
 async function openClock(db: Database, closers: Closers): Promise<SharedClock> {

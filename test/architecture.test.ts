@@ -274,3 +274,19 @@ test('whatever is exported is imported by somebody', () => {
   )
   assert.deepEqual(unused, [])
 })
+
+test('whatever is counted by address is counted by its networks too: no limit takes a subnet as its key', () => {
+  const counting = sources.filter(({ text }) => /\.(count|check)\([^)]*(subnetOf|request\.ip)/.test(text))
+  assert.deepEqual(
+    counting.map(({ path }) => path),
+    [],
+  )
+})
+
+test('an image is judged in one place, which counts whoever sends it first', () => {
+  const judging = shipped.filter(({ path, text }) => !path.startsWith('src/brands/') && /\bcheckImage\b/.test(text))
+  assert.deepEqual(
+    judging.map(({ path }) => path),
+    ['src/web/frame/uploaded-image.ts'],
+  )
+})

@@ -245,7 +245,7 @@ async function authenticateClient(
 
 export async function countFailure(context: Context, request: FastifyRequest, key: string): Promise<void> {
   await context.clientFailures.count(key)
-  await context.addressFailures.count(subnetOf(request.ip))
+  await context.addressFailures.countFrom(request.ip)
 }
 
 export function failureKey(request: FastifyRequest, clientId: string): string {

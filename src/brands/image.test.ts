@@ -79,6 +79,14 @@ test('a PNG that lies about its size, or is damaged, is refused without being un
   assert.match(await problemOf(''), /must be a file/)
 })
 
+test('a PNG is judged by its head before anything behind it is read', async () => {
+  const broken = Buffer.from('nothing that could be a part of it')
+  assert.match(await problemOf(png(headOf(1_025, 1), broken)), /at most 1024 by 1024 pixels/)
+  assert.match(await problemOf(png(headOf(1_024, 1_024, [16, 6, 0]), broken)), /16 bits a channel: use 8/)
+  assert.match(await problemOf(png(headOf(1_024, 1_024, [8, 6, 0]), broken)), /breaks off|damaged/)
+  assert.match(await problemOf(png(headOf(512, 512, [16, 6, 0]), broken)), /breaks off|damaged/)
+})
+
 test('an interlaced PNG is read pass by pass', async () => {
   // 1x1 to 8x8 in one byte a pixel: the passes of Adam7, each row with its filter.
   const passes = [

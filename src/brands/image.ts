@@ -16,6 +16,8 @@ import { readPng } from './png.ts'
 import { readSvg } from './svg.ts'
 
 export const imageMostBytes = 200 * 1024
+/** Of a person, on both sites together. */
+export const imagesPerHour = 30
 
 export interface CheckedImage extends Drawn {
   readonly type: ImageType

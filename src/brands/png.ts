@@ -11,6 +11,8 @@ const deflateAsync = promisify(deflate)
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const sideMostPixels = 1_024
+/** Of as many pixels as it may have, with 8 bits for each of four channels. */
+const pixelMostBytes = 4 * sideMostPixels ** 2
 
 interface Chunk {
   readonly type: string
@@ -26,8 +28,10 @@ interface Head {
 }
 
 export async function readPng(bytes: Buffer): Promise<Drawn> {
+  refuse(!bytes.subarray(0, 8).equals(signature), 'does not begin like one')
+  // Before anything else of it: what it would unpack to is what it costs.
+  const head = readHead(readChunk(bytes, 8))
   const chunks = readChunks(bytes)
-  const head = readHead(chunks[0])
   const pixels = await readPixels(head, Buffer.concat(chunks.filter(isPixels).map(({ data }) => data)))
   const kept = [chunks[0]!, ...chunks.filter(({ type }) => type === 'PLTE' || type === 'tRNS')]
   checkPalette(
@@ -56,7 +60,6 @@ function checkPalette({ colourType }: Head, palette: Chunk | undefined): void {
 }
 
 function readChunks(bytes: Buffer): Chunk[] {
-  refuse(!bytes.subarray(0, 8).equals(signature), 'does not begin like one')
   const chunks: Chunk[] = []
   for (let at = 8; at < bytes.length; ) {
     refuse(chunks.at(-1)?.type === 'IEND', 'goes on after its end')
@@ -101,9 +104,8 @@ const depths: Readonly<Record<number, readonly number[]>> = {
   6: [8, 16],
 }
 
-function readHead(chunk: Chunk | undefined): Head {
-  refuse(chunk?.type !== 'IHDR' || chunk.data.length !== 13, 'has no head')
-  const { data } = chunk!
+function readHead({ type, data }: Chunk): Head {
+  refuse(type !== 'IHDR' || data.length !== 13, 'has no head')
   const [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)]
   const [depth, colourType, compression, filter, interlace] = data.subarray(8) as unknown as number[]
   refuse(!depths[colourType!]?.includes(depth!), 'has colours that are unknown')
@@ -112,13 +114,10 @@ function readHead(chunk: Chunk | undefined): Head {
     throw new ImageRefused(
       `must be at most ${sideMostPixels} by ${sideMostPixels} pixels, and is ${width} by ${height}`,
     )
-  return {
-    width,
-    height,
-    bitsPerPixel: channels[colourType!]! * depth!,
-    colourType: colourType!,
-    isInterlaced: interlace === 1,
-  }
+  const bitsPerPixel = channels[colourType!]! * depth!
+  if ((width * height * bitsPerPixel) / 8 > pixelMostBytes)
+    throw new ImageRefused(`has ${depth} bits a channel: use 8, or fewer pixels than ${width} by ${height}`)
+  return { width, height, bitsPerPixel, colourType: colourType!, isInterlaced: interlace === 1 }
 }
 
 /** Unpacked to exactly as many bytes as the head promises, whatever the file would unpack to. */

@@ -105,7 +105,7 @@ function readElement(name: string, written: string, open: readonly Element[]): E
 }
 
 function readAttributes(element: string, written: string): Map<string, string> {
-  const pairs = [...written.matchAll(/([A-Za-z_][\w:.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)]
+  const pairs = [...written.matchAll(/(?<![\w:.-])([A-Za-z_][\w:.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)]
   const values = new Map(pairs.map(([, name, double, single]) => [name!, (double ?? single)!.trim()]))
   if (values.size < pairs.length) throw refused(`has an attribute of <${element}> twice`)
   const read = new Map<string, string>()

@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import { systemClock } from '../clock.ts'
 import { readConfig, readListenSettings } from '../config.ts'
-import { openVault } from '../crypto/vault.ts'
+import { openKeys } from '../database/keys.ts'
 import { openSharedClock } from '../database/shared-clock.ts'
 import { openStorage } from '../storage.ts'
 import { auditCommands } from './audit.ts'
@@ -107,7 +107,7 @@ async function onDatabase(
     const clock = await openSharedClock(storage.db)
     const by = { name: `operator:${userInfo().username}` }
     const act = () => ({ by, at: clock.now() })
-    await work({ ...desk, clock, db: storage.db, vault: openVault(config.keySource), act })
+    await work({ ...desk, clock, db: storage.db, vault: await openKeys(storage.db, config.keySource), act })
   } finally {
     await storage.close()
   }

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -8,7 +17,16 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { eventually } from '../../test/support/eventually.ts'
 import { anyText } from '../../test/support/text.ts'
-import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId, writeKeyFile } from './vault.ts'
+import {
+  generateKey,
+  makeKeyFile,
+  openVault,
+  parseKey,
+  printKey,
+  readKeyFile,
+  sealedKeyId,
+  writeKeyFile,
+} from './vault.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-vault-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -82,8 +100,9 @@ test('derived keys are stable, one a key, and differ by purpose', () => {
   assert.notDeepEqual(two.derive('p')[0], two.derive('p')[1])
 })
 
-test('a key file is made on first use, for its owner only, and is read again after a rotation', () => {
+test('a key file is made for its owner only, and is read again after a rotation', () => {
   const path = join(folder, 'deep', 'secret.keys')
+  makeKeyFile(path)
   const first = openVault({ kind: 'file', path })
   assert.equal(statSync(path).mode & 0o777, 0o600)
   const sealed = first.seal('p', 'x')
@@ -96,13 +115,34 @@ test('a key file is made on first use, for its owner only, and is read again aft
   assert.equal(first.currentKeyId, fresh.id)
 })
 
+test('a key file that is away never becomes a new key, and the keys that are held go on', () => {
+  const path = join(folder, 'away', 'secret.keys')
+  makeKeyFile(path)
+  const held = openVault({ kind: 'file', path })
+  const sealed = held.seal('p', 'x')
+  const foreign = openVault({ kind: 'environment', keys: [generateKey()] }).seal('p', 'z')
+  renameSync(path, `${path}.away`)
+  assert.equal(held.open('p', foreign), undefined, 'a key that it does not know makes it look at the file')
+  assert.equal(held.open('p', sealed), 'x')
+  assert.throws(
+    () => held.reload(),
+    /The key file .*secret\.keys does not exist\. Put it back, or name where it is in SECRET_KEY_FILE\./,
+  )
+  assert.equal(held.open('p', held.seal('p', 'y')), 'y')
+  assert.throws(() => openVault({ kind: 'file', path }), /does not exist/)
+  assert.equal(existsSync(path), false, 'no key was made')
+  renameSync(`${path}.away`, path)
+  assert.equal(openVault({ kind: 'file', path }).open('p', held.seal('p', 'y')), 'y')
+})
+
 /** Opens a vault the moment it is told to, and seals something, again and again. Of the gate, the second number is of those who wait at it. */
 const starter = `
   const { parentPort, workerData } = require('node:worker_threads')
-  import(workerData).then(({ openVault }) =>
+  import(workerData).then(({ makeKeyFile, openVault }) =>
     parentPort.on('message', ({ path, gate }) => {
       Atomics.add(gate, 1, 1)
       Atomics.wait(gate, 0, 0)
+      makeKeyFile(path)
       parentPort.postMessage(openVault({ kind: 'file', path }).seal('race', 'kept'))
     }))`
 
@@ -118,8 +158,9 @@ test('of several who start at once on a new folder one makes the key, and what a
     await eventually('all of them wait at the gate', () => Atomics.load(gate, 1) === starters.length)
     Atomics.store(gate, 0, 1)
     Atomics.notify(gate, 0)
+    const all = await sealed
     const later = openVault({ kind: 'file', path })
-    for (const [bytes] of await sealed) assert.equal(later.open('race', Buffer.from(bytes)), 'kept')
+    for (const [bytes] of all) assert.equal(later.open('race', Buffer.from(bytes)), 'kept')
     assert.deepEqual(readdirSync(join(folder, `race-${round}`)), ['secret.keys'], 'no draft is left')
   }
 })

@@ -27,16 +27,26 @@ export interface Vault {
   open(purpose: string, sealed: Buffer): string | undefined
   /** One derived key a secret key, the sealing one first. */
   derive(purpose: string): Buffer[]
+  /** Throws when the keys cannot be read; those of before stay. */
   reload(): void
   readonly currentKeyId: string
   readonly keyIds: readonly string[]
 }
 
+/** Reads the keys, and makes none: a key file that is away holds the only keys that open what is stored. */
 export function openVault(source: KeySource): Vault {
   let keys = loadKeys(source)
   const find = (id: string) => keys.find((key) => key.id === id)
   const reload = () => {
     keys = loadKeys(source)
+  }
+  /** A file that is away for a while, or half written, changes nothing. */
+  const tryReload = () => {
+    try {
+      reload()
+    } catch {
+      // Whoever rotates keys is told (reload), and the doctor looks at the file.
+    }
   }
   return {
     seal(purpose, plain) {
@@ -49,7 +59,7 @@ export function openVault(source: KeySource): Vault {
     open(purpose, sealed) {
       if (sealed.length < keyIdBytes + ivBytes + tagBytes) return undefined
       const id = sealedKeyId(sealed)
-      if (!find(id) && source.kind === 'file') reload()
+      if (!find(id) && source.kind === 'file') tryReload()
       const key = find(id)
       return key && decrypt(key, purpose, sealed.subarray(keyIdBytes))
     },
@@ -87,8 +97,8 @@ export function writeKeyFile(path: string, keys: readonly SecretKey[]): void {
   renameSync(writeDraft(path, keys), path)
 }
 
-/** Of several who start at once on a new folder, one makes the key and all use it. */
-function makeKeyFile(path: string): void {
+/** For a database in which nothing is sealed (database/keys.ts). Of several who start at once on a new folder, one makes the key and all use it. */
+export function makeKeyFile(path: string): void {
   const draft = writeDraft(path, [generateKey()])
   try {
     linkSync(draft, path)
@@ -121,7 +131,8 @@ export function readKeyFile(path: string): SecretKey[] {
 
 function loadKeys(source: KeySource): readonly SecretKey[] {
   if (source.kind === 'environment') return source.keys
-  if (!existsSync(source.path)) makeKeyFile(source.path)
+  if (!existsSync(source.path))
+    throw new Error(`The key file ${source.path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`)
   const keys = readKeyFile(source.path)
   if (keys.length === 0) throw new Error(`${source.path} holds no key.`)
   return keys

@@ -11,13 +11,31 @@ export type PrintPage = (problem: Problem, request: FastifyRequest, reply: Fasti
 export type Refused = (request: FastifyRequest, problem: Problem) => void
 
 export function errorHandler(log: Logger, printPage: PrintPage, refused?: Refused) {
+  const tellTurnedAway = openTurnedAway(log)
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
     refused?.(request, problem)
-    // What is turned away for want of room is many, and tells nothing that the metrics do not.
-    if (problem.status >= 500 && !(error instanceof DatabaseBusy))
-      log.error({ err: error, request_id: request.id }, 'request failed')
+    if (problem.status >= 500) {
+      if (error instanceof Problem || error instanceof DatabaseBusy) tellTurnedAway(problem)
+      else log.error({ err: error, request_id: request.id }, 'request failed')
+    }
     sendProblem(problem, request, reply, printPage)
+  }
+}
+
+const turnedAwayEveryMs = 60_000
+
+/** What is turned away for want of room is many, and its stack tells nothing: it has a line a minute that counts, beside the line of each request. */
+function openTurnedAway(log: Logger): (problem: Problem) => void {
+  let toldAtMs = Number.NEGATIVE_INFINITY
+  let requests = 0
+  return ({ code, message }) => {
+    requests++
+    const nowMs = performance.now()
+    if (nowMs - toldAtMs < turnedAwayEveryMs) return
+    log.warn({ requests, refusal: code, reason: message }, 'requests were turned away')
+    toldAtMs = nowMs
+    requests = 0
   }
 }
 

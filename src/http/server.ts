@@ -58,6 +58,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const logBroken = (requestId: string, { remoteAddress }: Socket, status: number | undefined) =>
     status !== undefined && logBrokenRequest(lines, requestId, status, remoteAddress)
+  const handleError = errorHandler(options.log, options.printErrorPage)
   const app = fastify({
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
@@ -97,7 +98,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
-      errorHandler(options.log, options.printErrorPage)(error, request, reply)
+      handleError(error, request, reply)
       logAnswer(lines, request, reply)
     },
     return503OnClosing: true,

@@ -126,7 +126,7 @@ function printImprint(brand: Brand, small: (content: Content) => Html, day: Pale
 /** Only what leads to us can be pressed: whatever else looks like an address was somebody else's word. */
 function link(text: string, own: readonly string[], day: Palette): Html {
   const words = text.split(/(\s+)/).map((word) => {
-    const [, address, rest] = /^(.*?)([.,:;]*)$/s.exec(word)!
+    const [, address, rest = ''] = /^(.*?)((?<![.,:;])[.,:;]+)?$/s.exec(word)!
     const isOwn = own.some((base) => address === base || address!.startsWith(`${base}/`))
     return isOwn
       ? html`<a class="act" href="${address}" style="${style(day, 'act')}">${address}</a>${rest}`

@@ -31,7 +31,7 @@ export const revokeByRefreshToken = statement(
 
 export const selectRefreshToken = statement(
   'select_refresh_token',
-  `SELECT r.issued_at AS "issuedAt", ${scopesLeft('g.scopes')} AS scopes, ${accountsLeft} AS "accountNumbers",
+  `SELECT r.issued_at AS "issuedAt", ${scopesLeft('g.scopes')} AS scopes,
           g.client_id AS "clientId", u.id AS "userId", u.username,
           (${stillHolds} AND r.replaced_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL AND a.paused_at IS NULL
            AND u.status = 'active' AND c.status = 'active' AND may_act(p.status, c.environment) AND p.refresh_access) AS "inForce"

@@ -36,7 +36,7 @@ export function parseCredentials(authorization: string | undefined, form: Form):
 export function parseBasic(authorization: string): ClientCredentials[] {
   const match = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)
   const bytes = match ? Buffer.from(match[1]!, 'base64') : undefined
-  const isCanonical = bytes?.toString('base64').replace(/=+$/, '') === match?.[1]?.replace(/=+$/, '')
+  const isCanonical = bytes?.toString('base64').replace(/(?<!=)=+$/, '') === match?.[1]?.replace(/(?<!=)=+$/, '')
   const text = bytes?.toString('utf8') ?? ''
   const colon = text.indexOf(':')
   if (!isCanonical || colon < 0) {

@@ -10,13 +10,16 @@ import type { Bearer, Bearers } from './bearer.ts'
 
 export const Introspection = Type.Object(
   {
-    active: Type.Boolean({ description: 'Whether the token counts at this moment. If not, nothing else is said.' }),
+    active: Type.Boolean({
+      description:
+        'Whether the token counts at this moment; for services, whether it is a bearer that counts, which a refresh token is not. If not, nothing else is said.',
+    }),
     scope: Type.Optional(text('Its scopes, separated by spaces.', 'read trade')),
     client_id: Type.Optional(
       Type.String({ description: 'The application it was issued to; none for a personal token.' }),
     ),
     username: Type.Optional(text('The user name of its user.', 'ada')),
-    token_type: Type.Optional(text('How it is sent.', 'Bearer')),
+    token_type: Type.Optional(text('How it is sent. Absent from a refresh token.', 'Bearer')),
     exp: Type.Optional(integer('When it expires, in epoch seconds; absent when it does not.', 1_767_312_000)),
     iat: Type.Optional(integer('When it was issued, in epoch seconds.', 1_767_225_600)),
     sub: Type.Optional(text('The id of its user.', 'id-4f7k2m9q1x3z')),
@@ -40,7 +43,6 @@ const inactive = print({ active: false })
 interface RefreshTokenRow {
   readonly issuedAt: Date
   readonly scopes: string[]
-  readonly accountNumbers: string[]
   readonly clientId: string
   readonly userId: string
   readonly username: string
@@ -60,18 +62,18 @@ export function introspect(desk: IntrospectionDesk, asker: Asker, presented: str
   if (known?.environment === desk.environment) return printFor(asker, known, desk)
   const token = parseToken(presented)
   if (!token || token.environment !== desk.environment) return inactive
-  if (token.kind === 'refresh') return introspectRefreshToken(desk, asker, token)
+  // A service protects a resource, and lets in whatever is active: nothing but a bearer is, for it.
+  if (token.kind === 'refresh') return asker.kind === 'client' ? introspectRefreshToken(desk, asker, token) : inactive
   return desk.bearers.find(token).then((bearer) => printFor(asker, bearer, desk))
 }
 
 async function introspectRefreshToken({ db, baseUrl }: IntrospectionDesk, asker: Asker, token: Token): Promise<string> {
   const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
   if (!row?.inForce || row.scopes.length === 0 || !mayKnow(asker, row.clientId)) return inactive
-  const { clientId: client_id, username, userId: sub, accountNumbers: account_numbers } = row
+  const { clientId: client_id, username, userId: sub } = row
   const iat = seconds(row.issuedAt.getTime())
   const scope = printScopes(row.scopes)
-  const accounts = asker.kind === 'service' && { account_numbers }
-  return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl, ...accounts })
+  return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl })
 }
 
 function mayKnow(asker: Asker, clientId: string | undefined): boolean {

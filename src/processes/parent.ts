@@ -4,9 +4,10 @@
  */
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { openVault, type Vault } from '../crypto/vault.ts'
+import type { Vault } from '../crypto/vault.ts'
 import { findConnectionRoom } from '../database/connection-room.ts'
 import type { Database } from '../database/database.ts'
+import { openKeys } from '../database/keys.ts'
 import type { SiteAddresses } from '../environment.ts'
 import { openMetricsServer } from '../metrics/server.ts'
 import { wantedConnections } from '../share.ts'
@@ -33,9 +34,9 @@ export async function openParent(config: Config, log: Logger, program: string): 
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
-    const vault = openVault(config.keySource)
     const { db, close: closeStorage } = await openStorage(config, 'parent', (message) => log.warn(message))
     closers.push(closeStorage)
+    const vault = await openKeys(db, config.keySource)
     await tellRoom(config, db, log)
     const counter = openCounter()
     const sum: MetricsSum | undefined =

@@ -173,7 +173,7 @@ export const postgresUrl: ValueKind<string> = (text) =>
 
 /** Where OpenTelemetry's traces go, of the address of a collector. */
 export const collector: ValueKind<string> = (text) => {
-  const url = `${text.replace(/\/+$/, '')}/v1/traces`
+  const url = `${text.replace(/(?<!\/)\/+$/, '')}/v1/traces`
   const isFit = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
   return isFit ? url : must('be an address such as http://localhost:4318')
 }

@@ -27,7 +27,7 @@ export const rules: readonly Rule[] = [
       : undefined,
   ({ has, text }) =>
     has('SECRET_KEY_FILE') && !has('SECRET_KEY') && !existsSync(text('SECRET_KEY_FILE'))
-      ? `SECRET_KEY_FILE ${noFile(text('SECRET_KEY_FILE')).told}. Make one with "countersign keys generate"`
+      ? `SECRET_KEY_FILE ${noFile(text('SECRET_KEY_FILE')).told}. Put it back; a new installation makes one with "countersign keys generate"`
       : undefined,
   ({ has }) =>
     (has('SMTP_URL') || has('SMTP_URL_FILE')) && !has('MAIL_FROM') ? 'MAIL_FROM must be set with SMTP_URL' : undefined,

@@ -1,13 +1,13 @@
 /**
  * Slows guessing: five failures of a user, or twenty of an address, within 15 minutes start a wait that doubles with
- * each further failure. A device that this user has signed in from before has a bucket of its own, so that an
+ * each further failure. The networks that an IPv6 address lies in count too (subnet.ts). A device that this user has signed in from before has a bucket of its own, so that an
  * attacker who keeps failing from elsewhere cannot lock the user out.
  */
 import { createHmac, randomUUID } from 'node:crypto'
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { subnetOf } from '../subnet.ts'
+import { networksOf } from '../subnet.ts'
 import { removeOldWaits } from './locked-people.ts'
 import * as table from './login-throttle.sql.ts'
 import type { User } from './user.ts'
@@ -20,10 +20,15 @@ export interface LoginLimits {
   readonly loginFailuresPerAddress: number
 }
 
+interface NetworkBucket {
+  readonly bucket: string
+  readonly limit: number
+}
+
 export interface LoginAttempt {
   readonly id: string
   readonly userBucket: string
-  readonly addressBucket: string
+  readonly networks: readonly NetworkBucket[]
   readonly userAllowed: boolean
   readonly addressAllowed: boolean
   readonly startsWait: boolean
@@ -45,31 +50,44 @@ export async function countAttempt(
 ): Promise<LoginAttempt> {
   const id = randomUUID()
   const userBucket = who.knownDevice === undefined ? bucketOf(who.username, key) : `device:${who.knownDevice}`
-  const addressBucket = `address:${subnetOf(who.address)}`
+  // A known device has guesses of its own: what neighbours of its network do is not held against it.
+  const wide = networkBuckets(limits, who.address)
+  const networks = who.knownDevice === undefined ? wide : wide.slice(0, 1)
+  const buckets = networks.map(({ bucket }) => bucket)
   const { window, firstWait, longestWait } = intervals
   const rows = await sql.query<BucketRow>(table.countAttempt, [
-    [userBucket, addressBucket],
-    [limits.loginFailuresPerUser, limits.loginFailuresPerAddress],
-    ...[now, id, window, firstWait, longestWait],
+    [userBucket, ...buckets],
+    [limits.loginFailuresPerUser, ...networks.map(({ limit }) => limit)],
+    ...[now, id, window, firstWait, longestWait, buckets],
   ])
-  const user = rows.find((row) => row.bucket === userBucket)!
-  const address = rows.find((row) => row.bucket === addressBucket)!
-  const waitMs = (address.blockedUntil?.getTime() ?? now.getTime()) - now.getTime()
+  const user = rows.find((row) => row.bucket === userBucket)
+  const refusing = rows.filter((row) => row !== user && !row.allowed)
+  const waitsMs = refusing.map(({ blockedUntil }) => (blockedUntil?.getTime() ?? now.getTime()) - now.getTime())
   return {
     id,
     userBucket,
-    addressBucket,
-    userAllowed: user.allowed,
-    addressAllowed: address.allowed,
+    networks,
+    userAllowed: user?.allowed === true,
+    addressAllowed: refusing.length === 0,
     startsWait: rows.some((row) => row.allowed && row.blockedUntil !== null),
-    retryAfterSeconds: Math.ceil(waitMs / 1000),
+    retryAfterSeconds: Math.ceil(Math.max(0, ...waitsMs) / 1000),
   }
 }
 
-/** A success clears the user's own bucket and takes its attempt off the address. */
-export async function forgive(sql: Sql, limits: LoginLimits, attempt: LoginAttempt): Promise<void> {
-  const { userBucket, addressBucket } = attempt
-  await sql.query(table.forgiveAttempt, [userBucket, addressBucket, limits.loginFailuresPerAddress])
+function networkBuckets({ loginFailuresPerAddress: most }: LoginLimits, address: string): NetworkBucket[] {
+  return networksOf(address).map(({ name, times }) => ({ bucket: `address:${name}`, limit: times * most }))
+}
+
+/** Whether somebody has failed there within the window, from the address or from a network that it lies in. */
+export async function hasFailures(sql: Sql, limits: LoginLimits, address: string, now: Date): Promise<boolean> {
+  const buckets = networkBuckets(limits, address).map(({ bucket }) => bucket)
+  return (await sql.query(table.selectBuckets, [buckets, after(now, -windowMs)])).length > 0
+}
+
+/** A success clears the user's own bucket and takes its attempt off the address and its networks. */
+export async function forgive(sql: Sql, { userBucket, networks }: LoginAttempt): Promise<void> {
+  const [buckets, limits] = [networks.map(({ bucket }) => bucket), networks.map(({ limit }) => limit)]
+  await sql.query(table.forgiveAttempt, [userBucket, buckets, limits])
 }
 
 function bucketOf(username: string, key: Buffer): string {

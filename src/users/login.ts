@@ -8,8 +8,8 @@ import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
 import { type KnownDevice, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
-import { countAttempt, forgive, type LoginAttempt } from './login-throttle.ts'
-import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
+import { countAttempt, forgive, hasFailures, type LoginAttempt, type LoginLimits } from './login-throttle.ts'
+import { passwordMaxBytes, refuseCrowd, type Trust } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { type From, openSignedIn } from './signed-in.ts'
@@ -41,16 +41,18 @@ export async function signIn(
   const { browser } = from
   const { at: now } = act
 
-  if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+  refuseCrowd(passwords, 'known')
   const key = vault.derive('login-throttle')[0]!
   const found = await findUserByUsername(db, username)
   const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.passwordHash) }, now)
+  const trust = knownDevice === undefined ? await trustOf(db, limits, browser.address, now) : 'known'
+  refuseCrowd(passwords, trust)
   const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
-  const matches = await passwords.verify(found?.passwordHash ?? undefined, tooLong ? '' : password)
+  const matches = await passwords.verify(found?.passwordHash ?? undefined, tooLong ? '' : password, trust)
   const isAWay = found?.role === 'operator' || holdersUsePasswords
   if (!found?.passwordHash || !matches || !isAWay || !attempt.userAllowed || found.status !== 'active') {
     await recordRefusal(db, attempt, found, act)
@@ -69,16 +71,20 @@ export async function signIn(
       return { kind: 'refused' }
     }
     if (await hasSecondFactor(sql, user.id)) {
-      await forgive(sql, limits, attempt)
+      await forgive(sql, attempt)
       const failuresBefore = await countSecondStepFailures(sql, user.id)
       return { kind: 'half-way', step: { userId: user.id, passwordMark: mark, at: now.getTime(), failuresBefore } }
     }
-    await forgive(sql, limits, attempt)
+    await forgive(sql, attempt)
     await opensByPassword?.(sql, user, act)
     const proofs = { passwordAt: now, factorAt: undefined }
     const proven = { user, passwordMark: mark, known: knownDevice, proofs, upstream: undefined, details: {} }
     return { kind: 'signed-in', user, ...(await openSignedIn(sql, proven, from, act)) }
   })
+}
+
+async function trustOf(sql: Sql, limits: LoginLimits, address: string, now: Date): Promise<Trust> {
+  return (await hasFailures(sql, limits, address, now)) ? 'failing' : 'unknown'
 }
 
 /** Usernames that do not exist are not written down: people type passwords into that field. */

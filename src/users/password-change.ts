@@ -10,7 +10,7 @@ import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive } from './login-throttle.ts'
-import { passwordMaxBytes, TooManyPasswordChecks } from './password.ts'
+import { passwordMaxBytes, refuseCrowd } from './password.ts'
 import type { Holder } from './second-factor.ts'
 import { closeSessionsOf, openSession } from './session.ts'
 import { replacePassword, selectPasswordHash } from './users.sql.ts'
@@ -42,7 +42,7 @@ export async function changePassword(
   alongside: (sql: Sql) => Promise<void>,
 ): Promise<PasswordChanged> {
   const { user } = session
-  if (passwords.isCrowded) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+  refuseCrowd(passwords, 'known')
   const key = vault.derive('login-throttle')[0]!
   const [stored] = await db.query<{ passwordHash: string | null }>(selectPasswordHash, [user.id])
   const knownDevice = recognise(
@@ -65,7 +65,7 @@ export async function changePassword(
     const [replaced] = await sql.query(replacePassword, [user.id, stored!.passwordHash, hash, act.at])
     if (!replaced) return { kind: 'refused' }
     await closeSessionsOf(sql, user.id)
-    await forgive(sql, limits, attempt)
+    await forgive(sql, attempt)
     await recordGuardedAct(sql, act, 'user.password_changed', user.id, {})
     await alongside(sql)
     const opened = await openSession(sql, user, environment, browser, act.at, session)

@@ -10,7 +10,14 @@ const owaspFloor = { memoryCost: 19 * 1024, timeCost: 2 }
 
 export const passwordMinCharacters = 12
 export const passwordMaxBytes = 1024
-const queueLimit = 100
+/**
+ * Who asks: from a device that its user has signed in from, or from a session; from an address where nobody has failed lately; from one where somebody has.
+ * A flood of guesses fills the places of the last, and then there are places left for everybody else.
+ */
+export type Trust = 'known' | 'unknown' | 'failing'
+
+/** How many may wait, of whatever trust, when one more of this trust comes. */
+const places: Readonly<Record<Trust, number>> = { known: 100, unknown: 75, failing: 50 }
 
 /** More sign-ins are waiting than can be checked soon. */
 export class TooManyPasswordChecks extends Error {
@@ -18,11 +25,11 @@ export class TooManyPasswordChecks extends Error {
 }
 
 export interface Passwords {
-  /** True while the next check would be sent away. */
-  readonly isCrowded: boolean
+  /** True while the next check of this trust would be sent away. */
+  isCrowded(trust: Trust): boolean
   hash(password: string): Promise<string>
   /** Takes as long without a hash as with one, and is then always false. */
-  verify(stored: string | undefined, password: string): Promise<boolean>
+  verify(stored: string | undefined, password: string, trust?: Trust): Promise<boolean>
   /** Hashes made with another cost are replaced when their owner next signs in. */
   isOutdated(stored: string): boolean
 }
@@ -32,12 +39,10 @@ export function openPasswords(atOnce: number, { memoryCost, timeCost } = owaspFl
   const limit = limitConcurrency(atOnce)
   let decoy: Promise<string> | undefined
   return {
-    get isCrowded() {
-      return limit.isFull()
-    },
-    hash: (password) => limit(async () => (await library()).hash(password, cost)),
-    verify: (stored, password) =>
-      limit(async () => {
+    isCrowded: limit.isFull,
+    hash: (password) => limit('known', async () => (await library()).hash(password, cost)),
+    verify: (stored, password, trust = 'known') =>
+      limit(trust, async () => {
         const { hash, verify } = await library()
         decoy ??= hash(randomBytes(32).toString('hex'), cost)
         const matches = await verify(stored ?? (await decoy), password)
@@ -45,6 +50,11 @@ export function openPasswords(atOnce: number, { memoryCost, timeCost } = owaspFl
       }),
     isOutdated: (stored) => !stored.startsWith(`$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`),
   }
+}
+
+/** Before anything is looked up or counted: a password that nobody checks was not wrong. */
+export function refuseCrowd(passwords: Passwords, trust: Trust): void {
+  if (passwords.isCrowded(trust)) throw new TooManyPasswordChecks('Too many sign-ins at once.')
 }
 
 export function findPasswordProblem(password: string): string | undefined {
@@ -56,10 +66,10 @@ export function findPasswordProblem(password: string): string | undefined {
 function limitConcurrency(atOnce: number) {
   const waiting: (() => void)[] = []
   let running = 0
-  const isFull = () => running >= atOnce && waiting.length >= queueLimit
-  const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const isFull = (trust: Trust) => running >= atOnce && waiting.length >= places[trust]
+  const run = async <Result>(trust: Trust, work: () => Promise<Result>): Promise<Result> => {
     if (running >= atOnce) {
-      if (isFull()) throw new TooManyPasswordChecks('Too many sign-ins at once.')
+      if (isFull(trust)) throw new TooManyPasswordChecks('Too many sign-ins at once.')
       await new Promise<void>((go) => waiting.push(go))
     } else {
       running++

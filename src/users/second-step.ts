@@ -148,7 +148,7 @@ export async function takeSecondStep(
     if (!(await acceptProof(sql, vault, user.id, proof, now)))
       return recordFailure(sql, { user, step }, proof, attempt, act)
     await forgiveWrongCodes(sql, user.id, proof.kind === 'recovery code')
-    await forgive(sql, limits, attempt)
+    await forgive(sql, attempt)
     if (!step.upstream) await opensByPassword?.(sql, user, act)
     const proven = {
       ...{ user, passwordMark: step.passwordMark, known },

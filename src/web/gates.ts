@@ -132,6 +132,11 @@ export const freshlySignedIn = gate<FreshlySignedIn>('signed in', ['password'], 
   return { ...visitor, isFresh: true }
 })
 
+/** The same on the live site; in the sandbox any session will do, because nothing of anybody's is sent from there. */
+export const freshOnLive = gate<SignedIn>('signed in', ['password'], async (visit, visitor, here) =>
+  visit.context.environment === 'live' ? freshlySignedIn.admit(visit, visitor, here) : visitor,
+)
+
 export interface WithFactor extends SignedIn {
   readonly isProven: true
 }
@@ -253,9 +258,8 @@ export function staff(permission: Permission): PersonGate<Operator> {
 }
 
 /** What an operator lacks: a second factor, or the proof of it in this session. */
-async function findLack({ context }: Visit, session: Session): Promise<FactorLack | undefined> {
-  return context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
-}
+const findLack = async ({ context }: Visit, session: Session): Promise<FactorLack | undefined> =>
+  context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
 
 interface WithReason extends SignedIn {
   readonly act: Act & { readonly reason: string }

@@ -6,6 +6,8 @@ import type { OperationSchema } from '../described-route.ts'
 import { type Environment, environments } from '../environment.ts'
 import { addFileParser } from '../http/body.ts'
 import type { Form } from '../http/form.ts'
+import { Invalid } from '../problem.ts'
+import { findLongFields } from './frame/field-lengths.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
 import { setPlace } from './frame/place.ts'
@@ -133,6 +135,8 @@ async function takeForm(visit: Visit, row: Row, holder: Row | undefined, heldBy:
   const [, asked] = row.heldBy?.split('?') ?? []
   const address = fill(heldBy, paramsOf(visit.request)) + fillQuery(asked, (visit.request.body ?? {}) as Form)
   try {
+    const long = findLongFields(row.path, (visit.request.body ?? {}) as Form)
+    if (long.length > 0) throw new Invalid(long)
     return await row.handle(visit, address)
   } catch (error) {
     // Whom nothing is proven of, their page tells by itself.

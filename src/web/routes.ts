@@ -6,6 +6,7 @@ import { administrationRows } from './administration-routes.ts'
 import {
   developer,
   freshlySignedIn,
+  freshOnLive,
   member,
   memberDeveloper,
   memberOwner,
@@ -99,18 +100,21 @@ const catalogue = whenVisited(() => import('./partner/catalogue.ts'))
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
 const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
 
+/** Where real events go, and what they are signed with. Simulated ones may go wherever a developer likes. */
+const webhookKeeper = developer.and(freshOnLive)
+
 /** What a partner has on each site: clients, webhooks, deliveries, refusals. The gate of each row is the least role that it takes. */
 const portalRows: readonly Row[] = [
   page('/partner', signedIn, entry.showEntry),
   page('/partner/:branch', member, entry.showPartner),
   page('/partner/:branch/webhooks', viewer, webhooks.showWebhooks),
-  makes(form('/partner/:branch/webhooks/create', developer, webhooks.createWebhook)),
+  makes(form('/partner/:branch/webhooks/create', webhookKeeper, webhooks.createWebhook)),
   page('/partner/:branch/webhooks/:id', viewer, webhooks.showWebhook),
-  form('/partner/:branch/webhooks/:id/update', developer, webhooks.updateWebhook),
-  makes(form('/partner/:branch/webhooks/:id/secret', developer, webhooks.rotateSecret)),
+  form('/partner/:branch/webhooks/:id/update', webhookKeeper, webhooks.updateWebhook),
+  makes(form('/partner/:branch/webhooks/:id/secret', webhookKeeper, webhooks.rotateSecret)),
   form('/partner/:branch/webhooks/:id/pause', developer, webhooks.pauseWebhook),
   form('/partner/:branch/webhooks/:id/resume', developer, webhooks.resumeWebhook),
-  form('/partner/:branch/webhooks/:id/delete', developer, webhooks.deleteWebhook),
+  form('/partner/:branch/webhooks/:id/delete', webhookKeeper, webhooks.deleteWebhook),
   page('/partner/:branch/webhooks/:id/replay', developer, replays.showReplay),
   makes(form('/partner/:branch/webhooks/:id/replay/start', developer, replays.startReplay, replayAsked)),
   page('/partner/:branch/webhooks/:id/replays/:replay', viewer, replays.showProgress),

@@ -13,7 +13,7 @@ export interface PastedHeaders {
 export function readHeaders(text: string): PastedHeaders {
   const find = (name: string) => {
     const [, value] = new RegExp(`(?<![\\w-])${name}["']?\\s*[:=]\\s*["']?([^"'\\r\\n]+)`, 'i').exec(text) ?? []
-    return value?.replace(/[\s,;]+$/, '')
+    return value?.replace(/(?<![\s,;])[\s,;]+$/, '')
   }
   const alone = readAlone(text)
   const isStandard = alone !== undefined && /^v\d+,/.test(alone)

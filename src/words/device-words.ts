@@ -12,7 +12,7 @@ const browsers: readonly Rule[] = [
   [/\bVivaldi\//, 'Vivaldi'],
   [/\b(Firefox|FxiOS)\//, 'Firefox'],
   [/\b(Chrome|Chromium|CriOS|HeadlessChrome)\//, 'Chrome'],
-  [/\bVersion\/[\d.]+.*\bSafari\//, 'Safari'],
+  [/\bVersion\/[\d.]+( Mobile\/\w+)? Safari\//, 'Safari'],
   [/\bAppleWebKit\//, 'A browser in an app'],
   [/^curl\//, 'curl'],
 ]

@@ -202,6 +202,49 @@ test('the addresses of one IPv6 /64 count as one, however they are written', asy
   assert.equal((await guess(street, 'six-22', password, from('2001:db8:0:1::21'))).status, 401, 'another /64')
 })
 
+test('a /56 of IPv6 has four times what a /64 has, and a /48 sixteen times: the rest of the world signs in', async () => {
+  const own = await openTestGateway({ TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '2' })
+  try {
+    const guessFrom = async (address: string) =>
+      (await guess(own, `nobody-${randomUUID()}`, password, from(address))).status
+    const count = async (addresses: readonly string[]) => {
+      const answers: number[] = []
+      for (const address of addresses) answers.push(await guessFrom(address))
+      return answers.filter((status) => status === 401).length
+    }
+    const hex = (index: number) => index.toString(16)
+    assert.equal(
+      await count(Array.from({ length: 12 }, (_, index) => `2001:db8:7:a${hex(16 + index)}::1`)),
+      8,
+      'of one /56',
+    )
+    const elsewhere = Array.from({ length: 40 }, (_, index) => `2001:db8:7:${hex(16 + index)}00::1`)
+    assert.equal(await count(elsewhere), 24, 'of the /48, which has had 8')
+    const user = await own.makeUser()
+    assert.equal((await guess(own, user.username, password, from('2001:db8:7:ffff::1'))).status, 429)
+    assert.equal((await guess(own, user.username, password, from('2001:db8:8::1'))).status, 303, 'another /48')
+  } finally {
+    await own.close()
+  }
+})
+
+test('a known device is let in from a network in which others fail', async () => {
+  const own = await openTestGateway({ TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '1' })
+  try {
+    const user = await own.makeUser()
+    const home = from('2001:db8:9:1::1')
+    const browser = new Browser(own.baseUrl)
+    assert.equal((await signInWith(browser, user.username, { headers: home })).status, 303)
+    for (let index = 2; index < 20; index++)
+      await guess(own, 'nobody', password, from(`2001:db8:9:${index.toString(16)}00::1`))
+    assert.equal((await guess(own, user.username, password, from('2001:db8:9:2::1'))).status, 429, 'a stranger')
+    const again = { headers: home, path: '/login?confirm=1' }
+    assert.equal((await signInWith(browser, user.username, again)).status, 303)
+  } finally {
+    await own.close()
+  }
+})
+
 test('an IPv4 address counts as itself when it arrives in IPv6 dress', async () => {
   await failFrom(Array.from({ length: 20 }, (_, index) => (index % 2 ? '192.0.2.77' : '::ffff:192.0.2.77')))
   assert.equal((await guess(street, 'four-21', password, from('192.0.2.77'))).status, 429)

@@ -4,10 +4,14 @@ import { test } from 'node:test'
 import { hash } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
 import { type Database, statement } from '../../src/database/database.ts'
+import { openLog } from '../../src/http/log.ts'
+import type { Trust } from '../../src/users/password.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
 import { runBehind } from '../support/behind.ts'
-import { openHouse, password } from '../support/gateway.ts'
-import { guess } from '../support/web.ts'
+import { Browser } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
+import { openHouse, openTestGateway, password } from '../support/gateway.ts'
+import { guess, signInWith } from '../support/web.ts'
 
 const house = await openHouse({}, undefined, {})
 
@@ -104,6 +108,66 @@ async function crowdPasswords<Result>(during: () => Promise<Result>): Promise<Re
     await Promise.all(visitors)
   }
 }
+
+/** Checks that wait until they are let go: a queue with so many of this trust in it. */
+async function occupy(count: number, trust: Trust): Promise<() => Promise<unknown>> {
+  const { passwords } = house.gateway.context
+  const stored = await hash(password, { ...olderCost, memoryCost: 64 * 1024, timeCost: 4 })
+  let isOver = false
+  const stay = async () => {
+    while (!isOver) await passwords.verify(stored, 'a guess', trust).catch(() => new Promise(setImmediate))
+  }
+  const all = Array.from({ length: count }, stay)
+  await eventually('the queue is as full as it gets', () => passwords.isCrowded(trust))
+  return () => {
+    isOver = true
+    return Promise.all(all)
+  }
+}
+
+test('guesses from where others failed leave places for addresses without a failure, and all of those for known devices', async () => {
+  const { passwords } = house.gateway.context
+  for (const [flood, left] of [
+    ['failing', ['unknown', 'known']],
+    ['unknown', ['known']],
+  ] as const) {
+    const release = await occupy(120, flood)
+    try {
+      for (const trust of left) assert.equal(passwords.isCrowded(trust), false, `${trust} during ${flood}`)
+    } finally {
+      await release()
+    }
+  }
+})
+
+test('while a network floods the sign-in, others sign in, and it is told by one line without a stack', async () => {
+  const lines: string[] = []
+  const log = openLog('warn', { write: (line) => void lines.push(line) })
+  const street = await openTestGateway({ TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '1000' }, log, {})
+  try {
+    const [user, other] = await Promise.all([street.makeUser(), street.makeUser()])
+    const home = { headers: { 'x-forwarded-for': '198.51.100.7' } }
+    const known = new Browser(street.baseUrl)
+    assert.equal((await signInWith(known, user.username, home)).status, 303)
+    const flooding = (index: number) => ({ 'x-forwarded-for': `2001:db8:5:${index.toString(16)}::1` })
+    assert.equal((await guess(street, 'first', 'a guess', flooding(0))).status, 401)
+    const flood = Array.from({ length: 150 }, (_, index) =>
+      guess(street, `one-${index}`, 'a guess', flooding(index + 1)),
+    )
+    await eventually('the flood is turned away', () => street.gateway.context.passwords.isCrowded('failing'))
+    const [again, first] = await Promise.all([
+      signInWith(known, user.username, { ...home, path: '/login?confirm=1' }),
+      guess(street, other.username, password, { 'x-forwarded-for': '203.0.113.99' }),
+    ])
+    assert.deepEqual([again.status, first.status], [303, 303])
+    const answers = (await Promise.all(flood)).map(({ status }) => status)
+    assert.ok(answers.includes(503), 'some of the flood were turned away')
+    assert.equal(lines.filter((line) => line.includes('requests were turned away')).length, 1)
+    assert.ok(!lines.some((line) => line.includes('"stack"')), lines.join(''))
+  } finally {
+    await street.close()
+  }
+})
 
 test('a sign-in that finds too many waiting is sent away with 503 and Retry-After, and is no failure', async () => {
   const { username } = await house.makeUser()

@@ -62,15 +62,30 @@ test('another client learns nothing, not even that the token exists', async () =
 })
 
 // M4
-test('a refresh token is active for its client and for a service, without an end', async () => {
+test('a refresh token is active for its client alone, without an end', async () => {
   const { refresh_token } = await holder.tokens(client, { scope: 'market' })
-  for (const asker of [client, desk]) {
-    const body = (await introspect(refresh_token!, asker)).json()
-    assert.equal(body.active, true)
-    assert.equal(body.scope, 'market')
-    assert.equal('exp' in body, false)
-    assert.equal('token_type' in body, false)
-  }
+  const body = (await introspect(refresh_token!, client)).json()
+  assert.equal(body.active, true)
+  assert.equal(body.scope, 'market')
+  assert.equal('exp' in body, false)
+  assert.equal('token_type' in body, false)
+})
+
+// M4
+test('a service hears that a token is active when it is a bearer, and of no other', async () => {
+  const { access_token, refresh_token } = await holder.tokens(client)
+  const code = await holder.code(client)
+  const presented = [access_token, await house.makeToken(holder.user), refresh_token!, code, client.secret, desk.secret]
+  const answers = await Promise.all(presented.map((token) => introspect(token, desk)))
+  const profiles = await Promise.all(presented.map((token) => house.profile(token)))
+  assert.deepEqual(
+    answers.map((answer) => answer.json().active),
+    profiles.map(({ status }) => status === 200),
+  )
+  assert.deepEqual(
+    answers.map((answer) => answer.json().token_type),
+    ['Bearer', 'Bearer', ...Array.from({ length: 4 }, () => undefined)],
+  )
 })
 
 // M4

@@ -53,12 +53,8 @@ const anySession: Record<string, string> = {
   '/partner/decline': 'it takes power away',
   '/partner/invitation/:token/accept': 'an owner invited',
   '/partner/invitation/:token/decline': 'it takes power away',
-  '/partner/:branch/webhooks/create': 'what is sent to it is the partner’s own',
-  '/partner/:branch/webhooks/:id/update': 'what is sent to it is the partner’s own',
-  '/partner/:branch/webhooks/:id/secret': 'the member brings it',
   '/partner/:branch/webhooks/:id/pause': 'it can be taken back',
   '/partner/:branch/webhooks/:id/resume': 'it can be taken back',
-  '/partner/:branch/webhooks/:id/delete': 'it takes power away',
   '/partner/:branch/webhooks/:id/replay/start': 'it sends what was sent before',
   '/partner/:branch/webhooks/:id/replays/:replay/cancel': 'it takes power away',
   '/partner/:branch/webhooks/:id/recover/start': 'it sends what was sent before',
@@ -154,6 +150,26 @@ test('whatever hands out lasting power over an account asks for every proof that
   const found = forms.filter(({ path }) => powers.test(path))
   assert.ok(found.length > 20, String(found.length))
   for (const route of found) assert.ok(asksFor('factor')(route), route.path)
+})
+
+test('whatever decides where real events go, who reads them or what a program may do asks for the password once more', () => {
+  const powers =
+    /^\/partner\/:branch\/(clients|webhooks)\/(:\w+\/)?(create|update|scopes|rotate|secret|delete|look\/save)$/
+  const found = forms.filter(({ path }) => powers.test(path))
+  assert.equal(found.length, 9)
+  for (const route of found) assert.ok(asksFor('password')(route), route.path)
+})
+
+test('in the sandbox a webhook asks for nothing once more: what is sent from there is nobody’s', async () => {
+  const { partner, user } = await openPartner(house)
+  const browser = await house.signIn(user, 'sandbox')
+  house.clock.advance(5 * minute + 1)
+  const home = `/partner/${partner.branchId}/webhooks`
+  const page = await browser.get(home)
+  const url = 'https://sandbox.example.com/hook'
+  const made = await browser.submit(page, `${home}/create`, { url, secret: 'a secret of its own' })
+  assert.equal(made.status, 303, made.text)
+  assert.match(made.location!, /^\/partner\/\d+\/webhooks\/\d+/)
 })
 
 /** An operator who is a member of a partner too, and manages another: nothing but the proof is missing. */

@@ -12,7 +12,7 @@ export const introspect: Endpoint<Asker> = {
     operationId: 'introspectToken',
     summary: 'Ask what a token means',
     description:
-      "RFC 7662. A client learns of its own tokens, the brokerage's services of all; of any other token they hear that it is not active.",
+      "RFC 7662. A client learns of its own tokens, the brokerage's services of every bearer; of anything else they hear that it is not active.",
     tags: ['OAuth'],
     security: [{ clientBasic: [] }],
     body: TokenQuestion,

@@ -6,6 +6,7 @@ import { Invalid, Problem } from '../../problem.ts'
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken, tokensPerUser } from '../../users/api-token.ts'
 import { askFirst } from '../frame/ask.ts'
 import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
@@ -104,7 +105,7 @@ ${tokens.length === 0 ? html`<p class="empty">You have no tokens.</p>` : html`<u
 function printForm(context: Context, { csrf }: SignedIn, name: string): Html {
   return html`<form method="post" action="/account/api/tokens" class="row">
 ${csrfField(csrf)}${onceField()}
-<label>Name<input name="name" value="${name}" required maxlength="100" placeholder="What it is for"></label>
+<label>Name<input name="name" value="${name}" required maxlength="${fieldLengths['/account/api/tokens'].name}" placeholder="What it is for"></label>
 ${printKinds(context)}
 <button class="primary">Create</button>
 </form>`

@@ -9,6 +9,7 @@ import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-
 import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../../users/totp.ts'
 import { setCookie } from '../frame/cookies.ts'
 import { type Done, leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -89,7 +90,7 @@ ${printQrCode(uri, 'QR code for your authenticator app')}
 <li>Enter the code that the app shows now.
 <form method="post" action="${here}">
 ${csrfField(visitor.csrf)}<input type="hidden" name="offer" value="${sealOffer(context, visitor, secret)}">
-${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: 10, problem, focused: true })}
+${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: fieldLengths['/account/security/app'].code, problem, focused: true })}
 <button class="primary">Turn on</button>
 </form></li>
 </ol>

@@ -2,6 +2,7 @@
 
 import { findMail, setEmail } from '../../users/email.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { findProblem, printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -55,7 +56,7 @@ function sendEmail(visit: Visit, visitor: SignedIn, { now, typed, problem }: Ema
 <h1>E-mail address</h1>
 <p>Where notices about your account go.${now !== undefined && ' The address that you have now is told of the change, and for 30 days of what concerns your password, second factors and tokens.'}</p>
 <form method="post" action="/account/security/email">
-${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: 254, hint: 'Whoever reads this mailbox learns when you sign in and what you connect, and can ask for a new password if you have one here.', problem, focused: true })}
+${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: fieldLengths['/account/security/email'].email, hint: 'Whoever reads this mailbox learns when you sign in and what you connect, and can ask for a new password if you have one here.', problem, focused: true })}
 <button class="primary">Save</button>
 </form>
 ${now !== undefined && html`<form method="post" action="/account/security/email/remove">${csrf}<button class="quiet wide">Remove the address</button></form>`}

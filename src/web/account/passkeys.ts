@@ -8,6 +8,7 @@ import { addSecondPasskey, removeSecondPasskey } from '../../users/second-factor
 import { deviceWords } from '../../words/device-words.ts'
 import { setCookie } from '../frame/cookies.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -21,7 +22,7 @@ import { parseId, sendAccountPage } from './account-page.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
 
 const here = '/account/security/passkey'
-const nameMaxCharacters = 100
+const nameMaxCharacters = fieldLengths['/account/security/passkey'].name
 
 export async function showPasskeySetup(visit: Visit, visitor: StronglySignedIn) {
   const { context, request } = visit

@@ -2,10 +2,11 @@
 
 import { pauseAuthorizationsOf } from '../../oauth/authorization.ts'
 import { Conflict } from '../../problem.ts'
-import { findPasswordProblem, passwordMaxBytes, passwordMinCharacters } from '../../users/password.ts'
+import { findPasswordProblem, passwordMinCharacters } from '../../users/password.ts'
 import { changePassword, hasPassword } from '../../users/password-change.ts'
 import { setCookie } from '../frame/cookies.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -84,7 +85,7 @@ function findProblems({ current, next, again }: ReturnType<typeof readTyped>): P
 }
 
 function sendPassword(visit: Visit, visitor: SignedIn, problems: Problems) {
-  const common = { type: 'password', maxLength: passwordMaxBytes } as const
+  const common = { type: 'password', maxLength: fieldLengths['/account/password'].current } as const
   const wrong = Object.keys(problems)[0]
   return sendAccountPage(visit, visitor, {
     title: 'Change your password',

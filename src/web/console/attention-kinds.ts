@@ -17,6 +17,7 @@ import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
 import { findCause } from '../../webhooks/likely-cause.ts'
 import { askFirst } from '../frame/ask.ts'
 import { nameAnswer } from '../frame/failure-words.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import { printAge, printAgo } from './ago.ts'
@@ -79,7 +80,7 @@ function printDecision(applicant: Applicant, csrf: string): Html {
   const { branchId, name, website, contact, purpose } = applicant
   const seen = html`<input type="hidden" name="seen" value="${printSeen(applicant)}">`
   const field = `reason-${branchId}`
-  const decline = html`${seen}<div class="field"><label for="${field}">Reason to decline</label><textarea id="${field}" name="reason" rows="3" required maxlength="2000"></textarea><p class="hint">Its members read it.</p></div>`
+  const decline = html`${seen}<div class="field"><label for="${field}">Reason to decline</label><textarea id="${field}" name="reason" rows="3" required maxlength="${fieldLengths['/console/partners/:branch/decline'].reason}"></textarea><p class="hint">Its members read it.</p></div>`
   return html`<details><summary>Decide<span class="unseen"> about ${name}</span></summary>
 ${purpose !== null && purpose.length > longestReason && html`<p>${purpose}</p>`}${website !== null && html`<p class="faint">${website} · ${contact ?? ''}</p>`}
 ${act(csrf, `${partnerPath(branchId)}/approve`, 'Approve', name, 'primary', seen)}

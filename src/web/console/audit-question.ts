@@ -1,6 +1,7 @@
 /** What the address of the audit log's pages asks for. */
 import type { EntryQuestion } from '../../audit/entry-search.ts'
 import { environments } from '../../environment.ts'
+import { questionCharacters } from '../frame/field-lengths.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { type Question, readQuestion } from '../frame/question.ts'
@@ -32,7 +33,7 @@ export function readAuditQuestion({ request }: Visit): AuditQuestion {
 
 export function printAuditFilter(asked: Question): Html {
   const draft = asked.draft()
-  const plain = html`maxlength="300" spellcheck="false" autocomplete="off" autocapitalize="none"`
+  const plain = html`maxlength="${questionCharacters}" spellcheck="false" autocomplete="off" autocapitalize="none"`
   const moment = html`type="datetime-local"`
   const environment = [...anyOf(environments), { value: 'none', label: 'of no environment' }]
   return html`${asked.printProblem()}<form class="card filter" method="get" action="/console/audit" role="search" aria-label="Audit log">

@@ -2,11 +2,11 @@
 import { activateDraft, discardDraft, goBack, listBrands, saveDraft, setDraftImage } from '../../brands/brand-acts.ts'
 import { type ImagePlace, imagePlaces } from '../../brands/brand-row.ts'
 import { brandFields, parseBrandWords } from '../../brands/brand-words.ts'
-import { checkImage } from '../../brands/image.ts'
 import type { Environment } from '../../environment.ts'
 import { Invalid } from '../../problem.ts'
 import { type Done, leadToDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
+import { takeImage } from '../frame/uploaded-image.ts'
 import { idOf, type Visit } from '../frame/visit.ts'
 import type { StrongOperator } from '../gates.ts'
 import { homeOf, siteOf } from './brand.ts'
@@ -32,8 +32,8 @@ export async function saveBrand(visit: Visit, operator: StrongOperator, form: Su
 export async function uploadImage(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const site = siteOf(visit)
   const place = placeOf(form)
-  const image = await checkImage(visit.request.files?.get('image') ?? Buffer.alloc(0))
-  if ('problem' in image) throw new Invalid([{ field: 'image', problem: image.problem }])
+  const image = await takeImage(visit, operator, 'image')
+  if (!image) throw new Invalid([{ field: 'image', problem: 'must be a file' }])
   await setDraftImage(visit.context.db, site, place, image, operator.act)
   return back(visit, operator, site, { text: 'The image is in the draft.', link: look(site) })
 }

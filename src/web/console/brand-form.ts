@@ -1,5 +1,6 @@
 /** The words, colours and addresses of a brand, as an operator types them. */
 import type { BrandWords } from '../../brands/brand-row.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, type Field, longField, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
@@ -13,8 +14,10 @@ interface FormParts {
 
 type Typed = Omit<Field, 'name'> & { readonly name: keyof BrandWords }
 
+const lengths = fieldLengths['/console/brand/:site/save']
+
 const colour = html`type="color" required`
-const page = html`type="url" maxlength="500" placeholder="https://www.example.com/…" spellcheck="false"`
+const page = html`type="url" maxlength="${lengths.helpUrl}" placeholder="https://www.example.com/…" spellcheck="false"`
 
 const groups: readonly (readonly [legend: string, fields: readonly Typed[]])[] = [
   [
@@ -24,13 +27,13 @@ const groups: readonly (readonly [legend: string, fields: readonly Typed[]])[] =
         name: 'shortName',
         label: 'Short name',
         hint: 'In titles, mail, authenticator apps and passkeys.',
-        more: html`required maxlength="40"`,
+        more: html`required maxlength="${lengths.shortName}"`,
       },
       {
         name: 'legalName',
         label: 'Legal name',
         hint: 'At the foot of pages and mail.',
-        more: html`required maxlength="200"`,
+        more: html`required maxlength="${lengths.legalName}"`,
       },
     ],
   ],
@@ -58,9 +61,9 @@ const groups: readonly (readonly [legend: string, fields: readonly Typed[]])[] =
         name: 'securityContact',
         label: 'Security contact',
         hint: 'An e-mail address or a page, for whoever finds a security problem.',
-        more: html`maxlength="500" spellcheck="false" autocapitalize="none"`,
+        more: html`maxlength="${lengths.securityContact}" spellcheck="false" autocapitalize="none"`,
       },
-      { name: 'phone', label: 'Phone', more: html`type="tel" maxlength="40"` },
+      { name: 'phone', label: 'Phone', more: html`type="tel" maxlength="${lengths.phone}"` },
     ],
   ],
   [
@@ -70,9 +73,13 @@ const groups: readonly (readonly [legend: string, fields: readonly Typed[]])[] =
         name: 'mailSender',
         label: 'Sender',
         hint: 'Name <address>, or an address. Without one: the address of MAIL_FROM, with the short name. The mail server must let it through.',
-        more: html`maxlength="320" spellcheck="false"`,
+        more: html`maxlength="${lengths.mailSender}" spellcheck="false"`,
       },
-      { name: 'mailReplyTo', label: 'Reply-to', more: html`type="email" maxlength="254" spellcheck="false"` },
+      {
+        name: 'mailReplyTo',
+        label: 'Reply-to',
+        more: html`type="email" maxlength="${lengths.mailReplyTo}" spellcheck="false"`,
+      },
     ],
   ],
 ]
@@ -86,6 +93,6 @@ export function printBrandForm(words: BrandWords, { action, csrf, version }: For
   )
   return html`<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="version" value="${version}">
 ${sets}
-${longField(draft, { name: 'mailFooter', label: 'Footer of mail', hint: 'Such as the address of the company.', more: html`maxlength="1000" rows="3"` })}
+${longField(draft, { name: 'mailFooter', label: 'Footer of mail', hint: 'Such as the address of the company.', more: html`maxlength="${lengths.mailFooter}" rows="3"` })}
 <button class="primary">Save draft</button></form>`
 }

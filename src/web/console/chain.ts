@@ -7,6 +7,7 @@ import { searchEntries } from '../../audit/entry-search.ts'
 import { findPublicKey } from '../../audit/head-signer.ts'
 import { cut } from '../../cut.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
@@ -56,7 +57,7 @@ async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
 Keep the head that it finds somewhere else: as an anchor it proves later that nothing before it was rewritten, not even by somebody who computed every hash anew.</p>
 ${formNotice(draft, 'anchor')}
 <form method="post" action="${chainPage}/verify">${csrfField(operator.csrf)}
-${textField(draft, { name: 'anchor', label: 'Anchor, if you kept one', hint: 'POSITION:HASH, as an earlier verification showed it.', more: html`maxlength="100" spellcheck="false" autocomplete="off" autocapitalize="none"` })}
+${textField(draft, { name: 'anchor', label: 'Anchor, if you kept one', hint: 'POSITION:HASH, as an earlier verification showed it.', more: html`maxlength="${fieldLengths['/console/audit/chain/verify'].anchor}" spellcheck="false" autocomplete="off" autocapitalize="none"` })}
 <button class="primary">Verify</button></form>
 ${key !== undefined && html`<p>Evidence that was exported with proof is checked by the public key of this log, which you publish: <code>${key}</code></p>`}</section>
 ${live ? livePart(visit.request, part) : part}`,

@@ -5,6 +5,7 @@ import { logoutReaches, type ProviderDraft, providerKinds } from '../../identity
 import type { StaffRole } from '../../permission.ts'
 import { Invalid } from '../../problem.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { choiceField, type Draft, emptyDraft, findProblem, formNotice, longField, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -101,10 +102,12 @@ const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== ''
 
 /** A line each, such as `gateway-admins=administrator`. What is no role is judged with every other fault of the draft. */
 function readRoles(text: string): Record<string, StaffRole> {
-  const lines = text.split('\n').map((line) => line.trim())
-  const pairs = lines.filter((line) => line !== '').map((line) => line.split(/\s*=\s*(?=[^=]*$)/))
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const pairs = lines.map((line) => line.split(/=(?=[^=]*$)/).map((each) => each.trim()))
   return Object.fromEntries(pairs.map(([value = '', role = '']) => [value, role])) as Record<string, StaffRole>
 }
+
+const lengths = fieldLengths['/console/providers/new/create']
 
 const plain = html`autocomplete="off" autocapitalize="none" spellcheck="false"`
 const needed = html`required ${plain}`
@@ -130,21 +133,21 @@ function printWho(draft: Draft): Html {
     { value: 'staff', label: 'staff: this console' },
   ]
   return html`${printLabel(draft)}
-${textField(draft, { name: 'name', label: 'Short name', more: html`${needed} maxlength="40"`, hint: 'In addresses: small letters, digits and hyphens, such as bank.' })}
+${textField(draft, { name: 'name', label: 'Short name', more: html`${needed} maxlength="${lengths.name}"`, hint: 'In addresses: small letters, digits and hyphens, such as bank.' })}
 ${choiceField(draft, { name: 'kind', label: 'For' }, kinds)}
-${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxlength="500"`, hint: 'As the provider writes it itself, such as https://login.example.com' })}`
+${textField(draft, { name: 'issuer', label: 'Issuer', more: html`${needed} maxlength="${lengths.issuer}"`, hint: 'As the provider writes it itself, such as https://login.example.com' })}`
 }
 
 function printLabel(draft: Draft): Html {
-  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="100" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}`
+  return html`${textField(draft, { name: 'label', label: 'Name', more: html`required maxlength="${lengths.label}" autocomplete="off"`, hint: 'What people know it by, such as Example Bank ID.' })}`
 }
 
 function printClientId(draft: Draft): Html {
-  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="500"`, hint: 'What the provider calls this gateway.' })}`
+  return html`${textField(draft, { name: 'client-id', label: 'Client id', more: html`${needed} maxlength="${lengths['client-id']}"`, hint: 'What the provider calls this gateway.' })}`
 }
 
 function printScopes(draft: Draft): Html {
-  return html`${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="500"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
+  return html`${textField(draft, { name: 'scopes', label: 'Scopes', more: html`${plain} maxlength="${lengths.scopes}"`, hint: 'Asked for beside openid, with spaces between. Optional.' })}`
 }
 
 function printClient(draft: Draft): Html {
@@ -157,10 +160,10 @@ export function printChangeFields(draft: Draft): Html {
 }
 
 function printPeople(draft: Draft): Html {
-  return html`${textField(draft, { name: 'link-claim', label: 'Holders: claim that equals the external id', more: html`${plain} maxlength="100"`, hint: 'Such as customer_id. Without one only people who are linked by hand get in.' })}
-${textField(draft, { name: 'link-source', label: 'Holders: source of that id', more: html`${plain} maxlength="30"`, hint: 'core unless given.' })}
-${textField(draft, { name: 'roles-claim', label: 'Staff: claim with groups or app roles', more: html`${plain} maxlength="100"`, hint: 'Such as roles. Without one roles are given by hand.' })}
-${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="5000"`, hint: 'A line each: gateway-admins=administrator' })}`
+  return html`${textField(draft, { name: 'link-claim', label: 'Holders: claim that equals the external id', more: html`${plain} maxlength="${lengths['link-claim']}"`, hint: 'Such as customer_id. Without one only people who are linked by hand get in.' })}
+${textField(draft, { name: 'link-source', label: 'Holders: source of that id', more: html`${plain} maxlength="${lengths['link-source']}"`, hint: 'core unless given.' })}
+${textField(draft, { name: 'roles-claim', label: 'Staff: claim with groups or app roles', more: html`${plain} maxlength="${lengths['roles-claim']}"`, hint: 'Such as roles. Without one roles are given by hand.' })}
+${longField(draft, { name: 'role', label: 'Staff: which group has which role', more: html`${plain} maxlength="${lengths.role}"`, hint: 'A line each: gateway-admins=administrator' })}`
 }
 
 function printStrength(draft: Draft): Html {
@@ -172,8 +175,8 @@ function printStrength(draft: Draft): Html {
     { value: 'session', label: 'the session that it names' },
     { value: 'person', label: 'all sessions of that person (Keycloak’s “log out all” needs it)' },
   ]
-  return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="1000"`, hint: 'That mean a second factor was given, with spaces between.' })}
-${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="1000"`, hint: 'That mean the same, such as mfa.' })}
+  return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="${lengths['strong-acr']}"`, hint: 'That mean a second factor was given, with spaces between.' })}
+${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="${lengths['strong-amr']}"`, hint: 'That mean the same, such as mfa.' })}
 ${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}
 ${choiceField(draft, { name: 'logout-ends', label: 'A logout token from there ends' }, reaches)}`
 }

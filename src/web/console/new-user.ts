@@ -3,6 +3,7 @@ import type { Database } from '../../database/database.ts'
 import { sendResetTo } from '../../users/password-reset.ts'
 import { createUser, type User } from '../../users/user.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
@@ -52,7 +53,7 @@ export async function createNewUser(visit: Visit, operator: StrongOperator, form
 }
 
 function send(visit: Visit, operator: Operator, draft: Draft) {
-  const plain = html`required maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`
+  const plain = html`required maxlength="${fieldLengths['/console/users/create'].username}" autocomplete="off" autocapitalize="none" spellcheck="false"`
   return sendConsole(visit, operator, {
     title: 'New user',
     section: '/console/users',
@@ -62,8 +63,8 @@ function send(visit: Visit, operator: Operator, draft: Draft) {
 ${formNotice(draft, ...names)}
 <form class="card" method="post" action="/console/users/create">${csrfField(operator.csrf)}${onceField()}
 ${textField(draft, { name: 'username', label: 'Username', more: plain, hint: 'What they sign in with: letters, digits and . _ @ + -' })}
-${textField(draft, { name: 'name', label: 'Full name', more: html`required maxlength="200" autocomplete="off"` })}
-${textField(draft, { name: 'email', label: 'E-mail address', more: html`type="email" required maxlength="254" autocomplete="off"`, hint: 'Where the link for their password and every notice goes.' })}
+${textField(draft, { name: 'name', label: 'Full name', more: html`required maxlength="${fieldLengths['/console/users/create'].name}" autocomplete="off"` })}
+${textField(draft, { name: 'email', label: 'E-mail address', more: html`type="email" required maxlength="${fieldLengths['/console/users/create'].email}" autocomplete="off"`, hint: 'Where the link for their password and every notice goes.' })}
 <button class="primary">Create user</button></form>
 <p class="small">Customers of the brokerage come by provisioning and need none of this; staff are made on the command line, or come from their identity provider.</p>`,
   })

@@ -25,6 +25,7 @@ import { permits } from '../../permission.ts'
 import { Invalid } from '../../problem.ts'
 import { askFirst } from '../frame/ask.ts'
 import type { Undo } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -230,7 +231,12 @@ function printDecision(partner: Partner, draft: Draft, operator: Operator, offer
     ...{ fields: { seen: printSeen(partner) }, more: html`<p>${hint}</p>`, look: 'primary' },
   })
   const reasonTo = (verb: string, hint: string) =>
-    longField(draft, { name: 'reason', label: `Reason to ${verb}`, hint, more: html`required maxlength="2000"` })
+    longField(draft, {
+      name: 'reason',
+      label: `Reason to ${verb}`,
+      hint,
+      more: html`required maxlength="${fieldLengths['/console/partners/:branch/decline'].reason}"`,
+    })
   const decline = html`<form method="post" action="${home}/decline">${seen}
 ${reasonTo('decline', 'Its members read it, lose the sandbox, and can apply again.')}<button class="danger">Decline</button></form>`
   return html`<section class="card"><h2>Decision</h2>${formNotice(draft, 'reason')}

@@ -96,7 +96,7 @@ function printAsking({ branchId, name, reason, since }: AskingPartner, what?: Ht
 function printFilter(question: Question): Html {
   const draft = question.draft()
   return html`<form class="card filter" method="get" action="/console/partners" role="search" aria-label="Partners">
-${textField(draft, { name: 'q', label: 'Name or branch id', more: html`type="search" maxlength="100" spellcheck="false" autocomplete="off"` })}
+${textField(draft, { name: 'q', label: 'Name or branch id', more: html`type="search" maxlength="${longest}" spellcheck="false" autocomplete="off"` })}
 ${choiceField(draft, { name: 'state', label: 'State' }, anyOf(partnerStatuses))}
 <div class="field"><button class="primary">Show</button></div>
 </form>`

@@ -1,6 +1,7 @@
 /** How the gateway shows a provider who it is, as both forms ask for it: a new provider's, and the one that replaces what has run out. */
 import { type ProviderCredential, providerProofs } from '../../identity/provider-draft.ts'
 import { Invalid, Problem } from '../../problem.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { choiceField, type Draft, longField, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -32,8 +33,8 @@ const proofs = [
 /** As of a new password: no browser fills in the one of whoever sits there, which would go to the provider. */
 export function printCredential(draft: Draft): Html {
   return html`${choiceField(draft, { name: 'proof', label: 'How the gateway authenticates' }, proofs)}
-${textField(draft, { name: 'secret', label: 'Client secret', more: html`type="password" autocomplete="new-password" maxlength="1000"`, hint: 'Sealed when it is saved, and never shown again.' })}
-${longField(draft, { name: 'secret-key', label: 'Private key (PEM)', more: html`autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="10000"`, hint: 'Instead of a secret: RSA, P-256 or Ed25519. Sealed, and never shown again.' })}`
+${textField(draft, { name: 'secret', label: 'Client secret', more: html`type="password" autocomplete="new-password" maxlength="${fieldLengths['/console/providers/:provider/credential'].secret}"`, hint: 'Sealed when it is saved, and never shown again.' })}
+${longField(draft, { name: 'secret-key', label: 'Private key (PEM)', more: html`autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="${fieldLengths['/console/providers/:provider/credential']['secret-key']}"`, hint: 'Instead of a secret: RSA, P-256 or Ed25519. Sealed, and never shown again.' })}`
 }
 
 /** What to do about it, where that takes another field of the form. */

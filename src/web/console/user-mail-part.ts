@@ -1,6 +1,7 @@
 /** Where a user's notices go, and how they get a password. */
 import type { Mail } from '../../users/email.ts'
 import { askFirst } from '../frame/ask.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { emptyDraft, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 
@@ -16,7 +17,7 @@ export function printMail({ home, csrf, isSelf, mayAct }: MailPart, mail: Mail |
   const field = {
     name: 'email',
     label: 'New address',
-    more: html`type="email" required maxlength="254" autocomplete="off"`,
+    more: html`type="email" required maxlength="${fieldLengths['/console/users/:id/email'].email}" autocomplete="off"`,
   }
   return html`<section class="card"><h2>E-mail and password</h2>
 <p>${email === null ? 'No address: no notices come, and no password can be reset.' : html`Notices and links go to <strong class="address">${email}</strong>.`}</p>

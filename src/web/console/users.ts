@@ -21,7 +21,7 @@ export async function showUsers(visit: Visit, operator: Operator) {
     section: '/console/users',
     body: html`<h1>Users</h1>
 <form class="card filter" method="get" action="/console/users" role="search" aria-label="Users">
-${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="100" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
+${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="${longest}" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>
 ${operator.may('users.manage') && html`<p><a class="button" href="/console/users/new">New user</a></p>`}

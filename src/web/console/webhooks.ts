@@ -18,6 +18,7 @@ import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts
 import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { isFailing, printTrouble, printWhy } from '../frame/failure-words.ts'
+import { questionCharacters } from '../frame/field-lengths.ts'
 import { anyOf, choiceField, textField } from '../frame/fields.ts'
 import { printCount, stateBadge } from '../frame/health-words.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
@@ -83,7 +84,7 @@ function printFilter(question: Question): Html {
   return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search" aria-label="Webhooks">
 ${choiceField(draft, { name: 'condition', label: 'Health' }, [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))])}
 ${choiceField(draft, { name: 'site', label: 'Site' }, anyOf(environments))}
-${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="200" spellcheck="false" placeholder="branch, or part of a name"` })}
+${textField(draft, { name: 'partner', label: 'Partner', more: html`maxlength="${questionCharacters}" spellcheck="false" placeholder="branch, or part of a name"` })}
 <div class="field"><button class="primary">Show</button></div>
 </form>`
 }

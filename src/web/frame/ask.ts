@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Form } from '../../http/form.ts'
 import { findTextProblem } from '../../name.ts'
 import { Invalid } from '../../problem.ts'
+import { reasonMaxCharacters } from './field-lengths.ts'
 import { type Content, type Html, html } from './html.ts'
 import { csrfField } from './page.ts'
 
@@ -27,8 +28,6 @@ interface Question {
   readonly isGift?: true
 }
 
-const reasonMaxCharacters = 500
-
 export function askFirst({ action, csrf, fields = {}, label, of, text, more, why, isGift }: Question): Html {
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
@@ -41,7 +40,7 @@ export function askFirst({ action, csrf, fields = {}, label, of, text, more, why
 /** Of a question that asks why. */
 export function readWhy(request: FastifyRequest): string {
   const { reason } = (request.body ?? {}) as Form
-  const given = [reason ?? ''].flat()[0]!.trim()
+  const given = [reason ?? ''].flat()[0]!.trim().replaceAll('\r\n', '\n')
   const problem = Array.isArray(reason) ? 'was sent more than once' : findTextProblem(given, reasonMaxCharacters)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return given

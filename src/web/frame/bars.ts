@@ -3,6 +3,7 @@ import type { Brand, Mode, Picture } from '../../brand.ts'
 import { type Environment, environments } from '../../environment.ts'
 import type { User } from '../../users/user.ts'
 import { pictureUrl } from './assets.ts'
+import { questionCharacters } from './field-lengths.ts'
 import { type Html, html } from './html.ts'
 
 export interface Link {
@@ -59,7 +60,7 @@ ${account && printAccountBar(account, waysOn(bars))}
 }
 
 function printSearch(action: string): Html {
-  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Find by event, delivery, person or address" placeholder="Search" maxlength="300" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Find</button></form>`
+  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Find by event, delivery, person or address" placeholder="Search" maxlength="${questionCharacters}" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Find</button></form>`
 }
 
 /** A square logo is a mark, and stands beside the name; a wide one is the name. */

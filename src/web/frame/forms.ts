@@ -48,7 +48,8 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
       const value = form[name]
       if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])
       if (value?.includes('\0')) throw new Invalid([{ field: name, problem: 'must not contain a NUL character' }])
-      return value
+      // As it was typed: browsers send every line break of a field as two characters.
+      return value?.replaceAll('\r\n', '\n')
     },
     all(name) {
       const value = form[name]

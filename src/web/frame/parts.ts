@@ -45,7 +45,7 @@ function isOfMoments([first]: readonly Html[], at: number): boolean {
 }
 
 function textOf(content: Content): string {
-  return html`${content}`.text.replaceAll(/<[^>]*>/g, '').replaceAll('&amp;', '&')
+  return html`${content}`.text.replaceAll(/<[^<>]*>/g, '').replaceAll('&amp;', '&')
 }
 
 /** What can be done about a row, folded up: links, and forms of one button. On a phone it stands on the row's card. */

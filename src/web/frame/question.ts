@@ -3,6 +3,7 @@
 import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
+import { questionCharacters } from './field-lengths.ts'
 import type { Draft } from './fields.ts'
 import type { Html } from './html.ts'
 import { parseMoment } from './moment.ts'
@@ -24,7 +25,7 @@ export interface Question {
 }
 
 /** `names` are the fields of the form; of each, no more than `longest` characters count. */
-export function readQuestion(query: unknown, names: readonly string[], longest = 300): Question {
+export function readQuestion(query: unknown, names: readonly string[], longest = questionCharacters): Question {
   const form = query as Form
   const problems: FieldProblem[] = []
   const values: Record<string, string> = {}

@@ -45,7 +45,7 @@ interface Found {
   readonly inner: string
 }
 
-const forms = /(<form\b[^>]*>)([\s\S]*?)<\/form>/g
+const forms = /(<form\b[^<>]*>)([^<]*(?:<(?!\/?form\b)[^<]*)*)<\/form>/g
 
 /** Of several with one action, such as a button in each row, the one with the same hidden fields. */
 function findForm(body: string, { action, values }: Typed): Found | undefined {
@@ -67,7 +67,7 @@ function isSameHidden(tag: string, values: Form): boolean {
   return attribute(tag, 'value') === escapeHtml(String(values[name])) || isOfPage(name)
 }
 
-const controlTags = /<(?:input|textarea|select)\b[^>]*>/g
+const controlTags = /<(?:input|textarea|select)\b[^<>]*>/g
 
 function controls(inner: string): string[] {
   return [...inner.matchAll(controlTags)].map(([tag]) => tag)
@@ -89,6 +89,8 @@ function isTyped(tag: string): boolean {
   return type !== 'hidden' && type !== 'password' && !isSecret(attribute(tag, 'name') ?? '')
 }
 
+const selects = /(<select\b[^<>]*>)([^<]*(?:<(?!\/?select\b)[^<]*)*)(?=<\/select>)/g
+
 function fillControls(inner: string, values: Form, wrong: readonly string[]): string {
   const places = new Map<string, number>()
   /** Of fields with one name, each has the value at its place. */
@@ -98,12 +100,12 @@ function fillControls(inner: string, values: Form, wrong: readonly string[]): st
     return allOf(values, name)[place]
   }
   return inner
-    .replace(/<input\b[^>]*>/g, (tag) => (isTyped(tag) ? fillInput(mark(tag, wrong), values, next) : tag))
-    .replace(/(<textarea\b[^>]*>)([\s\S]*?)(?=<\/textarea>)/g, (whole, tag: string) => {
+    .replace(/<input\b[^<>]*>/g, (tag) => (isTyped(tag) ? fillInput(mark(tag, wrong), values, next) : tag))
+    .replace(/(<textarea\b[^<>]*>)([^<]*)(?=<\/textarea>)/g, (whole, tag: string) => {
       const value = isTyped(tag) ? next(attribute(tag, 'name') ?? '') : undefined
       return value === undefined ? whole : mark(tag, wrong) + printText(value)
     })
-    .replace(/(<select\b[^>]*>)([\s\S]*?)(?=<\/select>)/g, (whole, tag: string, options: string) => {
+    .replace(selects, (whole, tag: string, options: string) => {
       const name = attribute(tag, 'name') ?? ''
       const value = isTyped(tag) ? next(name) : undefined
       return value === undefined ? whole : mark(tag, wrong) + select(options, value)
@@ -130,7 +132,7 @@ function fillInput(tag: string, values: Form, next: (name: string) => string | u
 }
 
 function select(options: string, value: string): string {
-  return options.replace(/<option\b[^>]*>/g, (tag) =>
+  return options.replace(/<option\b[^<>]*>/g, (tag) =>
     withFlag(tag, 'selected', attribute(tag, 'value') === escapeHtml(value)),
   )
 }
@@ -144,20 +146,20 @@ function mark(tag: string, wrong: readonly string[]): string {
 /** A form that is folded away is unfolded, with whatever it is in. */
 function openDetails(before: string): string {
   const open: number[] = []
-  for (const { 0: tag, index } of before.matchAll(/<details\b[^>]*>|<\/details>/g)) {
+  for (const { 0: tag, index } of before.matchAll(/<details\b[^<>]*>|<\/details>/g)) {
     if (tag.startsWith('</')) open.pop()
     else open.push(index)
   }
   return open.reduceRight(
     (text, index) =>
-      text.slice(0, index) + text.slice(index).replace(/^<details\b[^>]*>/, (tag) => withFlag(tag, 'open', true)),
+      text.slice(0, index) + text.slice(index).replace(/^<details\b[^<>]*>/, (tag) => withFlag(tag, 'open', true)),
     before,
   )
 }
 
 /** The first field that is at fault has the focus, on every page that shows one. */
 export function focusFault(body: string): string {
-  const found = /<(\w+)\b[^>]*\saria-invalid="true"/.exec(body)
+  const found = /<(\w+)\b[^<>]*\saria-invalid="true"/.exec(body)
   if (!found) return body
   // A group takes no focus; the first in it does.
   const at = found[1] === 'fieldset' ? body.indexOf('<input', found.index) : found.index
@@ -168,13 +170,13 @@ export function focusFault(body: string): string {
 function focusFirst(inner: string): string {
   const plain = withoutFocus(inner)
   const fields = [...plain.matchAll(controlTags)].filter(([tag]) => attribute(tag, 'type') !== 'hidden')
-  const first = fields[0] ?? /<button\b[^>]*>/.exec(plain)
+  const first = fields[0] ?? /<button\b[^<>]*>/.exec(plain)
   if (!first) return plain
   return plain.slice(0, first.index) + add(first[0], 'autofocus') + plain.slice(first.index + first[0].length)
 }
 
 function withoutFocus(text: string): string {
-  return text.replaceAll(/(<[a-z][^>]*?) autofocus(?=[\s>])/g, '$1')
+  return text.replaceAll(/(<[a-z][^<>]*?) autofocus(?=[\s>])/g, '$1')
 }
 
 function allOf(values: Form, name: string): readonly string[] {

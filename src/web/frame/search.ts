@@ -2,10 +2,9 @@
 import type { FastifyReply } from 'fastify'
 import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
+import { questionCharacters } from './field-lengths.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Visit } from './visit.ts'
-
-const longest = 300
 
 export interface Hit {
   readonly path: string
@@ -37,7 +36,7 @@ export async function answerSearch(
 /** What is sought; undefined for nothing, and for what no text of ours can hold. */
 function readSought({ request }: Visit): string | undefined {
   const { q } = request.query as Form
-  const text = cut(([q].flat()[0] ?? '').trim(), longest)
+  const text = cut(([q].flat()[0] ?? '').trim(), questionCharacters)
   return text === '' || text.includes('\0') ? undefined : text
 }
 

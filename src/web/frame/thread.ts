@@ -1,5 +1,6 @@
 /** What a partner and the brokerage told each other, and what was decided when, as either side reads it; and the form to write. */
 import type { PartnerMessage, Side } from '../../partners/partner-message.ts'
+import { fieldLengths } from './field-lengths.ts'
 import { type Draft, formNotice, longField } from './fields.ts'
 import { type Html, html } from './html.ts'
 import { csrfField, printDate } from './page.ts'
@@ -27,7 +28,7 @@ function printForm({ side, action, csrf, draft }: ThreadForm): Html {
   const to = side === 'partner' ? 'the brokerage' : 'the partner'
   return html`${formNotice(draft, 'message')}
 <form method="post" action="${action}">${csrfField(csrf)}${onceField()}
-${longField(draft, { name: 'message', label: `Write to ${to}`, hint: 'They are told by e-mail that there is a message.', more: html`required maxlength="2000"` })}
+${longField(draft, { name: 'message', label: `Write to ${to}`, hint: 'They are told by e-mail that there is a message.', more: html`required maxlength="${fieldLengths['/partner/:branch/messages/send'].message}"` })}
 <button>Send message</button></form>`
 }
 

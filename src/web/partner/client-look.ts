@@ -1,16 +1,17 @@
 /** What account holders see of a client when they are asked for access: given here, and shown once the brokerage has looked at it. */
-import { checkImage } from '../../brands/image.ts'
 import type { Client } from '../../partners/client.ts'
 import { type ClientLook, findLooks, giveLook, type LooksOfClient, parseLook } from '../../partners/client-look.ts'
-import { Invalid, NotFound } from '../../problem.ts'
+import { NotFound } from '../../problem.ts'
 import { sendImageTo } from '../frame/assets.ts'
 import { printLookLogo, printLookWords } from '../frame/client-look.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { badge, crumbs } from '../frame/parts.ts'
+import { takeImage } from '../frame/uploaded-image.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { FreshMember, Member } from '../gates.ts'
 import { clientOf } from './clients.ts'
@@ -53,11 +54,11 @@ function printForm({ pending, shown, declined }: LooksOfClient, here: string, { 
   const draft: Draft = {
     values: { purpose: purpose ?? '', website: website ?? '', privacyUrl: privacyUrl ?? '', termsUrl: termsUrl ?? '' },
   }
-  const page = html`type="url" maxlength="500" placeholder="https://www.example.com/…" spellcheck="false"`
+  const page = html`type="url" maxlength="${fieldLengths['/partner/:branch/clients/:client/look/save'].website}" placeholder="https://www.example.com/…" spellcheck="false"`
   const hasLogo = Boolean((pending ?? shown)?.logo)
   return html`<section class="card"><h2>Change</h2>
 <form method="post" action="${here}/save" enctype="multipart/form-data">${csrfField(csrf)}
-${textField(draft, { name: 'purpose', label: 'What it is for', hint: 'One sentence, such as: Shows your holdings beside those at other brokers.', more: html`maxlength="200"` })}
+${textField(draft, { name: 'purpose', label: 'What it is for', hint: 'One sentence, such as: Shows your holdings beside those at other brokers.', more: html`maxlength="${fieldLengths['/partner/:branch/clients/:client/look/save'].purpose}"` })}
 ${textField(draft, { name: 'website', label: 'Website', more: page })}
 ${textField(draft, { name: 'privacyUrl', label: 'Privacy policy', more: page })}
 ${textField(draft, { name: 'termsUrl', label: 'Terms', more: page })}
@@ -69,9 +70,7 @@ ${hasLogo && html`<label class="tick"><input type="checkbox" name="without" valu
 export async function saveLook(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const client = await clientOf(visit, member)
   const words = parseLook((name) => form.find(name))
-  const file = visit.request.files?.get('logo') ?? Buffer.alloc(0)
-  const image = file.length === 0 ? undefined : await checkImage(file)
-  if (image && 'problem' in image) throw new Invalid([{ field: 'logo', problem: image.problem }])
+  const image = await takeImage(visit, member, 'logo')
   const logo = image ?? (form.find('without') === 'yes' ? 'none' : 'keep')
   await giveLook(visit.context.db, client, words, logo, member.act)
   const link = { path: `${member.home}/clients/${client.id}`, label: client.name }

@@ -3,6 +3,7 @@ import type { Environment } from '../../environment.ts'
 import { type Client, scopesOfNewClients } from '../../partners/client.ts'
 import type { ScopeRequest } from '../../partners/scope-request.ts'
 import { scopes, without } from '../../scope.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, formNotice, longField, ticks } from '../frame/fields.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -49,6 +50,6 @@ function printForm(client: Client, missing: readonly string[], draft: Draft, hom
   return html`${formNotice(draft, 'wider', 'reason')}
 <form method="post" action="${home}/clients/${client.id}/scopes">${csrfField(csrf)}${onceField()}
 ${ticks(draft, { name: 'wider', label: 'Ask for more' }, choices, ticked)}
-${longField(draft, { name: 'reason', label: 'Why the application needs it', more: html`required maxlength="2000"` })}
+${longField(draft, { name: 'reason', label: 'Why the application needs it', more: html`required maxlength="${fieldLengths['/partner/:branch/clients/:client/scopes'].reason}"` })}
 <button>Ask for it</button></form>`
 }

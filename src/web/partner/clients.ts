@@ -19,6 +19,7 @@ import { Conflict, Invalid, NotFound, type Problem } from '../../problem.ts'
 import type { Scope } from '../../scope.ts'
 import { copyLine } from '../frame/copy.ts'
 import { type Done, leadToDone, printDone, type Undo } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -213,8 +214,8 @@ const usualScope: Scope = 'read'
 function printDraftFields(draft: Draft, atMost: readonly Scope[], hint?: string): Html {
   const choices = atMost.map((scope) => ({ value: scope, label: scope }))
   const { values } = draft
-  return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="100"` })}
-${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="2000" placeholder="https://app.example.com/callback" spellcheck="false"` })}
+  return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="${fieldLengths['/partner/:branch/clients/create'].name}"` })}
+${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="${fieldLengths['/partner/:branch/clients/create'].callback}" placeholder="https://app.example.com/callback" spellcheck="false"` })}
 ${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? usualScope).split(' '))}
 <label class="tick"><input type="checkbox" name="rotate" value="yes"${values.rotate === 'yes' && html` checked`}><span>Replace the refresh token at each use</span></label>`
 }
@@ -226,7 +227,7 @@ function printRefresh(asked: RefreshRequest | undefined, draft: Draft, member: M
     asked?.answeredAt &&
     html`<p>Your request of ${printDate(asked.askedAt)} was ${asked.granted ? 'granted' : 'declined'} on ${printDate(asked.answeredAt)}.</p>`
   const form = html`<form method="post" action="${home}/clients/refresh">${csrfField(csrf)}${onceField()}
-${longField(draft, { name: 'reason', label: 'Why your applications need it', more: html`required maxlength="2000"` })}
+${longField(draft, { name: 'reason', label: 'Why your applications need it', more: html`required maxlength="${fieldLengths['/partner/:branch/clients/refresh'].reason}"` })}
 <button>Ask for it</button></form>`
   return html`<section class="card"><h2>Refresh access ${partner.refreshAccess ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, applications renew their access without asking the account holder every 24 hours.</p>

@@ -84,7 +84,7 @@ function printFilter(question: Question, webhooks: readonly Webhook[], { home }:
 ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, [any, ...urls])}
 ${choiceField(draft, { name: 'state', label: 'State' }, [any, ...deliveryStates.map((value) => ({ value, label: stateLabels[value] })), allThatWait])}
 ${choiceField(draft, { name: 'kind', label: 'Kind' }, anyOf(kinds))}
-${textField(draft, { name: 'entity', label: 'Entity', more: html`placeholder="transaction:42" maxlength="100" spellcheck="false"` })}
+${textField(draft, { name: 'entity', label: 'Entity', more: html`placeholder="transaction:42" maxlength="${longest}" spellcheck="false"` })}
 ${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
 ${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
 <div class="field"><button class="primary">Show</button></div>

@@ -10,6 +10,7 @@ import {
 } from '../../partners/invitation.ts'
 import { listNamedInvitations, type NamedInvitation } from '../../partners/named-invitation.ts'
 import { askFirst } from '../frame/ask.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { choiceField, type Draft, textField } from '../frame/fields.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
@@ -44,7 +45,7 @@ function printForm(draft: Draft, { home, csrf }: Member): Html {
   const choices = memberRoles.map((value) => ({ value, label: value }))
   return html`<section class="card"><h2>Invite somebody</h2>
 <form method="post" action="${home}/members/invite">${csrfField(csrf)}${onceField()}
-${textField(draft, { name: 'email', label: 'E-mail address', hint, more: html`type="email" required maxlength="254" autocapitalize="none" spellcheck="false" autocomplete="off"` })}
+${textField(draft, { name: 'email', label: 'E-mail address', hint, more: html`type="email" required maxlength="${fieldLengths['/partner/:branch/members/invite'].email}" autocapitalize="none" spellcheck="false" autocomplete="off"` })}
 ${choiceField({ ...draft, values }, { name: 'role', label: 'Role' }, choices)}
 <button class="primary">Send invitation</button></form></section>`
 }

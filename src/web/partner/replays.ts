@@ -16,6 +16,7 @@ import {
 } from '../../webhooks/replay.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -153,7 +154,7 @@ ${formNotice(draft, 'from', 'to', 'entity')}
 <form method="get" action="${home}/webhooks/${id}/replay">
 ${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
 ${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
-${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction:42', more: html`maxlength="100" spellcheck="false"` })}
+${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction:42', more: html`maxlength="${fieldLengths['/partner/:branch/webhooks/:id/replay/start'].entity}" spellcheck="false"` })}
 <label class="tick"><input type="checkbox" name="failed" value="yes"${draft.values.failed === 'yes' && html` checked`}><span>Only what failed after all retries</span></label>
 <button class="primary">Count them</button></form></section>`
 }

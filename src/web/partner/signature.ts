@@ -20,6 +20,7 @@ import {
 } from '../../webhooks/signature-check.ts'
 import { type PastedHeaders, readHeaders } from '../../webhooks/signature-headers.ts'
 import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import {
   type Choice,
   choiceField,
@@ -63,27 +64,30 @@ interface Answered {
 
 async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<Answered> {
   const { db, vault, clock, signatureChecks } = context
+  // Before anything is read: what is refused costs nothing.
+  await signatureChecks.count(branchKey(branch))
   const headers = readHeaders(values.headers)
   const computed = values.computed.trim() === '' ? undefined : values.computed
   if (headers.body === undefined && headers.standard === undefined && computed === undefined)
     throw new Invalid([{ field: 'headers', problem: 'must hold x-webhook-signature or webhook-signature' }])
   const body = readBody(values)
-  await signatureChecks.count(branchKey(branch))
   const webhook = values.webhook === '' ? undefined : await getWebhook(db, branch, idOf(values.webhook))
   const secrets = await listCheckableSecrets(db, vault, branch, webhook, clock.now())
   const event = headers.id === undefined ? undefined : await findRecentEvent(db, branch, headers.id)
   return { answer: check({ headers, body, computed, secrets, sent: event?.body }), headers, secrets, event }
 }
 
-/** Browsers send every line break of a field as CRLF, whatever was pasted: for what depends on them there is base64. */
+/** Of a field nobody knows which line breaks were pasted: for what depends on them there is base64. */
 function readBody({ body, bodyIs }: Values): Buffer {
-  const bytes = bodyIs === 'base64' ? Buffer.from(body, 'base64') : Buffer.from(body.replaceAll('\r\n', '\n'))
+  const bytes = bodyIs === 'base64' ? Buffer.from(body, 'base64') : Buffer.from(body)
   if (bytes.length > checkedBytesAtMost)
     throw new Invalid([
       { field: 'body', problem: `must have at most ${checkedBytesAtMost.toLocaleString('en')} bytes` },
     ])
   return bytes
 }
+
+const lengths = fieldLengths['/partner/:branch/signature/check']
 
 const bodyKinds: readonly Choice[] = [
   { value: 'text', label: 'text' },
@@ -110,10 +114,10 @@ function printForm(webhooks: readonly Webhook[], draft: Draft, { home, csrf }: M
 <p>Paste a request that your program refuses. Nothing of it is kept, and no secret is shown.</p>
 ${formNotice(draft, 'headers', 'body', 'computed')}
 <form method="post" action="${home}/signature/check">${csrfField(csrf)}
-${longField(draft, { name: 'headers', label: 'Headers', hint: 'All that came; x-webhook-signature at least. With webhook-id, the body is compared with what was sent.', more: html`${code} maxlength="10000"` })}
-${longField(draft, { name: 'body', label: 'Body', hint: 'As your program sees it when it verifies.', more: html`${code} maxlength="${checkedBytesAtMost}"` })}
+${longField(draft, { name: 'headers', label: 'Headers', hint: 'All that came; x-webhook-signature at least. With webhook-id, the body is compared with what was sent.', more: html`${code} maxlength="${lengths.headers}"` })}
+${longField(draft, { name: 'body', label: 'Body', hint: 'As your program sees it when it verifies.', more: html`${code} maxlength="${lengths.body}"` })}
 ${choiceField(draft, { name: 'bodyIs', label: 'The body is', hint: 'Line breaks do not survive a field of a form. Where they matter, paste base64.' }, bodyKinds)}
-${textField(draft, { name: 'computed', label: 'What your program computed', hint: 'Optional, and the quickest way to the mistake.', more: html`${code} maxlength="300"` })}
+${textField(draft, { name: 'computed', label: 'What your program computed', hint: 'Optional, and the quickest way to the mistake.', more: html`${code} maxlength="${lengths.computed}"` })}
 ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, choices)}
 <button class="primary">Check</button></form></section>`
 }

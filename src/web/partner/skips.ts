@@ -16,6 +16,7 @@ import {
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { readHealth } from '../../webhooks/webhook-health.ts'
 import { leadToDone } from '../frame/done.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { printCount } from '../frame/health-words.ts'
@@ -78,7 +79,7 @@ export function readReason(form: SubmittedForm): string {
 }
 
 export function reasonField(draft: Draft): Html {
-  const more = html`maxlength="${reasonCharactersAtMost}"`
+  const more = html`maxlength="${fieldLengths['/partner/:branch/webhooks/:id/skip/start'].reason}"`
   return textField(draft, { name: 'reason', label: 'Reason', hint: 'Optional. It is kept with the delivery.', more })
 }
 

@@ -10,6 +10,7 @@ import { partOf } from '../../webhooks/part.ts'
 import { freshId, insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
+import { lengthOf } from '../frame/field-lengths.ts'
 import { type Choice, choiceField, type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -158,7 +159,10 @@ function printProperty(draft: Draft, name: string, property: Property): Html {
   const field = { name, label: name, hint: property.description }
   if (property.enum) return choiceField(draft, field, property.enum.map(asChoice))
   const isNumber = property.type === 'integer' || property.type === 'number'
-  return textField(draft, { ...field, more: isNumber ? html`inputmode="decimal" required` : html`maxlength="320"` })
+  return textField(draft, {
+    ...field,
+    more: html`maxlength="${lengthOf('/partner/:branch/test/send', name)}"${isNumber && html` inputmode="decimal" required`}`,
+  })
 }
 
 function asChoice(value: string): Choice {

@@ -2,12 +2,8 @@
 import { actions as allActions, type Kind, kinds } from '../../webhooks/kind.ts'
 import { rateLimits } from '../../webhooks/send-limit.ts'
 import { headerLimits } from '../../webhooks/webhook-headers.ts'
-import {
-  type Actions,
-  descriptionCharacters,
-  type SettingsChange,
-  type WebhookSettings,
-} from '../../webhooks/webhook-settings.ts'
+import type { Actions, SettingsChange, WebhookSettings } from '../../webhooks/webhook-settings.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -57,6 +53,21 @@ export function typedSettings(form: SubmittedForm): Draft['values'] {
 }
 
 /** Of a new webhook. Most want none of them: they are folded away, unless one of them was chosen or is wrong. */
+const lengths = fieldLengths['/partner/:branch/webhooks/create']
+
+export function printUrlField(draft: Draft): Html {
+  const hint = 'https, on a public address. Deliveries are POSTed to it as JSON.'
+  const more = html`type="url" required maxlength="${lengths.url}" placeholder="https://app.example.com/hooks" spellcheck="false"`
+  return textField(draft, { name: 'url', label: 'URL', hint, more })
+}
+
+export function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html {
+  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="${lengths.secret}"${isRequired && html` required`}`
+  const libraries =
+    'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
+  return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
+}
+
 export function printMoreSettings(draft: Draft, settings: WebhookSettings): Html {
   const isWrong = draft.problem?.fields?.some(({ field }) => (settingNames as readonly string[]).includes(field))
   const isChosen = ['rateLimit', 'description', 'headerName'].some((name) => (draft.values[name] ?? '') !== '')
@@ -74,7 +85,7 @@ export function printSettings(draft: Draft, webhook: WebhookSettings, headerName
   const name = `Sent with every delivery, ${headerLimits.headers} at most. To replace a value, give its name again.`
   return html`${printActions(draft, webhook)}
 ${textField(filled, { name: 'rateLimit', label: 'Rate limit', hint: rate, more: html`type="number" min="${least}" max="${most}" inputmode="numeric"` })}
-${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${descriptionCharacters}"` })}
+${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${lengths.description}"` })}
 ${
   headerNames.length > 0 &&
   ticks(
@@ -85,8 +96,8 @@ ${
   )
 }
 ${printHeaderProblem(draft)}
-${textField(filled, { name: 'headerName', label: 'Add a header: name', hint: name, more: html`maxlength="${headerLimits.nameCharacters}" spellcheck="false" autocomplete="off" placeholder="x-api-key"` })}
-${textField({ values: {} }, { name: 'headerSecret', label: 'Its value', hint: 'Kept sealed and never shown again.', more: html`type="password" autocomplete="new-password" maxlength="${headerLimits.valueCharacters}"` })}`
+${textField(filled, { name: 'headerName', label: 'Add a header: name', hint: name, more: html`maxlength="${lengths.headerName}" spellcheck="false" autocomplete="off" placeholder="x-api-key"` })}
+${textField({ values: {} }, { name: 'headerSecret', label: 'Its value', hint: 'Kept sealed and never shown again.', more: html`type="password" autocomplete="new-password" maxlength="${lengths.headerSecret}"` })}`
 }
 
 function printHeaderProblem({ problem }: Draft): Html | undefined {

@@ -43,7 +43,9 @@ import {
   type Chosen,
   kindWords,
   printMoreSettings,
+  printSecretField,
   printSettings,
+  printUrlField,
   readSettings,
   settingNames,
   typedSettings,
@@ -193,19 +195,6 @@ ${printSecretField(draft, hint, !canLeaveEmpty)}
 ${printMoreSettings(draft, { ...usualSettings, actions: chosen.actions })}
 <button class="primary">Register</button>
 </form>`
-}
-
-function printUrlField(draft: Draft): Html {
-  const hint = 'https, on a public address. Deliveries are POSTed to it as JSON.'
-  const more = html`type="url" required maxlength="2000" placeholder="https://app.example.com/hooks" spellcheck="false"`
-  return textField(draft, { name: 'url', label: 'URL', hint, more })
-}
-
-function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html {
-  const more = html`type="password" autocomplete="new-password" minlength="8" maxlength="200"${isRequired && html` required`}`
-  const libraries =
-    'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
-  return textField(draft, { name: 'secret', label: 'Secret', hint: `8 to 200 characters. ${hint} ${libraries}`, more })
 }
 
 /** `chosen`: what the form shows, where it was sent with something wrong in it. */

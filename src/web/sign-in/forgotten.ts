@@ -3,10 +3,10 @@
 import type { Token } from '../../crypto/token.ts'
 import { parseLinkToken } from '../../notices/invitation-link.ts'
 import { Invalid } from '../../problem.ts'
-import { subnetOf } from '../../subnet.ts'
-import { passwordMaxBytes, passwordMinCharacters } from '../../users/password.ts'
+import { passwordMinCharacters } from '../../users/password.ts'
 import { askForReset, findReset, takeReset } from '../../users/password-reset.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
 import { issueFormToken, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -33,7 +33,7 @@ export async function showForgotten(visit: Visit) {
     'Forgotten password',
     html`<p>We send a link to the e-mail address of your account. It works once, for an hour at most.</p>
 <form method="post" action="/login/forgotten">${csrfOf(visit)}
-<label>Username<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100" autofocus></label>
+<label>Username<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${fieldLengths['/login/forgotten'].username}" autofocus></label>
 <button class="primary">Send the link</button></form>
 <p class="small"><a href="/login">Back to sign-in</a></p>`,
   )
@@ -43,7 +43,7 @@ export async function showForgotten(visit: Visit) {
 export async function submitForgotten(visit: Visit) {
   const { context, request } = visit
   const form = readForm(request, readCookie(context, request, 'visit'))
-  await context.passwordResets.count(subnetOf(request.ip))
+  await context.passwordResets.countFrom(request.ip)
   const act = actOf(context, request)
   askForReset(loginDesk(context), form.find('username') ?? '', act).catch((error: unknown) =>
     context.log.error({ err: error }, 'a link for a forgotten password could not be sent'),
@@ -75,7 +75,11 @@ export async function showReset(visit: Visit) {
 }
 
 function sendReset(visit: Visit, username: string, problem?: string) {
-  const field = { type: 'password', maxLength: passwordMaxBytes, autocomplete: 'new-password' } as const
+  const field = {
+    type: 'password',
+    maxLength: fieldLengths['/login/reset/:token'].password,
+    autocomplete: 'new-password',
+  } as const
   return send(
     visit,
     'Choose a new password',

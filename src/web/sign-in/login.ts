@@ -8,6 +8,7 @@ import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signIn } from '../../users/login.ts'
 import type { Session } from '../../users/session.ts'
 import { clearCookie, ensureVisit, readCookie } from '../frame/cookies.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { issueFormToken, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { isKept } from '../frame/kept-form.ts'
@@ -131,8 +132,8 @@ function printPasswordForm(csrf: Html, carried: Html, username: string, confirms
   const focusOn = isSecond ? undefined : username === '' ? 'username' : 'password'
   return html`<form method="post" action="/login">
 ${csrf}${carried}
-<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="100"${focusOn === 'username' && html` autofocus`}></label>
-<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="1024"${focusOn === 'password' && html` autofocus`}></label>
+<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${fieldLengths['/login'].username}"${focusOn === 'username' && html` autofocus`}></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="${fieldLengths['/login'].password}"${focusOn === 'password' && html` autofocus`}></label>
 <button${!isSecond && html` class="primary"`}>${confirms ? 'Continue' : 'Sign in'}</button>
 </form>`
 }

@@ -6,7 +6,6 @@ import { findProvider } from '../../identity/provider.ts'
 import { ProviderMistaken } from '../../identity/said.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
-import { subnetOf } from '../../subnet.ts'
 import { closeSession } from '../../users/session.ts'
 import { clearCookie } from '../frame/cookies.ts'
 import { readForm, refuseForeignOrigin } from '../frame/forms.ts'
@@ -59,11 +58,10 @@ export async function showSignedOut({ context, request, reply }: Visit) {
 
 /** Back-Channel Logout 1.0, 2.8: whoever sends it is a machine, and proves itself by the token. */
 export async function takeLogout({ context, request, reply }: Visit) {
-  const from = subnetOf(request.ip)
-  context.logoutFailures.check(from)
+  context.logoutFailures.checkFrom(request.ip)
   const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
   if (!provider) {
-    await context.logoutFailures.count(from)
+    await context.logoutFailures.countFrom(request.ip)
     throw new NotFound()
   }
   const { logout_token: token } = (request.body ?? {}) as Form
@@ -75,7 +73,7 @@ export async function takeLogout({ context, request, reply }: Visit) {
     if (error instanceof ProviderAway || error instanceof ProviderMistaken)
       return reply.status(503).header('retry-after', '30').send()
     if (!(error instanceof LogoutRefused)) throw error
-    await context.logoutFailures.count(from)
+    await context.logoutFailures.countFrom(request.ip)
     return reply.status(400).send({ error: 'invalid_request', error_description: error.message })
   }
 }

@@ -10,7 +10,6 @@ import { ProviderMistaken } from '../../identity/said.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
-import { subnetOf } from '../../subnet.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
 import { issueFormToken } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -42,7 +41,7 @@ const redirectUri = ({ baseUrl }: Context, { name }: Provider) => `${baseUrl}/lo
 
 export async function leadToProvider(visit: Visit, provider: Provider, destination: Destination, asked: AskedUpstream) {
   const { context, request, reply } = visit
-  await context.providerSignIns.count(subnetOf(request.ip))
+  await context.providerSignIns.countFrom(request.ip)
   const browser = ensureVisit(context, request, reply)
   const place = { redirectUri: redirectUri(context, provider), browser, now: context.clock.now() }
   try {

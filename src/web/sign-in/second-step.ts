@@ -15,6 +15,7 @@ import {
 } from '../../users/second-step.ts'
 import type { User } from '../../users/user.ts'
 import { clearCookie, ensureVisit, readCookie, renewVisit, setCookie } from '../frame/cookies.ts'
+import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
 import { issueFormToken, readForm, type SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -159,7 +160,7 @@ function printCodeForm(hidden: Html, refused: Proof['kind'] | undefined) {
   const problem = refused === 'authenticator app' ? refusedText : undefined
   return html`<form method="post" action="/login/second">
 ${hidden}
-${printField({ name: 'code', label: 'Code from your authenticator app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: 10, hint: 'Six digits. Each code works once.', problem, focused: refused !== 'recovery code' })}
+${printField({ name: 'code', label: 'Code from your authenticator app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: fieldLengths['/login/second'].code, hint: 'Six digits. Each code works once.', problem, focused: refused !== 'recovery code' })}
 <button class="primary">Continue</button>
 </form>`
 }
@@ -175,7 +176,7 @@ function printRecoveryForm(hidden: Html, factors: SecondFactors, hasPasskey: boo
 <summary>Use a recovery code instead</summary>
 <form method="post" action="/login/second">
 ${hidden}
-${printField({ name: 'recovery', label: 'Recovery code', autocomplete: 'off', maxLength: 40, hint: recoveryCodes === 0 ? 'You have none left. Ask the brokerage for help.' : 'One of those that you were shown when you set this up. Each works once.', problem, focused: problem !== undefined })}
+${printField({ name: 'recovery', label: 'Recovery code', autocomplete: 'off', maxLength: fieldLengths['/login/second'].recovery, hint: recoveryCodes === 0 ? 'You have none left. Ask the brokerage for help.' : 'One of those that you were shown when you set this up. Each works once.', problem, focused: problem !== undefined })}
 <button>Use recovery code</button>
 </form>
 </details>`

@@ -4,7 +4,8 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { listBrands } from '../../../src/brands/brand-acts.ts'
-import { day } from '../../../src/clock.ts'
+import { imagesPerHour } from '../../../src/brands/image.ts'
+import { day, hour } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { removeDead } from '../../../src/housekeeping.ts'
 import { assertAnswered } from '../../support/answers.ts'
@@ -272,4 +273,19 @@ test('images that nobody shows are removed after a day, and those of any brand s
   assert.ok(!(await kept()).includes(replaced))
   const { draft, active } = await listBrands(db, 'live')
   for (const picture of [draft!.logoLight, active!.logoLight]) assert.ok((await kept()).includes(picture!.hash))
+})
+
+test('whoever uploads too many images in an hour waits for the next, before any more is unpacked', async () => {
+  const [eager, other] = [await openDesk(house), await openDesk(house)]
+  const send = async ({ browser }: typeof eager, image: Buffer) =>
+    browser.upload(`${home}/image`, { csrf: await tokenOf(browser), place: 'favicon' }, { image })
+  for (let sent = 0; sent < imagesPerHour; sent++)
+    assert.equal((await send(eager, Buffer.from('no image'))).status, 400)
+  const refused = await send(eager, drawPng(8, 8))
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers['retry-after']) > 0)
+  assert.equal((await send(other, drawPng(8, 8))).status, 303, 'somebody else')
+  house.clock.advance(hour)
+  const later = await house.signIn(eager.user)
+  assert.equal((await send({ ...eager, browser: later }, drawPng(8, 8))).status, 303)
 })

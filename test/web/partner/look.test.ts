@@ -133,7 +133,7 @@ test('an attack in a logo, a link or a sentence is refused in words, and nothing
     [{ website: 'javascript:alert(1)' }, undefined, /website must be an address/],
     [{ privacyUrl: 'http://www.quant.example' }, undefined, /privacyUrl must be an address/],
     [{ termsUrl: 'https://a:b@quant.example' }, undefined, /termsUrl must be an address/],
-    [{ purpose: 'x'.repeat(201) }, undefined, /purpose must have 1 to 200 characters/],
+    [{ purpose: 'x'.repeat(201) }, undefined, /purpose must have at most 200 characters/],
     [{ purpose: 'safe\u202e' }, undefined, /purpose must not contain/],
   ]
   for (const [more, logo, problem] of attacks) {
