@@ -37,6 +37,10 @@ export const tags: readonly { readonly name: Tag; readonly description: string }
   },
   { name: 'Deliveries', description: 'What was sent where, what came back, and sending it again.' },
   { name: 'Events', description: 'The events of a branch, numbered without a gap, to pull or to stream.' },
+  {
+    name: 'Receiver',
+    description: 'What a receiver is sent: requests that the gateway makes. A client calls none of them.',
+  },
   { name: 'Internal', description: "For the brokerage's own systems." },
 ]
 

@@ -16,7 +16,7 @@ import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
 import { fetchDelivery, listDeliveries, redeliver, skipDelivery } from './v2/deliveries.ts'
 import { pullEvents } from './v2/events.ts'
-import { cancelReplay, fetchReplay, recoverWebhook, startReplay } from './v2/replays.ts'
+import { cancelReplay, countRecoveries, countReplays, fetchReplay, recoverWebhook, startReplay } from './v2/replays.ts'
 import { fetchSkip, startSkip } from './v2/skips.ts'
 import { testHook } from './v2/test-hooks.ts'
 import {
@@ -57,7 +57,9 @@ const table: readonly Route[] = [
   route('GET', '/v2/webhooks/:id/settings', branch('viewer'), fetchSettings),
   route('GET', '/v2/webhooks/:id/deliveries', branch('viewer'), listDeliveries),
   route('POST', '/v2/webhooks/:id/recover', branch('developer'), recoverWebhook),
+  route('POST', '/v2/webhooks/:id/recover/dry-run', branch('developer'), countRecoveries),
   route('POST', '/v2/webhooks/:id/replays', branch('developer'), startReplay),
+  route('POST', '/v2/webhooks/:id/replays/dry-run', branch('developer'), countReplays),
   route('GET', '/v2/webhooks/:id/replays/:replayId', branch('viewer'), fetchReplay),
   route('DELETE', '/v2/webhooks/:id/replays/:replayId', branch('developer'), cancelReplay),
   route('POST', '/v2/webhooks/:id/skips', branch('developer'), startSkip),

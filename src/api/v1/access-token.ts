@@ -9,7 +9,6 @@ import {
   clientFields,
   formLimitBytes,
   NarrowerScope,
-  otherFields,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -40,7 +39,6 @@ const TokenRequest = Type.Object(
   {
     title: 'TokenRequest',
     description: 'A code, or a refresh token.',
-    additionalProperties: otherFields,
     examples: [{ grant_type: 'authorization_code', code: 'CODE' }],
     if: { properties: { grant_type: { const: 'refresh_token' } } },
     // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.

@@ -1,13 +1,9 @@
 /** The part of a webhook's form that says what is sent to it, how fast, and with which headers. */
 import { actions as allActions, type Kind, kinds } from '../../webhooks/kind.ts'
+import { noteCharacters } from '../../webhooks/note.ts'
 import { rateLimits } from '../../webhooks/send-limit.ts'
 import { headerLimits } from '../../webhooks/webhook-headers.ts'
-import {
-  type Actions,
-  descriptionCharacters,
-  type SettingsChange,
-  type WebhookSettings,
-} from '../../webhooks/webhook-settings.ts'
+import type { Actions, SettingsChange, WebhookSettings } from '../../webhooks/webhook-settings.ts'
 import { type Draft, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -74,7 +70,7 @@ export function printSettings(draft: Draft, webhook: WebhookSettings, headerName
   const name = `Sent with every delivery, ${headerLimits.headers} at most. To replace a value, give its name again.`
   return html`${printActions(draft, webhook)}
 ${textField(filled, { name: 'rateLimit', label: 'Rate limit', hint: rate, more: html`type="number" min="${least}" max="${most}" inputmode="numeric"` })}
-${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${descriptionCharacters}"` })}
+${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${noteCharacters}"` })}
 ${
   headerNames.length > 0 &&
   ticks(
