@@ -11,7 +11,7 @@ import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
 import { refreshToken } from './v1/refresh-token.ts'
-import { describeResources, siteMetadata } from './v1/resource-metadata.ts'
+import { describeResources } from './v1/resource-metadata.ts'
 import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
 import { fetchDelivery, listDeliveries, redeliver, skipDelivery } from './v2/deliveries.ts'
@@ -35,7 +35,6 @@ const table: readonly Route[] = [
   route('GET', '/openapi.json', anyone, openApi),
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
   route('GET', '/.well-known/openid-configuration', anyone, { ...metadata, isHidden: true }),
-  route('GET', '/.well-known/oauth-protected-resource', anyone, siteMetadata),
   route('POST', '/v1/oauth/accesstoken', client, accessToken),
   route('POST', '/v1/oauth/refreshtoken', client, refreshToken),
   route('POST', '/v1/oauth/revoke', client, revoke),
@@ -84,5 +83,5 @@ const table: readonly Route[] = [
   route('GET', '/internal/openapi.json', service, internalOpenApi),
 ]
 
-/** And beside each address that takes a bearer token, the document that says what is asked of it. */
+/** And the documents of RFC 9728: of the site, and beside each address that takes a bearer token, of what is asked of it. */
 export const apiRoutes: readonly Route[] = [...table, ...describeResources(table)]
