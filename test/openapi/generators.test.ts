@@ -71,6 +71,12 @@ test('every field has a type or a name', () => {
   }
 })
 
+test('an enum in a list has a name', () => {
+  for (const document of both)
+    for (const [place, schema] of schemasIn(document))
+      if (place.endsWith('/items')) assert.ok(!('enum' in schema), place)
+})
+
 test('patterns are read alike by JavaScript, Python, Java, Go and Rust', () => {
   for (const document of both) {
     for (const [place, { pattern }] of schemasIn(document)) {

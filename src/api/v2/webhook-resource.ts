@@ -1,7 +1,7 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import type { Context } from '../../context.ts'
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { actions, kinds } from '../../webhooks/kind.ts'
+import { actionOf, kinds } from '../../webhooks/kind.ts'
 import { linePattern, noteCharacters } from '../../webhooks/note.ts'
 import { rateLimits } from '../../webhooks/send-limit.ts'
 import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
@@ -21,7 +21,7 @@ export const WebhookBody = Type.Object(
 
 const actionsOf = (kind: (typeof kinds)[number]) =>
   Type.Optional(
-    Type.Array(oneOf<string>(actions[kind], { description: 'What happened.' }), {
+    Type.Array(actionOf(kind), {
       minItems: 1,
       uniqueItems: true,
       description: `Of ${kind}.`,
