@@ -3,7 +3,16 @@ import type { HTTPMethods } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import type { ErrorShape } from './http/addresses.ts'
 
-export type Tag = 'Discovery' | 'OAuth' | 'User' | 'Webhooks' | 'Test webhooks' | 'Deliveries' | 'Events' | 'Internal'
+export type Tag =
+  | 'Discovery'
+  | 'OAuth'
+  | 'User'
+  | 'Webhooks'
+  | 'Test webhooks'
+  | 'Deliveries'
+  | 'Events'
+  | 'Receiver'
+  | 'Internal'
 
 /** No name is a word that generators use themselves. */
 export type SchemeName = 'clientBasic' | 'serviceBasic' | 'personalToken' | 'oauth2'
@@ -40,6 +49,10 @@ export interface OperationSchema {
   readonly answerHeaders?: readonly HeaderName[]
   /** 409: there are too many, or it is not the moment. */
   readonly mayConflict?: true
+  /** 404, beside what its path names: a parameter names something too. */
+  readonly mayMiss?: true
+  /** What a webhook that is made here is sent. */
+  readonly makesWebhook?: true
   /** 403, beside what its gate refuses: the caller is not the one for this. */
   readonly mayForbid?: true
 }

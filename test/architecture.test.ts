@@ -83,7 +83,8 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/oauth/introspection.ts': ['client_id', 'account_numbers'],
   'src/web/account/history-words.ts': ['account_number'],
-  'src/web/partner/quick-starts.ts': ['basic_auth', 'is_a', 'compare_digest', 'secure_compare'],
+  'src/web/partner/quick-starts.ts': ['basic_auth', 'is_a'],
+  'src/web/partner/verifications.ts': ['is_genuine', 'compare_digest', 'secure_compare', 'to_s'],
   'src/web/sign-in/authorize.ts': ['client_id'],
   'src/web/sign-in/logout.ts': ['logout_token'],
 }

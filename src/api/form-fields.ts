@@ -37,6 +37,9 @@ const codes = new Map<string, OAuthErrorCode>([
   ['/scope pattern', 'invalid_scope'],
 ])
 
+/** Where an example would say less than the rule. */
+const rules = new Map([['/code_verifier pattern', 'must have 43 to 128 letters, digits, or any of - . _ ~']])
+
 /** What the schema found wrong with a form. */
 export function readFormFault({ validation = [] }: { validation?: unknown }): OAuthError {
   // That a branch of the schema was not met says nothing beside what is wrong in it.
@@ -46,6 +49,9 @@ export function readFormFault({ validation = [] }: { validation?: unknown }): OA
   if (faults.some(({ keyword }) => keyword === 'type'))
     return new OAuthError('invalid_request', 'A parameter was sent more than once.')
   const isEmpty = ({ keyword, data }: FormFault) => keyword === 'required' || data === ''
+  // What else is needed depends on it.
+  if (faults.some((fault) => isEmpty(fault) && describeFormFault(fault).field === 'grant_type'))
+    return new OAuthError('invalid_request', 'grant_type is missing.')
   const coded = faults.find((fault) => codeOf(fault) !== undefined && !isEmpty(fault))
   if (coded?.instancePath === '/grant_type' || (coded && !faults.some(isEmpty)))
     return new OAuthError(codeOf(coded)!, new Invalid([describeFormFault(coded)]).message)
@@ -59,7 +65,8 @@ function codeOf({ instancePath, keyword }: FormFault): OAuthErrorCode | undefine
 }
 
 function describeFormFault(fault: FormFault): FieldProblem {
-  return fault.data === ''
-    ? { field: fault.instancePath.slice(1), problem: 'is missing' }
-    : describeFault({ ...fault }, 'form')
+  const field = fault.instancePath.slice(1)
+  if (fault.data === '') return { field, problem: 'is missing' }
+  const rule = rules.get(`${fault.instancePath} ${fault.keyword}`)
+  return rule === undefined ? describeFault({ ...fault }, 'form') : { field, problem: rule }
 }

@@ -255,14 +255,13 @@ export function failureKey(request: FastifyRequest, clientId: string): string {
 function admitClient(
   context: Context,
   reply: FastifyReply,
-  { client, secretId, secretEndsAt }: AuthenticatedClient,
+  { client, secretId, secretEndsAt, secretReplacedAt }: AuthenticatedClient,
   now: Date,
 ): Registration {
   context.lastUse.ofSecret(secretId, now)
-  if (secretEndsAt) {
-    reply.header('deprecation', 'true')
-    reply.header('sunset', secretEndsAt.toUTCString())
-  }
+  // RFC 9745 and RFC 8594.
+  if (secretReplacedAt) reply.header('deprecation', `@${Math.floor(secretReplacedAt.getTime() / 1000)}`)
+  if (secretEndsAt) reply.header('sunset', secretEndsAt.toUTCString())
   return client
 }
 

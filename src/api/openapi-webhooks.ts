@@ -1,11 +1,30 @@
 /** The deliveries as OpenAPI 3.1 has them: requests that the gateway makes and a partner answers. From the catalogue, as the portal's page of it. */
 import type { TSchema } from 'typebox'
+import type { Tag } from '../described-route.ts'
 import { type CatalogueKind, describeEvents, describeHeaders } from '../webhooks/catalogue.ts'
+import { isPublishedKind } from '../webhooks/kind.ts'
+
+/** Of its own: generators make a class of a tag, and one of calls must not be overwritten by one of what is received. */
+export const receiverTag = 'Receiver' satisfies Tag
 
 type Place = (schema: TSchema) => object
 
 export function describeWebhooks(place: Place): Record<string, object> {
   return Object.fromEntries(describeEvents(1).map((each) => [each.kind, { post: describeDelivery(each, place) }]))
+}
+
+/**
+ * The same as callbacks of whatever registers a URL, for the kinds that no request has: generators that leave out what no path leads to would leave
+ * out their payloads.
+ */
+export function describeCallbacks(place: Place): Record<string, object> {
+  const unsent = describeEvents(1).filter(({ kind }) => !isPublishedKind(kind))
+  return Object.fromEntries(
+    unsent.map((each) => {
+      const { operationId, ...delivery } = describeDelivery(each, place)
+      return [each.kind, { '{$request.body#/url}': { post: { operationId: `${operationId}Event`, ...delivery } } }]
+    }),
+  )
 }
 
 function describeDelivery({ kind, title, meaning, when, schema, actions }: CatalogueKind, place: Place) {
@@ -15,7 +34,7 @@ function describeDelivery({ kind, title, meaning, when, schema, actions }: Catal
     operationId: `receive${title.replaceAll(/(?:^| )(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary: `${title}: ${actions.map(({ action }) => action).join(', ')}`,
     description: `${meaning} ${when}\n\n${words.join('\n')}`,
-    tags: ['Events'],
+    tags: [receiverTag],
     security: [],
     parameters: describeHead(kind),
     requestBody: {

@@ -11,17 +11,22 @@ own. This document is about the address in \`servers\`.
 **Errors.** A refusal says in \`error_description\` what is wrong and what to do. 401 is about the credentials, never about passing
 trouble: repeating it unchanged is useless. Repeating a 503 after \`Retry-After\` seconds is right.
 
-**Numbers.** Identifiers and instants are integers of up to 15 digits; instants are epoch milliseconds. Amounts are decimals: read them
-from the text, not as floating-point numbers.
+**Numbers.** Identifiers are integers of up to 16 digits, instants are epoch milliseconds; all of them are below 2^53, so that a double holds
+them exactly. Amounts are decimals: read them from the text, not as floating-point numbers.
 
 **More to come.** Answers may gain fields: ignore those you do not know. Requests with unknown fields are refused.`
+
+/** For people: the portal has the reference, with the ids of whoever reads it. */
+export function documentationOf(baseUrl: string): string {
+  return `${baseUrl}/partner`
+}
 
 export function about(baseUrl: string) {
   return {
     title: 'Brokerage Partner Interface',
     description: introduction,
     version: '1.0.0',
-    contact: { name: 'Partner portal', url: `${baseUrl}/partner` },
+    contact: { name: 'Partner portal', url: documentationOf(baseUrl) },
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   }
 }
@@ -37,6 +42,10 @@ export const tags: readonly { readonly name: Tag; readonly description: string }
   },
   { name: 'Deliveries', description: 'What was sent where, what came back, and sending it again.' },
   { name: 'Events', description: 'The events of a branch, numbered without a gap, to pull or to stream.' },
+  {
+    name: 'Receiver',
+    description: 'What a receiver is sent: requests that the gateway makes. A client calls none of them.',
+  },
   { name: 'Internal', description: "For the brokerage's own systems." },
 ]
 
@@ -82,7 +91,10 @@ const numberHeader = (description: string, example: number) => ({
 
 export const headers: Record<HeaderName, object> = {
   Allow: textHeader('The methods that this address takes.', 'GET, HEAD'),
-  Deprecation: textHeader('`true` when the client secret that was used has been replaced.', 'true'),
+  Deprecation: textHeader(
+    'RFC 9745: when the client secret that was used was replaced, as `@` and epoch seconds.',
+    '@1767225600',
+  ),
   Location: textHeader('Where it is.', '/v2/webhooks/1'),
   'Preference-Applied': textHeader('The wait that was granted, when one was asked for by `Prefer`.', 'wait=10'),
   'Retry-After': numberHeader('Seconds to wait before the next try.', 1),

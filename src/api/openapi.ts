@@ -5,7 +5,7 @@
 import type { TObject, TSchema } from 'typebox'
 import type { DescribedRoute, HeaderName } from '../described-route.ts'
 import { openComponents } from './openapi-components.ts'
-import { describeWebhooks } from './openapi-webhooks.ts'
+import { describeCallbacks, describeWebhooks, receiverTag } from './openapi-webhooks.ts'
 import { about, headers, schemes, tags } from './openapi-words.ts'
 import { OAuthErrorBody, ProblemBody } from './problem-body.ts'
 import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from './refusals.ts'
@@ -26,7 +26,7 @@ export function describeInterface(routes: readonly DescribedRoute[], baseUrl: st
     ),
   )
   const webhooks = describeWebhooks(components.place)
-  const used = new Set<string>(routes.map(({ schema }) => schema.tags[0]))
+  const used = new Set<string>([...routes.map(({ schema }) => schema.tags[0]), receiverTag])
   return {
     openapi: '3.1.0',
     info: about(baseUrl),
@@ -41,7 +41,7 @@ export function describeInterface(routes: readonly DescribedRoute[], baseUrl: st
 type Place = (schema: TSchema) => object
 
 function describeOperation(row: DescribedRoute, place: Place) {
-  const { operationId, summary, description, tags: words, security, body } = row.schema
+  const { operationId, summary, description, tags: words, security, body, makesWebhook } = row.schema
   const parameters = describeParameters(row, place)
   const applying = refusals.filter((refusal) => refusal.applies(row))
   const refused = applying.map((refusal) => [
@@ -53,6 +53,7 @@ function describeOperation(row: DescribedRoute, place: Place) {
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: { [mediaTypeOf(row)]: describeContent(body, place) } } }),
     responses: { ...describeAnswers(row, place), ...Object.fromEntries(refused) },
+    ...(makesWebhook && { callbacks: describeCallbacks(place) }),
   }
 }
 

@@ -53,7 +53,7 @@ export const refusals: readonly Refusal[] = [
     name: 'NotFound',
     description: 'There is no such thing, or it belongs to another branch.',
     headers: [],
-    applies: ({ schema }) => schema.params !== undefined,
+    applies: ({ schema }) => schema.params !== undefined || schema.mayMiss === true,
   },
   {
     status: 405,

@@ -60,10 +60,14 @@ export function route<Caller>(
         attachValidation: true,
         config: { ...(errors && { errors }), ...(takes === 'lines' && { takesLines: true }) },
         ...(endpoint.bodyLimit !== undefined && { bodyLimit: endpoint.bodyLimit }),
-        ...((early || cors) && { onRequest: [...(cors ? [allowAnyOrigin] : []), ...(early ? [admit] : [])] }),
+        onRequest: [
+          ...(cors ? [allowAnyOrigin] : []),
+          ...(takes === 'form' ? [refuseOtherForms] : []),
+          ...(early ? [admit] : []),
+        ],
         ...(readIntegers && { preValidation: readIntegers }),
         handler: (request, reply) => {
-          refuseOtherMediaTypes(request, takes)
+          if (takes !== 'form') refuseOtherMediaTypes(request, takes)
           const caller = early ? (callers.get(request) as Caller) : gate(context, request, reply)
           const proceed = (known: Caller) => {
             const { validationError } = request
@@ -120,8 +124,22 @@ export const mediaTypes: Readonly<Record<BodyKind, string>> = {
 /** The parser takes both; an endpoint takes one. */
 function refuseOtherMediaTypes(request: FastifyRequest, takes: BodyKind): void {
   if (request.body === undefined && takes !== 'lines') return
-  const sent = request.headers['content-type']
-  if (sent === mediaTypes[takes]) return
+  const problem = findOtherMediaType(request, takes)
+  if (problem) throw problem
+}
+
+function findOtherMediaType({ headers }: FastifyRequest, takes: BodyKind): Problem | undefined {
+  const sent = headers['content-type']
+  if (sent === mediaTypes[takes]) return undefined
   const type = (sent ?? '').split(';')[0]!.trim().toLowerCase()
-  if (type !== mediaTypes[takes]) throw new Problem(415, 'invalid_request', `The body must be ${mediaTypes[takes]}.`)
+  return type === mediaTypes[takes]
+    ? undefined
+    : new Problem(415, 'invalid_request', `The body must be ${mediaTypes[takes]}.`)
+}
+
+/** Whoever sends a form may be known by what is in it. A body that is no form is refused unread, so that what is in it changes nothing. */
+function refuseOtherForms(request: FastifyRequest, _reply: FastifyReply, done: (problem?: Error) => void): void {
+  const { 'content-type': type, 'content-length': length, 'transfer-encoding': coding } = request.headers
+  const isSent = Boolean(type) || coding !== undefined || Number(length ?? 0) > 0
+  done(isSent ? findOtherMediaType(request, 'form') : undefined)
 }

@@ -11,12 +11,12 @@ import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
 import { refreshToken } from './v1/refresh-token.ts'
-import { describeResources, siteMetadata } from './v1/resource-metadata.ts'
+import { describeResources } from './v1/resource-metadata.ts'
 import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
 import { fetchDelivery, listDeliveries, redeliver, skipDelivery } from './v2/deliveries.ts'
 import { pullEvents } from './v2/events.ts'
-import { cancelReplay, fetchReplay, recoverWebhook, startReplay } from './v2/replays.ts'
+import { cancelReplay, countRecoveries, countReplays, fetchReplay, recoverWebhook, startReplay } from './v2/replays.ts'
 import { fetchSkip, startSkip } from './v2/skips.ts'
 import { testHook } from './v2/test-hooks.ts'
 import {
@@ -35,7 +35,6 @@ const table: readonly Route[] = [
   route('GET', '/openapi.json', anyone, openApi),
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
   route('GET', '/.well-known/openid-configuration', anyone, { ...metadata, isHidden: true }),
-  route('GET', '/.well-known/oauth-protected-resource', anyone, siteMetadata),
   route('POST', '/v1/oauth/accesstoken', client, accessToken),
   route('POST', '/v1/oauth/refreshtoken', client, refreshToken),
   route('POST', '/v1/oauth/revoke', client, revoke),
@@ -57,7 +56,9 @@ const table: readonly Route[] = [
   route('GET', '/v2/webhooks/:id/settings', branch('viewer'), fetchSettings),
   route('GET', '/v2/webhooks/:id/deliveries', branch('viewer'), listDeliveries),
   route('POST', '/v2/webhooks/:id/recover', branch('developer'), recoverWebhook),
+  route('POST', '/v2/webhooks/:id/recover/dry-run', branch('developer'), countRecoveries),
   route('POST', '/v2/webhooks/:id/replays', branch('developer'), startReplay),
+  route('POST', '/v2/webhooks/:id/replays/dry-run', branch('developer'), countReplays),
   route('GET', '/v2/webhooks/:id/replays/:replayId', branch('viewer'), fetchReplay),
   route('DELETE', '/v2/webhooks/:id/replays/:replayId', branch('developer'), cancelReplay),
   route('POST', '/v2/webhooks/:id/skips', branch('developer'), startSkip),
@@ -82,5 +83,5 @@ const table: readonly Route[] = [
   route('GET', '/internal/openapi.json', service, internalOpenApi),
 ]
 
-/** And beside each address that takes a bearer token, the document that says what is asked of it. */
+/** And the documents of RFC 9728: of the site, and beside each address that takes a bearer token, of what is asked of it. */
 export const apiRoutes: readonly Route[] = [...table, ...describeResources(table)]

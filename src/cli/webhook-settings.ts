@@ -1,10 +1,11 @@
 /** What is chosen for a webhook, as options of a command; and what is wrong with it, by their names. */
 import { Invalid } from '../problem.ts'
 import { actions as allActions, type Kind, kinds } from '../webhooks/kind.ts'
+import { noteCharacters } from '../webhooks/note.ts'
 import { rateLimits } from '../webhooks/send-limit.ts'
 import type { WebhookDraft } from '../webhooks/webhook.ts'
 import { type HeaderChange, headerLimits } from '../webhooks/webhook-headers.ts'
-import { type Actions, descriptionCharacters } from '../webhooks/webhook-settings.ts'
+import type { Actions } from '../webhooks/webhook-settings.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { readSecret, secretOption } from './secret-file.ts'
 
@@ -22,7 +23,7 @@ export const settingOptions: readonly Option[] = [
     'headers',
     `a file with headers to send with each delivery, Name: value on each line, ${headerLimits.headers} at most`,
   ),
-  { name: 'description', value: 'TEXT', meaning: `for people, ${descriptionCharacters} characters at most` },
+  { name: 'description', value: 'TEXT', meaning: `for people, ${noteCharacters} characters at most` },
 ]
 
 export const removalOption: Option = {

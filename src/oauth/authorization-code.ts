@@ -7,7 +7,7 @@ import { type Batch, openBatch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
-import { isInForce } from './client-directory.ts'
+import { requireInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
@@ -70,7 +70,7 @@ export function openCodeExchange(db: Database, environment: Environment): CodeEx
 
   return {
     async exchange(client, presented, act) {
-      if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
+      requireInForce(client)
       const code = parseToken(presented.code)
       if (code?.kind !== 'code' || code.environment !== environment)
         throw new OAuthError('invalid_grant', refusals.foreign)

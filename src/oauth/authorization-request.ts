@@ -11,7 +11,7 @@ import { encodeFormBytes, type Form } from '../http/form.ts'
 import type { Registration } from '../partners/client.ts'
 import { printDescription } from '../problem.ts'
 import { covers, parseScopes, type Scope } from '../scope.ts'
-import { isInForce } from './client-directory.ts'
+import { requireInForce } from './client-directory.ts'
 import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
 
 /**
@@ -56,7 +56,7 @@ export function checkRecipient(query: Form, client: Registration | undefined, en
       `client_id names no application that is registered in this environment (${environment}).`,
     )
   }
-  if (!isInForce(client)) throw new OAuthError('invalid_request', 'This application is not approved at present.')
+  requireInForce(client)
   const { redirect_uri } = query
   if (redirect_uri !== undefined && redirect_uri !== client.callbackUrl) {
     throw new OAuthError(

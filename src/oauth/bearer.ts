@@ -220,6 +220,6 @@ export function obstructedToken(obstacle: Obstacle): BearerError {
 
 export function requireScope(bearer: Bearer, scope: Scope): void {
   if (!bearer.scopes.includes(scope)) {
-    throw new BearerError(403, 'insufficient_scope', `This token lacks the scope ${scope}.`)
+    throw new BearerError(403, 'insufficient_scope', `This token lacks the scope ${scope}.`, bearer.scopes)
   }
 }

@@ -18,6 +18,8 @@ export interface AuthenticatedClient {
   readonly secretId: number
   /** Set while the client still uses a secret that is being replaced. */
   readonly secretEndsAt: Date | undefined
+  /** When the secret that replaces it was made; undefined once that one is revoked. */
+  readonly secretReplacedAt: Date | undefined
 }
 
 const decoy = sha256('no secret has this hash')
@@ -91,7 +93,12 @@ function matchSecret(
   for (const each of living) if (equalBytes(presented, Buffer.from(each.hash, 'hex'))) found = each
   if (living.length === 0) equalBytes(presented, decoy)
   if (!client || !found || client.environment !== environment) return undefined
-  return { client, secretId: found.id, secretEndsAt: found.expiresAt === null ? undefined : new Date(found.expiresAt) }
+  const { id, expiresAt } = found
+  const next = expiresAt === null ? undefined : living.find((each) => each.id > id)
+  return {
+    ...{ client, secretId: id, secretEndsAt: expiresAt === null ? undefined : new Date(expiresAt) },
+    secretReplacedAt: next && new Date(next.createdAt),
+  }
 }
 
 export interface ServiceDesk {

@@ -5,6 +5,7 @@ import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
 import type { Registration } from '../partners/client.ts'
 import { selectRegistration } from '../partners/clients.sql.ts'
 import { mayAct } from '../partners/partner-status.ts'
+import { OAuthError } from './oauth-error.ts'
 
 export interface ClientDirectory {
   find(id: string): Promise<Registration | undefined>
@@ -30,6 +31,11 @@ export function openClientDirectory(db: Database, changes: Changes): ClientDirec
 /** What cannot be an id is looked up as nothing, at the same cost: a refusal takes as long either way. */
 export function wellFormed(id: string): string {
   return /^[A-Za-z0-9]{24}$/.test(id) ? id : ''
+}
+
+/** Whoever asks for something as a client that is suspended, or whose partner may not act, is told so, and nothing else is looked at. */
+export function requireInForce(client: Registration): void {
+  if (!isInForce(client)) throw new OAuthError('unauthorized_client', 'This application is not approved at present.')
 }
 
 /** Only an active client of a partner that may act on its site. */

@@ -1,5 +1,5 @@
 import { Problem, printDescription } from '../problem.ts'
-import type { Scope } from '../scope.ts'
+import { printScopes, type Scope } from '../scope.ts'
 
 /** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009 and RFC 6750. */
 export type OAuthErrorCode =
@@ -47,18 +47,26 @@ interface Demand {
 export class BearerError extends Error {
   readonly status: 401 | 403
   readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope'
+  /** What a token that lacks a scope has. Whoever asks for what the challenge names gets one that can do more, not something else. */
+  readonly held: readonly Scope[]
 
-  constructor(status: BearerError['status'], code: BearerError['code'], description: string) {
+  constructor(
+    status: BearerError['status'],
+    code: BearerError['code'],
+    description: string,
+    held: readonly Scope[] = [],
+  ) {
     super(description)
     this.status = status
     this.code = code
+    this.held = held
   }
 
   challenge({ scope, metadataUrl }: Demand): Problem {
     const parameters = ['realm="countersign"']
     if (this.code !== 'unauthorized')
       parameters.push(`error="${this.code}"`, `error_description="${printDescription(this.message)}"`)
-    parameters.push(`scope="${scope}"`, `resource_metadata="${metadataUrl}"`)
+    parameters.push(`scope="${printScopes([scope, ...this.held])}"`, `resource_metadata="${metadataUrl}"`)
     const headers = { 'www-authenticate': `Bearer ${parameters.join(', ')}` }
     return new Problem(this.status, this.code, this.message, { headers })
   }

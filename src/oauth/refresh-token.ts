@@ -13,7 +13,7 @@ import type { Database } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
 import { parseScopes, printScopes } from '../scope.ts'
-import { isInForce } from './client-directory.ts'
+import { requireInForce } from './client-directory.ts'
 import { revokeGrant } from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import * as table from './refresh-tokens.sql.ts'
@@ -71,7 +71,7 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
 
   return {
     async refresh(client, presented, act) {
-      if (!isInForce(client)) throw new OAuthError('invalid_grant', 'This application is not approved at present.')
+      requireInForce(client)
       if (!client.refreshAccess) {
         throw new OAuthError(
           'unauthorized_client',

@@ -37,7 +37,13 @@ export interface Registration extends Client {
   readonly partnerName: string
   readonly partnerStatus: PartnerStatus
   readonly refreshAccess: boolean
-  readonly secrets: readonly { readonly id: number; readonly hash: string; readonly expiresAt: string | null }[]
+  /** In the order in which they were made. */
+  readonly secrets: readonly {
+    readonly id: number
+    readonly hash: string
+    readonly createdAt: string
+    readonly expiresAt: string | null
+  }[]
 }
 
 interface ClientDraft {

@@ -47,7 +47,7 @@ export const updateClientStatus = statement(
 export const selectRegistration = statement(
   'select_registration',
   `SELECT ${columns}, p.name AS "partnerName", p.status AS "partnerStatus", p.refresh_access AS "refreshAccess",
-          coalesce((SELECT json_agg(json_build_object('id', s.id, 'hash', encode(s.hash, 'hex'), 'expiresAt', s.expires_at) ORDER BY s.id)
+          coalesce((SELECT json_agg(json_build_object('id', s.id, 'hash', encode(s.hash, 'hex'), 'createdAt', s.created_at, 'expiresAt', s.expires_at) ORDER BY s.id)
                     FROM client_secrets s WHERE s.client_id = clients.id AND s.revoked_at IS NULL), '[]') AS secrets
    FROM clients JOIN partners p USING (branch_id) WHERE clients.id = $1`,
 )

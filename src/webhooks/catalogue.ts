@@ -6,7 +6,7 @@ import type { TObject } from 'typebox'
 import { integer, oneOf, Type, text } from '../schema.ts'
 import { scopes } from '../scope.ts'
 import { type HeaderWords, wordsOfActions, wordsOfHeaders, wordsOfKinds } from './event-words.ts'
-import { actions, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from './kind.ts'
+import { actionOf, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from './kind.ts'
 import { printHead } from './request-head.ts'
 import { printSignatures } from './signature.ts'
 
@@ -38,7 +38,7 @@ const authorizationFields: Parameters<typeof Type.Object>[0] = {
   clientId: text('The application, by its `client_id`.', authorizationExample.clientId),
   userId: text('The account holder, by the `id` of the profile.', authorizationExample.userId),
   type: oneOf(['AUTHORIZATION'], { description: 'The kind, always the same.' }),
-  action: oneOf<string>(actions.AUTHORIZATION, { description: 'What happened.' }),
+  action: actionOf('AUTHORIZATION'),
   branchId: id('The branch.'),
   scope: text(`What was approved last: some of ${scopes.join(', ')}, with spaces between.`, 'read trade'),
   reason: Type.Unsafe<string | null>({

@@ -5,16 +5,15 @@
 import { type Act, gatewayAct, recordAct } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { findTextProblem } from '../name.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import type { Delivery } from './delivery.ts'
 import { breakerThreshold } from './lane.ts'
+import { findNoteProblem } from './note.ts'
 import { lockPart } from './part.sql.ts'
 import { partOf, writeToPart } from './part.ts'
 import * as table from './skips.sql.ts'
 import type { Webhook } from './webhook.ts'
 
-export const reasonCharactersAtMost = 200
 export const usualReason = 'skipped'
 const bite = 1_000
 
@@ -58,7 +57,7 @@ export async function startSkip(db: Database, webhook: Webhook, reason: string, 
 
 /** Others read it. */
 function checkReason(reason: string): void {
-  const problem = findTextProblem(reason, reasonCharactersAtMost)
+  const problem = findNoteProblem(reason)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
 }
 

@@ -2,13 +2,12 @@
 import { printJson } from '../cut.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
 import { actions as allActions, type Kind, kinds } from './kind.ts'
+import { findLineProblem } from './note.ts'
 import { rateLimits } from './send-limit.ts'
 import { findHeaderProblems, type HeaderChange } from './webhook-headers.ts'
 
 /** The actions that are wanted of a kind; of a kind that is not named, all. */
 export type Actions = Readonly<Partial<Record<Kind, readonly string[]>>>
-
-export const descriptionCharacters = 200
 
 export interface WebhookSettings {
   readonly actions: Actions
@@ -87,10 +86,8 @@ function findRateProblems(rateLimit: number | null): FieldProblem[] {
 }
 
 function findDescriptionProblems(description: string): FieldProblem[] {
-  const isPrintable = !/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/u.test(description)
-  if (isPrintable && [...description.trim()].length <= descriptionCharacters) return []
-  const problem = `must be one line of at most ${descriptionCharacters} characters`
-  return [{ field: 'description', problem }]
+  const problem = findLineProblem(description.trim())
+  return problem === undefined ? [] : [{ field: 'description', problem }]
 }
 
 /** Headers were given for one server. Whoever may change the URL must not learn by it what is shown to nobody. */

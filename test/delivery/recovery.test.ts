@@ -99,7 +99,7 @@ test('what was given up since then is sent again once: not what was given up ear
     SELECT id + 1000, webhook_id, event_id, entity, 'delivered', created_at, settled_at, id FROM settled_deliveries WHERE entity LIKE 'mended:%'`)
   await engine.sql(`INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at, repeats)
     SELECT id + 1000, webhook_id, event_id, entity, 'exhausted', created_at, settled_at, id FROM settled_deliveries WHERE entity = 'within:1'`)
-  const counted = await recover({ since, dryRun: true })
+  const counted = await engine.call('POST', `/v2/webhooks/${webhook.id}/recover/dry-run`, { since })
   assert.deepEqual([counted.status, counted.json()], [200, { total: 2, waiting: 0 }])
   engine.receiver.on('/hook', fail)
   const first = await finished(await recover({ since }))
@@ -146,7 +146,7 @@ test('of two at once one is refused, and more than a bite goes in turns until al
     )
     const body = { since: at.getTime() }
     const path = `/v2/webhooks/${target.id}/recover`
-    const counted = await quiet.call('POST', path, { ...body, dryRun: true })
+    const counted = await quiet.call('POST', `${path}/dry-run`, body)
     assert.deepEqual(counted.json(), { total: 0, waiting: 1_000 })
     let calls: ReturnType<Engine['call']>[] = []
     // Whoever is first cannot pull anything forward yet, and so is still under way.

@@ -55,7 +55,7 @@ test('a replay by time sends what happened in that time again, and nothing else'
   engine.house.clock.advance(minute)
   const to = engine.house.clock.now().getTime()
   await deliver('after')
-  const counted = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from, to, dryRun: true })
+  const counted = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays/dry-run`, { from, to })
   assert.deepEqual([counted.status, counted.json()], [200, { total: 3 }])
   const { done, total } = await finished(await replay({ from, to }))
   assert.deepEqual([done, total], [3, 3])

@@ -129,7 +129,7 @@ test('what is to be sent again expires with its event, and replays ask only the 
     return (await countRows('events')) === 0
   })
   assert.deepEqual(await engine.sql('SELECT state FROM deliveries'), [{ state: 'expired' }])
-  const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0, dryRun: true })
+  const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays/dry-run`, { from: 0 })
   assert.deepEqual([replay.status, replay.json()], [200, { total: 0 }], replay.text)
 })
 

@@ -50,22 +50,59 @@ test('a webhook is refused for the same URLs, secrets and kinds by both', async 
   }
 })
 
-test('a replay that chooses nothing is refused by both', async () => {
+test('a replay that cannot be is refused by both, and one that chooses nothing by the gateway', async () => {
   const bodies: [boolean, unknown][] = [
-    [true, { failed: true, dryRun: true }],
-    [true, { entity: 'transaction:1', dryRun: true }],
-    [true, { from: 0, dryRun: true }],
-    [false, {}],
-    [false, { dryRun: true }],
-    [false, { failed: false, dryRun: true }],
-    [false, { from: -1, dryRun: true }],
-    [false, { from: 1_000_000_000_000_000, dryRun: true }],
-    [false, { entity: '\0', dryRun: true }],
+    [true, { failed: true }],
+    [true, { entity: 'transaction:1' }],
+    [true, { from: 0 }],
+    [false, { failed: true, dryRun: true }],
+    [false, { from: -1 }],
+    [false, { from: 1_000_000_000_000_000 }],
+    [false, { entity: '\0' }],
   ]
+  const count = (body: unknown) => program.call('POST', `/v2/webhooks/${webhook}/replays/dry-run`, body)
   for (const [isGood, body] of bodies) {
-    assert.equal(allowsBody('startReplay', body), isGood, JSON.stringify(body))
-    const answer = await program.call('POST', `/v2/webhooks/${webhook}/replays`, body)
+    assert.equal(allowsBody('countReplay', body), isGood, JSON.stringify(body))
+    const answer = await count(body)
     assert.equal(answer.status, isGood ? 200 : 400, `${JSON.stringify(body)} ${answer.text}`)
+  }
+  for (const body of [{}, { failed: false }]) assert.equal((await count(body)).status, 400)
+})
+
+test('reasons and descriptions are refused for the same characters and lengths by both', async () => {
+  const notes: [isText: boolean, isLine: boolean, note: string][] = [
+    [true, true, 'the amounts were wrong'],
+    [true, true, '請求書 😀 é'],
+    [true, true, '😀'.repeat(200)],
+    [true, false, 'two\nlines'],
+    [false, true, ''],
+    [false, true, ' '],
+    [false, true, '\u3000\u00a0'],
+    ...[
+      '\0',
+      '\u001b',
+      '\u007f',
+      '\u009b',
+      '\u00ad',
+      '\u061c',
+      '\u200b',
+      '\u2028',
+      '\u202e',
+      '\u2066',
+      '\ue000',
+      '\ufeff',
+    ].map((bad): [boolean, boolean, string] => [false, false, `a${bad}b`]),
+    [false, false, '😀'.repeat(201)],
+    [false, false, 'a'.repeat(201)],
+  ]
+  for (const [isText, isLine, note] of notes) {
+    const text = JSON.stringify(note)
+    assert.equal(allowsBody('startSkip', { reason: note }), isText, text)
+    const skipped = await program.call('POST', `/v2/webhooks/${webhook}/skips`, { reason: note })
+    assert.equal(skipped.status, isText ? 202 : 400, `${text} ${skipped.text}`)
+    assert.equal(allowsBody('updateWebhook', { description: note }), isLine, text)
+    const described = await program.call('PATCH', `/v2/webhooks/${webhook}`, { description: note })
+    assert.equal(described.status, isLine ? 200 : 400, `${text} ${described.text}`)
   }
 })
 

@@ -289,3 +289,18 @@ test('an update cannot bring in what a registration refuses', async () => {
   }
   await branch.call('DELETE', `/v2/webhooks/${id}`)
 })
+
+test('a sandbox is no exception: loopback is for callbacks there, and for webhooks only in development', async () => {
+  const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'false' })
+  for (const environment of ['live', 'sandbox'] as const) {
+    const program = await openBranch(house, { environment })
+    for (const url of [
+      'http://localhost:3000/hooks',
+      'http://127.0.0.1/hooks',
+      'https://localhost/hooks',
+      'https://[::1]/',
+    ])
+      assert.equal((await program.call('POST', '/v2/webhooks', { url })).status, 400, `${environment} ${url}`)
+  }
+  await house.makeClient({ environment: 'sandbox', callbackUrl: 'http://localhost:3000/callback' })
+})

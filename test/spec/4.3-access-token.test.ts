@@ -1,5 +1,6 @@
 /** Spec 4.3 and checklist K, O4, T6, T8: one code, one exchange, one access token. */
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
@@ -263,12 +264,34 @@ test('with a code_challenge the right code_verifier is needed', async () => {
   const { verifier, parameters: extra } = makeProof()
   const fresh = () => holder.code(client, { extra })
   assert.equal((await house.exchange(client, await fresh(), { code_verifier: verifier })).status, 200)
-  const wrong = [makeProof().verifier, extra.code_challenge, verifier.toUpperCase(), `${verifier} `, 'x'.repeat(4_000)]
+  const wrong = [makeProof().verifier, extra.code_challenge, verifier.toUpperCase(), `${verifier}x`, '~'.repeat(128)]
   for (const code_verifier of wrong) {
     assertOAuthError(await house.exchange(client, await fresh(), { code_verifier }), 'invalid_grant')
   }
   assertOAuthError(await house.exchange(client, await fresh()), 'invalid_grant')
   assertOAuthError(await house.exchange(client, await fresh(), { code_verifier: '' }), 'invalid_grant')
+})
+
+// K8
+test('a code_verifier is 43 to 128 characters of its alphabet: anything else is an invalid_request and consumes nothing', async () => {
+  for (const verifier of ['~'.repeat(43), '-._~'.repeat(32)]) {
+    const code_challenge = hash('sha256', verifier, 'base64url')
+    const extra = { code_challenge, code_challenge_method: 'S256' }
+    const code = await holder.code(client, { extra })
+    const odd = [
+      verifier.slice(0, 42),
+      `${verifier}${'~'.repeat(86)}`,
+      `${verifier.slice(1)}+`,
+      ` ${verifier}`,
+      `${verifier}\n`,
+    ]
+    for (const code_verifier of [...odd, 'é'.repeat(43), 'x'.repeat(4_000)]) {
+      const answer = await house.exchange(client, code, { code_verifier })
+      assertOAuthError(answer, 'invalid_request')
+      assert.match(String(answer.json().error_description), /^code_verifier must have 43 to 128 /)
+    }
+    assert.equal((await house.exchange(client, code, { code_verifier: verifier })).status, 200)
+  }
 })
 
 // K8

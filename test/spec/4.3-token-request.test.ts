@@ -1,6 +1,7 @@
 /** Spec 4.3 and checklist T3–T7: what the token endpoint takes and refuses, whatever the code. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { apiRoutes } from '../../src/api/routes.ts'
 import { type Answer, type Fields, formOf, postForm, send } from '../support/browser.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { assertOAuthError, openHolder } from '../support/oauth.ts'
@@ -33,6 +34,23 @@ test('grant_type is needed and known: absent is invalid_request, anything else u
     assertOAuthError(await post({ grant_type, code }), 'unsupported_grant_type')
   }
   assert.equal((await house.exchange(client, code)).status, 200)
+})
+
+test('a missing grant_type is told alone: what else is needed depends on it', async () => {
+  for (const path of ['/v1/oauth/accesstoken', '/v1/oauth/refreshtoken']) {
+    for (const fields of [
+      {},
+      { grant_type: '' },
+      { code: '' },
+      { refresh_token: '' },
+      { scope: 'all' },
+      { code: 'x' },
+    ]) {
+      const answer = await postForm(house.baseUrl + path, fields, basic(client))
+      assertOAuthError(answer, 'invalid_request')
+      assert.equal(answer.json().error_description, 'grant_type is missing.', `${path} ${formOf(fields)}`)
+    }
+  }
 })
 
 test('code is needed: absent or empty is an invalid_request that names it', async () => {
@@ -77,13 +95,39 @@ test('a JSON body is no form: it is refused and consumes nothing', async () => {
   const bodies = [fields, { ...fields, client_id: client.id, client_secret: client.secret }, [], null, 7, 'x']
   for (const body of [...bodies, { ...fields, client_id: 7, client_secret: {} }, { ...fields, code: { length: 53 } }]) {
     const answer = await post(JSON.stringify(body), { 'content-type': 'application/json' })
-    assert.ok(
-      answer.status === 415 || answer.status === 400,
-      `${JSON.stringify(body)}: ${answer.status} ${answer.text}`,
-    )
-    assert.equal(answer.json().error, 'invalid_request')
+    assertOAuthError(answer, 'invalid_request', 415)
   }
   assert.equal((await house.exchange(client, code)).status, 200)
+})
+
+// T4
+test('a body that is no form is a 415 at every OAuth endpoint, whatever is in it and whoever sends it', async () => {
+  const forms = apiRoutes.filter(({ takes }) => takes === 'form')
+  assert.ok(forms.length >= 4)
+  const types = ['application/json', 'application/json; charset=latin1', 'text/plain', 'application/x-ndjson', '', 'x']
+  const bodies = [
+    '{',
+    '',
+    '{}',
+    '[]',
+    'null',
+    '\0',
+    'grant_type=authorization_code',
+    '{"__proto__":1}',
+    'x'.repeat(70_000),
+  ]
+  for (const { path } of forms) {
+    for (const type of types) {
+      for (const body of bodies) {
+        if (type === '' && body === '') continue
+        for (const who of [basic(client), {}, { authorization: 'Basic x' }]) {
+          const headers = { ...who, 'content-type': type }
+          const answer = await send(house.baseUrl + path, { method: 'POST', headers, body })
+          assertOAuthError(answer, 'invalid_request', 415)
+        }
+      }
+    }
+  }
 })
 
 // T4
@@ -94,7 +138,7 @@ test('credentials in a JSON body are never read', async () => {
   for (const body of [fields, { ...fields, client_id: 7 }, { ...fields, client_secret: ['x'] }]) {
     const headers = { 'content-type': 'application/json' }
     const answer = await send(url, { method: 'POST', headers, body: JSON.stringify(body) })
-    assert.ok([400, 401, 415].includes(answer.status), `${answer.status} ${answer.text}`)
+    assertOAuthError(answer, 'invalid_request', 415)
   }
 })
 

@@ -135,7 +135,7 @@ test('refresh access that is withdrawn stops refresh tokens at once, and given b
 })
 
 // F7
-test('the refresh tokens of a suspended client or of a suspended partner are refused', async () => {
+test('a suspended client, or one of a suspended partner, is an unauthorized_client wherever it asks', async () => {
   const { db } = house.gateway.context
   const suspended = await house.makeClient()
   const partner = await house.makePartner()
@@ -148,8 +148,15 @@ test('the refresh tokens of a suspended client or of a suspended partner are ref
   await setClientStatus(db, suspended, 'suspended', house.act())
   await setPartnerStatus(db, partner, 'suspended', 'fraud', house.act())
   await heard
-  assertOAuthError(await house.refresh(suspended, first.refresh_token!), 'invalid_grant')
-  assertOAuthError(await house.refresh(ofSuspended, second.refresh_token!), 'invalid_grant')
+  assertOAuthError(await house.refresh(suspended, first.refresh_token!), 'unauthorized_client')
+  assertOAuthError(await house.refresh(ofSuspended, second.refresh_token!), 'unauthorized_client')
+  for (const each of [suspended, ofSuspended]) {
+    assertOAuthError(await house.exchange(each, 'x'), 'unauthorized_client')
+    const query = new URLSearchParams({ client_id: each.id, scope: 'read', state: 's' })
+    const headers = { accept: 'application/json' }
+    const started = await send(`${house.baseUrl}/v1/oauth/authorize?${query}`, { headers })
+    assert.deepEqual([started.status, started.json().error], [400, 'unauthorized_client'])
+  }
 })
 
 // F7

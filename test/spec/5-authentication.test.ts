@@ -138,19 +138,22 @@ test('while secrets overlap both work, and the answer to the old one says that i
   const moving = await house.makeClient()
   assertOAuthError(await knock(basic(moving)), 'invalid_grant')
   const heard = hears(house.gateway, `client:${moving.id}`)
+  const replacedAt = house.clock.now()
   const { secret, oldSecretEndsAt } = await rotateSecret(db, vault, moving, { overlapMs: 2 * hour }, house.act())
   await heard
   const renewed = basic({ id: moving.id, secret: secret.text })
 
+  house.clock.advance(hour / 2)
   const old = await knock(basic(moving))
   assertOAuthError(old, 'invalid_grant')
-  assert.ok(old.headers.deprecation)
+  // RFC 9745: a date of RFC 9651, of the moment from which there was a better one.
+  assert.equal(old.headers.deprecation, `@${Math.floor(replacedAt.getTime() / 1000)}`)
   assert.equal(Date.parse(String(old.headers.sunset)), oldSecretEndsAt.getTime())
   const fresh = await knock(renewed)
   assertOAuthError(fresh, 'invalid_grant')
   assert.equal(fresh.headers.deprecation, undefined)
 
-  house.clock.advance(2 * hour - 1)
+  house.clock.advance(1.5 * hour - 1)
   assertOAuthError(await knock(basic(moving)), 'invalid_grant')
   house.clock.advance(1)
   assertOAuthError(await knock(basic(moving)), 'invalid_client')

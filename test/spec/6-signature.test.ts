@@ -184,14 +184,19 @@ test('by default the client secret of the client that registered the webhook sig
   assert.ok(!isGenuine(received, branch.client.secret))
 })
 
-test("a webhook that a member registers with a personal token is signed with the branch's client secret", async () => {
+test('a webhook that a member registers with a personal token is signed with the secret of the oldest active client of the branch', async () => {
   const { db } = house.gateway.context
   const member = await house.makeUser()
-  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
+  const partner = await getPartner(db, String(branch.branchId))
+  await addMember(db, partner, member, house.act())
+  house.clock.advance(second)
+  const newer = await house.makeClient({ partner })
   const headers = { authorization: `Bearer ${await house.makeToken(member)}` }
   const answer = await callJson(`${house.baseUrl}/v2/webhooks`, 'POST', { url: receiver.url('/hooks') }, headers)
   assert.equal(answer.status, 201)
-  assert.ok(isGenuine(await fireAndSee(), branch.client.secret))
+  const received = await fireAndSee()
+  assert.ok(isGenuine(received, branch.client.secret))
+  assert.ok(!isGenuine(received, newer.secret))
 })
 
 test('a custom secret signs in place of the client secret, in both schemes', async () => {

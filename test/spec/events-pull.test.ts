@@ -376,3 +376,17 @@ test('a client that leaves in the middle of a stream leaves nothing behind', asy
   assert.equal((await program.call('GET', '/v2/events?limit=1')).status, 200)
   await closing.close()
 })
+
+test('whoever takes JSON as well as a stream gets a page: clients that are generated name both, and wait for the end', async () => {
+  const program = await openBranch(house)
+  await fireAll(program, 1)
+  const both = [
+    'application/json, text/event-stream',
+    'text/event-stream,application/json',
+    'Text/Event-Stream, Application/JSON',
+  ]
+  for (const accept of [...both, '*/*', 'application/json']) {
+    const answer = await callJson(`${house.baseUrl}/v2/events`, 'GET', undefined, { ...program.credentials, accept })
+    assert.equal(answer.json<Page>().events.length, 1, accept)
+  }
+})

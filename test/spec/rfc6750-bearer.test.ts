@@ -67,7 +67,7 @@ test('the right token with the wrong scope is a 403 that names the scope', async
   const { access_token } = await holder.tokens(client, { scope: 'market' })
   const answer = await house.profile(access_token)
   assertProblem(answer, 403, 'insufficient_scope')
-  assert.match(String(answer.headers['www-authenticate']), /^Bearer .*error="insufficient_scope".*scope="read"/)
+  assert.match(String(answer.headers['www-authenticate']), /^Bearer .*error="insufficient_scope".*scope="read market"/)
 })
 
 // B1

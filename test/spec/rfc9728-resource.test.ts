@@ -31,15 +31,33 @@ test('each site describes itself as a resource: its own authorization server, sc
     assert.equal(answer.status, 200)
     assert.match(String(answer.headers['content-type']), /^application\/json/)
     const { resource_documentation, ...document } = answer.json()
+    await assertForPeople(resource_documentation)
+    await assertForPeople(
+      (await send(`${resource}/.well-known/oauth-authorization-server`)).json().service_documentation,
+    )
     assert.deepEqual(document, {
       resource,
       resource_name: 'Brokerage Partner Interface',
       authorization_servers: [resource],
-      scopes_supported: ['read', 'write', 'market', 'trade', 'stream'],
+      scopes_supported: ['read'],
       bearer_methods_supported: ['header'],
     })
-    assert.equal((await send(String(resource_documentation))).status, 200)
   }
+})
+
+/** A browser that follows it ends at a page, though perhaps one to sign in on. */
+async function assertForPeople(url: unknown): Promise<void> {
+  const headers = { accept: 'text/html' }
+  const first = await send(String(url), { headers })
+  const page = first.location === undefined ? first : await send(new URL(first.location, String(url)).href, { headers })
+  assert.equal(page.status, 200, String(url))
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+}
+
+test('the site advertises the scopes that one of its addresses takes, and no other', async () => {
+  const { scopes_supported } = (await send(house.baseUrl + wellKnown)).json<{ scopes_supported: string[] }>()
+  const taken = apiRoutes.flatMap(({ protection }) => (protection?.tokens === 'issued' ? [protection.scope] : []))
+  assert.deepEqual(scopes_supported, [...new Set(taken)])
 })
 
 /** What a request there must look like to be judged by its token. */
@@ -82,12 +100,12 @@ test('without a token the challenge has scope and document, and no error', async
   }
 })
 
-test('with a token that lacks the scope the 403 names the scope and the document', async () => {
-  const { access_token } = await holder.tokens(client, { scope: 'market' })
+test('with a token that lacks the scope the 403 names it together with those held, and the document', async () => {
+  const { access_token } = await holder.tokens(client, { scope: 'trade market' })
   const answer = await house.profile(access_token)
   assert.equal(answer.status, 403)
   const { error, scope, resource_metadata } = readChallenge(answer)
-  assert.deepEqual({ error, scope }, { error: 'insufficient_scope', scope: 'read' })
+  assert.deepEqual({ error, scope }, { error: 'insufficient_scope', scope: 'read market trade' })
   assert.equal(resource_metadata, `${house.baseUrl}${wellKnown}/v1/user/profile`)
 })
 

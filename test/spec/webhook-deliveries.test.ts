@@ -313,7 +313,7 @@ test('a dry run of a replay counts and sends nothing', async (t) => {
   receiver.otherwise = answerWith(500)
   await exhaust((await program.fire(transaction({ transactionId: 3 }))).deliveries[0]!.id)
   const count = async (selection: object) => {
-    const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { ...selection, dryRun: true })
+    const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays/dry-run`, selection)
     assert.equal(answer.status, 200, answer.text)
     assert.deepEqual(Object.keys(answer.json()), ['total'])
     return answer.json<{ total: number }>().total
@@ -419,7 +419,7 @@ test('a selection that cannot be is 400', async (t) => {
   const { program, webhookId } = await openLane(t)
   const bodies: unknown[] = [
     {},
-    { dryRun: true },
+    { failed: false },
     { from: 'yesterday' },
     { from: -1 },
     { from: 1.5 },
@@ -436,19 +436,31 @@ test('a selection that cannot be is 400', async (t) => {
     [],
   ]
   for (const body of bodies) {
-    for (const dryRun of [true, undefined]) {
-      const sent =
-        Array.isArray(body) || Object.keys(body as object).length === 0 ? body : { ...(body as object), dryRun }
-      const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, sent)
-      assert.equal(answer.status, 400, `${JSON.stringify(sent)}: ${answer.status} ${answer.text}`)
+    for (const path of ['replays', 'replays/dry-run']) {
+      const answer = await program.call('POST', `/v2/webhooks/${webhookId}/${path}`, body)
+      assert.equal(answer.status, 400, `${path} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
     }
   }
 })
 
-test('failed: false chooses nothing by itself', async (t) => {
-  const { program, webhookId } = await openLane(t)
-  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { failed: false, dryRun: true })
-  assert.equal(answer.status, 400)
+test('a dry run has an address of its own: asked for as a field, nothing is started', async (t) => {
+  const { receiver, program, webhookId } = await openLane(t)
+  await program.fire()
+  for (const [path, body] of [
+    ['replays', { from: 0 }],
+    ['recover', { since: 0 }],
+  ] as const) {
+    for (const dryRun of [true, false, null, 'true']) {
+      const answer = await program.call('POST', `/v2/webhooks/${webhookId}/${path}`, { ...body, dryRun })
+      assert.equal(answer.status, 400, answer.text)
+      assert.deepEqual(answer.json<{ fields: object[] }>().fields, [
+        { field: 'dryRun', problem: 'is not a field of this request' },
+      ])
+    }
+    const counted = await program.call('POST', `/v2/webhooks/${webhookId}/${path}/dry-run`, body)
+    assert.equal(counted.status, 200, counted.text)
+  }
+  assert.equal(receiver.received.length, 1)
 })
 
 type Call = Parameters<BranchProgram['call']>
@@ -468,7 +480,9 @@ const endpoints: [title: string, call: (ids: Ids) => Call][] = [
   ['rotate the secret', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/secret`, { secret: 'a secret of mine' }]],
   ['list deliveries', ({ webhook }) => ['GET', `/v2/webhooks/${webhook}/deliveries`]],
   ['start a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays`, { from: 0 }]],
-  ['count a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays`, { from: 0, dryRun: true }]],
+  ['count a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays/dry-run`, { from: 0 }]],
+  ['recover', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/recover`, { since: 0 }]],
+  ['count a recovery', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/recover/dry-run`, { since: 0 }]],
   ['fetch a replay', ({ webhook, replay }) => ['GET', `/v2/webhooks/${webhook}/replays/${replay}`]],
   ['cancel a replay', ({ webhook, replay }) => ['DELETE', `/v2/webhooks/${webhook}/replays/${replay}`]],
   ['fetch a delivery', ({ delivery }) => ['GET', `/v2/deliveries/${delivery}`]],

@@ -9,7 +9,6 @@ import {
   clientFields,
   formLimitBytes,
   NarrowerScope,
-  otherFields,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -31,7 +30,11 @@ const TokenRequest = Type.Object(
       ),
     ),
     code_verifier: Type.Optional(
-      Type.String({ description: 'Needed when the authorization request had a `code_challenge` (RFC 7636).' }),
+      text(
+        'Needed when the authorization request had a `code_challenge` (RFC 7636): 43 to 128 letters, digits, or any of - . _ ~.',
+        'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+        { pattern: '^(?:[A-Za-z0-9._~-]{43,128})?$' },
+      ),
     ),
     refresh_token: Type.Optional(Type.String({ description: 'Needed with `refresh_token`.' })),
     scope: Type.Optional(NarrowerScope),
@@ -40,7 +43,6 @@ const TokenRequest = Type.Object(
   {
     title: 'TokenRequest',
     description: 'A code, or a refresh token.',
-    additionalProperties: otherFields,
     examples: [{ grant_type: 'authorization_code', code: 'CODE' }],
     if: { properties: { grant_type: { const: 'refresh_token' } } },
     // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.

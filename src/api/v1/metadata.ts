@@ -4,6 +4,7 @@
  */
 import { Type, text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
+import { documentationOf } from '../openapi-words.ts'
 import type { Endpoint } from '../route.ts'
 
 const address = (description: string) => text(`${description}.`, 'https://api.example.com')
@@ -25,7 +26,7 @@ const Metadata = Type.Object(
     introspection_endpoint_auth_methods_supported: words,
     code_challenge_methods_supported: words,
     authorization_response_iss_parameter_supported: Type.Boolean({ description: 'RFC 9207.' }),
-    service_documentation: address('This interface as OpenAPI'),
+    service_documentation: address('The partner portal, for people; for programs there is /openapi.json'),
   },
   { title: 'Metadata', description: 'What RFC 8414 lists of this authorization server.' },
 )
@@ -59,7 +60,7 @@ export const metadata: Endpoint<undefined> = {
       introspection_endpoint_auth_methods_supported: authMethods,
       code_challenge_methods_supported: ['S256'],
       authorization_response_iss_parameter_supported: true,
-      service_documentation: `${baseUrl}/openapi.json`,
+      service_documentation: documentationOf(baseUrl),
     })
   },
 }

@@ -9,7 +9,6 @@ import {
   formLimitBytes,
   NarrowerScope,
   neededField,
-  otherFields,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -25,7 +24,6 @@ const RefreshRequest = Type.Object(
   {
     title: 'RefreshRequest',
     description: 'A refresh token.',
-    additionalProperties: otherFields,
     examples: [{ grant_type: 'refresh_token', refresh_token: 'REFRESH_TOKEN' }],
   },
 )

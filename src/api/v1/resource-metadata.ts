@@ -6,6 +6,7 @@ import { Type, text } from '../../schema.ts'
 import { scopes } from '../../scope.ts'
 import type { Protection } from '../gate.ts'
 import { anyone } from '../gates.ts'
+import { documentationOf } from '../openapi-words.ts'
 import { pathOf, resourceMetadataPath } from '../protection.ts'
 import { type Endpoint, type Route, route } from '../route.ts'
 
@@ -18,7 +19,10 @@ const ResourceMetadata = Type.Object(
     authorization_servers: Type.Optional(Type.Array(Type.String(), { description: 'Who issues tokens for it.' })),
     scopes_supported: words,
     bearer_methods_supported: words,
-    resource_documentation: text('This interface as OpenAPI.', 'https://api.example.com/openapi.json'),
+    resource_documentation: text(
+      'The partner portal, for people; for programs there is /openapi.json.',
+      'https://api.example.com/partner',
+    ),
   },
   { title: 'ResourceMetadata', description: 'What RFC 9728 lists of this resource.' },
 )
@@ -30,33 +34,39 @@ const schema: OperationSchema = {
   operationId: 'getProtectedResourceMetadata',
   summary: 'Which authorization server and which scopes the interface takes tokens of',
   description:
-    'RFC 9728. Beside each address that takes a bearer token stands a document of its own, which its challenges name.',
+    'RFC 9728. Beside each address that takes a bearer token stands a document of its own, which its challenges name. Pages of any origin may read them.',
   tags: ['Discovery'],
   security: [],
   response: { 200: ResourceMetadata },
 }
 
-export const siteMetadata: Endpoint<undefined> = {
-  schema,
-  handle: ({ baseUrl }, _caller, _request, reply) =>
-    sendMetadata(reply, baseUrl, {
-      resource: baseUrl,
-      authorization_servers: [baseUrl],
-      scopes_supported: [...scopes],
-    }),
+/** The site takes what one of its addresses takes. */
+function siteMetadata(demands: readonly Protection[]): Endpoint<undefined> {
+  const taken = new Set(demands.flatMap(({ tokens, scope }) => (tokens === 'issued' ? [scope] : [])))
+  const scopes_supported = scopes.filter((scope) => taken.has(scope))
+  return {
+    cors: '*',
+    schema,
+    handle: ({ baseUrl }, _caller, _request, reply) =>
+      sendMetadata(reply, baseUrl, { resource: baseUrl, authorization_servers: [baseUrl], scopes_supported }),
+  }
 }
 
 /** RFC 9728, 3.3: clients believe a challenge's document only if it is about the address they called. */
 export function describeResources(routes: readonly Route[]): Route[] {
   const demands = new Map(routes.flatMap(({ path, protection }) => (protection ? [[path, protection]] : [])))
-  return [...demands].map(([path, protection]) =>
-    route('GET', resourceMetadataPath + path, anyone, addressMetadata(protection)),
-  )
+  return [
+    route('GET', resourceMetadataPath, anyone, siteMetadata([...demands.values()])),
+    ...[...demands].map(([path, protection]) =>
+      route('GET', resourceMetadataPath + path, anyone, addressMetadata(protection)),
+    ),
+  ]
 }
 
 function addressMetadata({ scope, tokens }: Protection): Endpoint<undefined> {
   return {
     isHidden: true,
+    cors: '*',
     schema,
     handle({ baseUrl }, _caller, request, reply) {
       const resource = baseUrl + pathOf(request).slice(resourceMetadataPath.length)
@@ -71,7 +81,7 @@ function sendMetadata(reply: FastifyReply, baseUrl: string, particular: Particul
     ...particular,
     resource_name: 'Brokerage Partner Interface',
     bearer_methods_supported: ['header'],
-    resource_documentation: `${baseUrl}/openapi.json`,
+    resource_documentation: documentationOf(baseUrl),
   }
   return reply.header('cache-control', 'public, max-age=3600').send(document)
 }

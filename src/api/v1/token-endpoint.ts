@@ -12,9 +12,6 @@ export const formLimitBytes = 8 * 1024
 /** RFC 6749, 3.2: an empty field counts as absent, which one that is needed must not be. */
 export const neededField = (description: string) => Type.String({ description, minLength: 1 })
 
-/** Fields that nobody knows are ignored, but none may come twice: it would not be a string then. */
-export const otherFields = Type.String()
-
 export const clientFields = {
   client_id: Type.Optional(Type.String({ description: 'Instead of HTTP Basic, with `client_secret`.' })),
   client_secret: Type.Optional(Type.String({ description: 'Instead of HTTP Basic.', format: 'password' })),
@@ -32,7 +29,6 @@ export const TokenQuestion = Type.Object(
   {
     title: 'TokenQuestion',
     description: 'A token that is asked about.',
-    additionalProperties: otherFields,
     examples: [{ token: 'ACCESS_TOKEN' }],
   },
 )

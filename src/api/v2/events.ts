@@ -55,7 +55,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
     ...{ operationId: 'pullEvents', tags: ['Events'] },
     summary: 'Events of the branch after a sequence number, as a page or as a stream',
     description:
-      'A missing number proves a missing event. With `Accept: text/event-stream` the answer is a stream that goes on with what happens; after a break, `Last-Event-ID` resumes it.',
+      'A missing number proves a missing event. With `Accept: text/event-stream`, and no JSON in it, the answer is a stream that goes on with what happens; after a break, `Last-Event-ID` resumes it.',
     querystring: Type.Object({
       after: Type.Optional(
         integer('The last sequence number you have; 0 from the beginning.', 0, {
@@ -78,7 +78,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
     const query = request.query as { after?: number; limit?: number }
     const resumed = request.headers['last-event-id']
     const start = Number(typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0))
-    if (request.headers.accept?.includes('text/event-stream')) {
+    if (wantsStream(request)) {
       const leave = await context.streams.take(`${caller.environment} ${caller.branchId}`)
       if (!leave)
         throw new TooManyRequests('This branch has as many streams open as it may have. Close one.', retrySeconds)
@@ -88,6 +88,11 @@ export const pullEvents: Endpoint<BranchCaller> = {
     const { first, last } = await findLogBounds(context.db, caller)
     return { events: events.map(printEvent), after: events.at(-1)?.sequence ?? start, oldest: first, newest: last }
   },
+}
+
+/** Generated clients name every type that the document lists, and would read a stream to its end: whoever takes JSON as well gets a page. */
+function wantsStream({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return /text\/event-stream/i.test(accept) && !/application\/json/i.test(accept)
 }
 
 function printEvent({ sequence, uid, kind, action, entity, simulated, createdAt, body }: LoggedEvent) {

@@ -1,4 +1,7 @@
-/** Replaying by time range, by entity, or all that failed: a durable job with a dry run and progress. */
+/**
+ * Replaying by time range, by entity, or all that failed: a durable job with progress. A dry run has an address of its own, and what is sent to
+ * it cannot start anything: a client that loses a field, or knows one answer of two, still asks for what its caller meant.
+ */
 import { Invalid } from '../../problem.ts'
 import { instant, integer, oneOf, Type } from '../../schema.ts'
 import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
@@ -38,8 +41,6 @@ const ReplayCount = Type.Object({ total }, { title: 'ReplayCount', description: 
 
 const ReplayParams = Type.Object({ ...IdParams.properties, replayId: idOfPath('The id of the replay.') })
 
-const chosenBy = (...fields: string[]) => fields.map((field) => ({ required: [field] }))
-
 const ReplayDraft = Type.Object(
   {
     from: Type.Optional(instant('Deliveries made at or after this moment')),
@@ -48,35 +49,49 @@ const ReplayDraft = Type.Object(
     ),
     entity: Type.Optional(Entity),
     failed: Type.Optional(Type.Boolean({ description: 'Only those that failed after all retries.', examples: [true] })),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Count them, and send nothing.', examples: [false] })),
   },
   {
     title: 'ReplayDraft',
-    description: 'Which deliveries to replay: by time, by entity, or all that failed.',
+    description:
+      'Which deliveries to replay: by time, by entity, or all that failed. One field at least; `failed: false` chooses nothing.',
     additionalProperties: false,
-    // `failed: false` chooses nothing.
-    anyOf: [...chosenBy('from', 'to', 'entity'), { required: ['failed'], properties: { failed: { const: true } } }],
-    examples: [{ failed: true, dryRun: true }],
+    examples: [{ failed: true }],
   },
 )
+
+export const countReplays: Endpoint<BranchCaller> = {
+  schema: {
+    ...webhookSchema,
+    ...{ operationId: 'countReplay', tags: ['Deliveries'] },
+    summary: 'Count the deliveries that a replay would send again',
+    description: 'A dry run: it takes what a replay takes, and sends nothing.',
+    params: IdParams,
+    body: ReplayDraft,
+    response: { 200: ReplayCount },
+  },
+  async handle(context, caller, request) {
+    const selection = readSelection(request.body)
+    const webhook = await find(context, caller, request)
+    return { total: (await countReplay(context.db, webhook, selection)).total }
+  },
+}
 
 export const startReplay: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'startReplay', tags: ['Deliveries'] },
-    summary: 'Send a selection of deliveries again, or count them',
-    description: 'A job in the background, whose progress can be asked for. A webhook has ten of them running at most.',
+    summary: 'Send a selection of deliveries again',
+    description:
+      'A job in the background, whose progress can be asked for. A webhook has ten of them running at most. `/replays/dry-run` counts what it would send.',
     params: IdParams,
     body: ReplayDraft,
-    response: { 200: ReplayCount, 201: ReplayBody },
+    response: { 201: ReplayBody },
     answerHeaders: ['Location'],
     mayConflict: true,
   },
   async handle(context, caller, request, reply) {
-    const { dryRun, ...selection } = request.body as Selection & { dryRun?: boolean }
-    checkSelection(selection)
+    const selection = readSelection(request.body)
     const webhook = await find(context, caller, request)
-    if (dryRun) return reply.status(200).send({ total: (await countReplay(context.db, webhook, selection)).total })
     const replay = await start(context.db, webhook, selection, caller.act)
     const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${replay.id}`
     return reply.status(201).header('location', location).send(printReplay(replay))
@@ -120,13 +135,12 @@ const RecoveryDraft = Type.Object(
     since: instant(
       'Since when the receiver had trouble: what failed after all retries from then on is sent again; not in the future',
     ),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Count, and send nothing.', examples: [false] })),
   },
   {
     title: 'RecoveryDraft',
     description: 'Since when to recover.',
     additionalProperties: false,
-    examples: [{ since: 1_767_225_600_000, dryRun: true }],
+    examples: [{ since: 1_767_225_600_000 }],
   },
 )
 
@@ -138,26 +152,41 @@ const RecoveryCount = Type.Object(
   { title: 'RecoveryCount', description: 'What a dry run counted.' },
 )
 
+export const countRecoveries: Endpoint<BranchCaller> = {
+  schema: {
+    ...webhookSchema,
+    ...{ operationId: 'countRecovery', tags: ['Deliveries'] },
+    summary: 'Count what a recovery would send and try',
+    description: 'A dry run: it takes what a recovery takes, and sends nothing.',
+    params: IdParams,
+    body: RecoveryDraft,
+    response: { 200: RecoveryCount },
+  },
+  async handle(context, caller, request) {
+    const since = readSince(request.body, caller.act.at)
+    const webhook = await find(context, caller, request)
+    return { ...(await countRecovery(context.db, webhook, since, caller.act.at)) }
+  },
+}
+
 export const recoverWebhook: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'recoverWebhook', tags: ['Deliveries'] },
-    summary: 'Recover after a receiver was fixed, or count what that would do',
+    summary: 'Recover after a receiver was fixed',
     description:
-      'What waits for its next attempt is tried now, a webhook that is retried once a minute is retried at once, and what failed after all retries since a moment, and not delivered or skipped since, is sent again. A webhook that was disabled is resumed; one that is paused is refused with 409. It is a replay, whose progress can be asked for as such; one at a time.',
+      'What waits for its next attempt is tried now, a webhook that is retried once a minute is retried at once, and what failed after all retries since a moment, and not delivered or skipped since, is sent again. A webhook that was disabled is resumed; one that is paused is refused with 409. It is a replay, whose progress can be asked for as such; one at a time. `/recover/dry-run` counts what it would do.',
     params: IdParams,
     body: RecoveryDraft,
-    response: { 200: RecoveryCount, 201: ReplayBody },
+    response: { 201: ReplayBody },
     answerHeaders: ['Location'],
     mayConflict: true,
   },
   async handle(context, caller, request, reply) {
     const { db, clock } = context
-    const { dryRun, since } = request.body as { since: number; dryRun?: boolean }
-    if (since > caller.act.at.getTime()) throw new Invalid([{ field: 'since', problem: 'must not lie in the future' }])
+    const since = readSince(request.body, caller.act.at)
     const webhook = await find(context, caller, request)
-    if (dryRun) return reply.status(200).send({ ...(await countRecovery(db, webhook, new Date(since), caller.act.at)) })
-    const { id } = await startRecovery(db, webhook, new Date(since), caller.act)
+    const { id } = await startRecovery(db, webhook, since, caller.act)
     // What is started goes on by itself; the first bite goes at once.
     await pullOnce(db, clock, id).catch(() => {})
     const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${id}`
@@ -168,10 +197,21 @@ export const recoverWebhook: Endpoint<BranchCaller> = {
   },
 }
 
-/** What no schema can say. */
-function checkSelection({ from, to }: Selection): void {
+/** With what no schema says that every generator reads. */
+function readSelection(body: unknown): Selection {
+  const selection = body as Selection
+  const { from, to, entity, failed } = selection
+  if (from === undefined && to === undefined && entity === undefined && failed !== true)
+    throw new Invalid([{ field: 'body', problem: 'must choose something: from, to, entity, or failed: true' }])
   if (from !== undefined && to !== undefined && from >= to)
     throw new Invalid([{ field: 'from', problem: 'must be earlier than to' }])
+  return selection
+}
+
+function readSince(body: unknown, now: Date): Date {
+  const { since } = body as { since: number }
+  if (since > now.getTime()) throw new Invalid([{ field: 'since', problem: 'must not lie in the future' }])
+  return new Date(since)
 }
 
 function replayIdOf(params: unknown): number {

@@ -1,16 +1,16 @@
 /** Skipping all that waits at a webhook: a durable job whose progress can be asked for. */
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { getSkip, reasonCharactersAtMost, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
+import { noteCharacters, textPattern } from '../../webhooks/note.ts'
+import { getSkip, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
-/** PostgreSQL's text holds every character but this one. */
 const Reason = text('Why, for whoever reads the log later.', 'the amounts were wrong', {
   minLength: 1,
-  maxLength: reasonCharactersAtMost,
-  pattern: '^[^\\u0000]*$',
+  maxLength: noteCharacters,
+  pattern: textPattern,
 })
 
 export const SkipDraft = Type.Object(

@@ -72,6 +72,7 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       body: payloads[kind],
       response: { 202: TestHookAnswer },
       answerHeaders: ['Preference-Applied'],
+      mayMiss: true,
     },
     async handle(context, caller, request, reply) {
       const payload = request.body as Payload

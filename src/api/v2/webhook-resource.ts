@@ -1,11 +1,11 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import type { Context } from '../../context.ts'
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { actions, kinds } from '../../webhooks/kind.ts'
+import { actionOf, kinds } from '../../webhooks/kind.ts'
+import { linePattern, noteCharacters } from '../../webhooks/note.ts'
 import { rateLimits } from '../../webhooks/send-limit.ts'
 import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
 import { headerLimits, listHeaderNames } from '../../webhooks/webhook-headers.ts'
-import { descriptionCharacters } from '../../webhooks/webhook-settings.ts'
 
 export const KindBody = oneOf(kinds, { title: 'Kind', description: 'What an event is about.' })
 
@@ -21,7 +21,7 @@ export const WebhookBody = Type.Object(
 
 const actionsOf = (kind: (typeof kinds)[number]) =>
   Type.Optional(
-    Type.Array(oneOf<string>(actions[kind], { description: 'What happened.' }), {
+    Type.Array(actionOf(kind), {
       minItems: 1,
       uniqueItems: true,
       description: `Of ${kind}.`,
@@ -52,8 +52,8 @@ export const RateLimit = Type.Unsafe<number | null>({
 })
 
 export const Description = text('For people: what it is for.', 'Ledger, production', {
-  maxLength: descriptionCharacters,
-  pattern: '^[^\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}]*$',
+  maxLength: noteCharacters,
+  pattern: linePattern,
 })
 
 export const HeaderValues = Type.Unsafe<Record<string, string | null>>({

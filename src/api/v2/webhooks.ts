@@ -103,6 +103,7 @@ export const createWebhook: Endpoint<BranchCaller> = {
     response: { 201: WebhookBody },
     answerHeaders: ['Location'],
     mayConflict: true,
+    makesWebhook: true,
   },
   async handle(context, caller, request, reply) {
     const draft = request.body as WebhookDraft

@@ -6,11 +6,10 @@ import type { Form } from '../../http/form.ts'
 import type { FieldProblem } from '../../problem.ts'
 import { passwordMaxBytes } from '../../users/password.ts'
 import { payloads } from '../../webhooks/kind.ts'
+import { noteCharacters } from '../../webhooks/note.ts'
 import { checkedBytesAtMost } from '../../webhooks/signature-check.ts'
-import { reasonCharactersAtMost } from '../../webhooks/skip.ts'
 import { secretCharacters } from '../../webhooks/webhook.ts'
 import { headerLimits } from '../../webhooks/webhook-headers.ts'
-import { descriptionCharacters } from '../../webhooks/webhook-settings.ts'
 
 /** A moment, a number or a colour: what browsers send of fields that take nothing else. */
 const ofItsKind = 40
@@ -35,7 +34,7 @@ const client = { name: 100, callback: 2_000 }
 const webhook = {
   url: 2_000,
   secret: secretCharacters.most,
-  description: descriptionCharacters,
+  description: noteCharacters,
   rateLimit: ofItsKind,
   headerName: headerLimits.nameCharacters,
   headerSecret: headerLimits.valueCharacters,
@@ -83,8 +82,8 @@ export const fieldLengths = {
   '/partner/:branch/webhooks/:id/secret': { secret: webhook.secret, switchAt: ofItsKind },
   '/partner/:branch/webhooks/:id/replay/start': selection,
   '/partner/:branch/webhooks/:id/recover/start': { since: ofItsKind },
-  '/partner/:branch/webhooks/:id/skip/start': { reason: reasonCharactersAtMost },
-  '/partner/:branch/deliveries/:id/skip': { reason: reasonCharactersAtMost },
+  '/partner/:branch/webhooks/:id/skip/start': { reason: noteCharacters },
+  '/partner/:branch/deliveries/:id/skip': { reason: noteCharacters },
   '/partner/:branch/test/send': payload,
   '/partner/:branch/signature/check': { headers: 10_000, body: checkedBytesAtMost, computed: 300 },
   '/console/audit/chain/verify': { anchor: 100 },

@@ -2,6 +2,8 @@
  * The first program in several languages, with the partner's own ids: register a webhook, send a test, see what became of it, verify what arrives. The
  * secret comes from the environment, never from the page. Tests run those in curl and TypeScript.
  */
+import { verifications } from './verifications.ts'
+
 export interface Quick {
   readonly baseUrl: string
   readonly clientId: string
@@ -164,40 +166,10 @@ abort response.body unless response.is_a?(Net::HTTPSuccess)
 puts response.body
 `
 
-const verifyTypescript = `import { createHmac, timingSafeEqual } from 'node:crypto'
-
-/** The body is the exact bytes that arrived. */
-export function isGenuine(body: string | Buffer, signature: string, secret: string): boolean {
-  const expected = createHmac('sha256', secret).update(body).digest('hex')
-  return signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
-}
-`
-
-const verifyPython = `import hashlib, hmac
-
-def is_genuine(body: bytes, signature: str, secret: str) -> bool:
-    expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected, signature)
-`
-
-const verifyGo = `func isGenuine(body []byte, signature, secret string) bool {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(body)
-	return hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(signature))
-}
-`
-
-const verifyRuby = `require "openssl"
-
-def genuine?(body, signature, secret)
-  OpenSSL.secure_compare(OpenSSL::HMAC.hexdigest("SHA256", secret, body), signature)
-end
-`
-
 export const quickStarts: readonly QuickStart[] = [
   { language: 'curl', start: curl, look: lookCurl, verify: undefined },
-  { language: 'TypeScript', start: typescript, look: lookTypescript, verify: verifyTypescript },
-  { language: 'Python', start: python, look: lookPython, verify: verifyPython },
-  { language: 'Go', start: go, look: lookGo, verify: verifyGo },
-  { language: 'Ruby', start: ruby, look: lookRuby, verify: verifyRuby },
+  { language: 'TypeScript', start: typescript, look: lookTypescript, verify: verifications.typescript },
+  { language: 'Python', start: python, look: lookPython, verify: verifications.python },
+  { language: 'Go', start: go, look: lookGo, verify: verifications.go },
+  { language: 'Ruby', start: ruby, look: lookRuby, verify: verifications.ruby },
 ]

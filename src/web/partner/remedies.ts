@@ -43,6 +43,11 @@ const remedies: readonly Remedy[] = [
     code: 'invalid_grant',
     text: 'The refresh token has ended, with its authorization or because it was replaced. Send the account holder through authorize again.',
   },
+  {
+    code: 'unauthorized_client',
+    words: /not approved/,
+    text: 'The application or the partner is not approved at present. See the overview, or ask the brokerage.',
+  },
   { code: 'unauthorized_client', text: 'The partner has no refresh access. Ask for it under Clients.' },
   { code: 'unsupported_grant_type', text: 'Use grant_type=authorization_code, or refresh_token.' },
   { code: 'unsupported_response_type', text: 'Use response_type=code, or leave it out.' },

@@ -4,15 +4,8 @@ import { cut } from '../../cut.ts'
 import type { Database, Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
 import { getUserById } from '../../users/user.ts'
-import {
-  getSkip,
-  listSkips,
-  printCanceler,
-  reasonCharactersAtMost,
-  type Skip,
-  startSkip as start,
-  usualReason,
-} from '../../webhooks/skip.ts'
+import { noteCharacters } from '../../webhooks/note.ts'
+import { getSkip, listSkips, printCanceler, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
 import { readHealth } from '../../webhooks/webhook-health.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -75,7 +68,7 @@ ${livePart(visit.request, await print())}`,
 
 /** Without one, the usual. */
 export function readReason(form: SubmittedForm): string {
-  return cut(form.find('reason')?.trim() ?? '', reasonCharactersAtMost) || usualReason
+  return cut(form.find('reason')?.trim() ?? '', noteCharacters) || usualReason
 }
 
 export function reasonField(draft: Draft): Html {
