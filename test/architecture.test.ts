@@ -48,10 +48,6 @@ const floors: readonly (readonly string[])[] = [
   ['in-turn', 'permission', 'proposal-kind', 'rerun', 'schema', 'scope', 'single-flight', 'subnet'],
 ]
 
-const linesAtMost = 300
-/** What is longer, and why. */
-const longFiles: Readonly<Record<string, string>> = {}
-
 /** Statements about the database itself (locks, notifications, days), and the one look of the rounds, which is made of everybody's questions. */
 const statementsElsewhere = [
   'src/database/',
@@ -255,11 +251,6 @@ for (const { what, pattern, places } of reserved) {
     )
   })
 }
-
-test(`no file has more than ${linesAtMost} lines, unless it is named here with its reason`, () => {
-  const long = shipped.filter(({ text }) => text.split('\n').length - 1 > linesAtMost).map(({ path }) => path)
-  assert.deepEqual(long.sort(), Object.keys(longFiles).sort())
-})
 
 test('whatever is exported is imported by somebody', () => {
   const wordsOf = ({ path, text }: Source) => [...new Set(text.match(/\w+/g))].map((word) => ({ word, path }))

@@ -70,6 +70,7 @@ const openings: Readonly<Record<string, (target: User, by: User) => Promise<unkn
   'user.email_changed': (target, by) => setEmail(db, target, address(), actOf(by)),
   async 'user.reset_sent'(target, by) {
     await setEmail(db, target, address(), actOf(target))
+    house.clock.advance(day + 1)
     assert.equal(await sendResetTo(desk, target, actOf(by)), true)
   },
   'second_factor.reset': (target, by) => resetSecondFactor(db, target, actOf(by)),

@@ -60,9 +60,12 @@ function profiles(token: string): Promise<Answer[]> {
   return Promise.all([house.baseUrl, other.baseUrl].map((url) => send(`${url}/v1/user/profile`, { headers })))
 }
 
-/** What a service of the brokerage is told. */
-async function introspect(token: string): Promise<Record<string, unknown>[]> {
-  const ask = (url: string) => postForm(`${url}/v1/oauth/introspect`, { token }, basic(service))
+/** What a service of the brokerage is told; of a refresh token only the client that has it learns anything. */
+async function introspect(
+  token: string,
+  asker: Parameters<typeof basic>[0] = service,
+): Promise<Record<string, unknown>[]> {
+  const ask = (url: string) => postForm(`${url}/v1/oauth/introspect`, { token }, basic(asker))
   return (await Promise.all([ask(house.baseUrl), ask(other.baseUrl)])).map((answer) => answer.json())
 }
 
@@ -104,8 +107,8 @@ for (const [when, { narrow, widen }] of Object.entries(scopeTakers)) {
       assert.equal(refused.status, 403, refused.text)
       assert.equal(refused.json().error, 'insufficient_scope')
     }
-    for (const token of [access_token, refresh_token!])
-      for (const told of await introspect(token)) assert.equal(told.scope, 'trade')
+    const asked = [...(await introspect(access_token)), ...(await introspect(refresh_token!, scene.client))]
+    for (const told of asked) assert.equal(told.scope, 'trade')
     assertOAuthError(await house.refresh(scene.client, refresh_token!, { scope: 'read' }), 'invalid_scope')
     const meanwhile = (await house.refresh(scene.client, refresh_token!)).json<TokenBody>()
     assert.equal(meanwhile.scope, 'trade')
@@ -136,8 +139,9 @@ test('a token of which no scope is left is 403 at the interface and inactive to 
   const code = (await house.approve(scene.client, scene.browser, { scope: 'read trade' })).get('code')!
   await setScopes(scene, ['market'])
   for (const refused of await profiles(scene.tokens.access_token)) assert.equal(refused.status, 403)
-  for (const token of [scene.tokens.access_token, scene.tokens.refresh_token!])
-    for (const told of await introspect(token)) assert.deepEqual(told, { active: false })
+  const { access_token, refresh_token } = scene.tokens
+  const asked = [...(await introspect(access_token)), ...(await introspect(refresh_token!, scene.client))]
+  for (const told of asked) assert.deepEqual(told, { active: false })
   assertOAuthError(await house.refresh(scene.client, scene.tokens.refresh_token!), 'invalid_scope')
   assertOAuthError(await house.exchange(scene.client, code), 'invalid_scope')
   await setScopes(scene, ['read', 'market'])
@@ -178,8 +182,8 @@ for (const rotate of [false, true])
       for (const told of await introspect(access_token)) assert.deepEqual(told.account_numbers, [first, second])
       await take(scene, first)
       for (const answer of await profiles(access_token)) assert.deepEqual(shownIn(answer), [second])
-      for (const token of [access_token, refresh_token])
-        for (const told of await introspect(token)) assert.deepEqual(told.account_numbers, [second])
+      for (const told of await introspect(access_token)) assert.deepEqual(told.account_numbers, [second])
+      for (const told of await introspect(refresh_token, scene.client)) assert.equal(told.active, true)
       const refreshed = (await house.refresh(scene.client, refresh_token)).json<TokenBody>()
       refresh_token = refreshed.refresh_token!
       for (const answer of await profiles(refreshed.access_token)) assert.deepEqual(shownIn(answer), [second])
@@ -189,8 +193,8 @@ for (const rotate of [false, true])
           assert.equal(refused.status, 401, refused.text)
           assert.match(String(refused.json().error_description), /no longer holds/)
         }
-      for (const token of [access_token, refresh_token])
-        for (const told of await introspect(token)) assert.deepEqual(told, { active: false })
+      const ended = [...(await introspect(access_token)), ...(await introspect(refresh_token, scene.client))]
+      for (const told of ended) assert.deepEqual(told, { active: false })
       assertOAuthError(await house.refresh(scene.client, refresh_token), 'invalid_grant')
       await back(scene, second)
       for (const answer of await profiles(access_token)) assert.deepEqual(shownIn(answer), [second])

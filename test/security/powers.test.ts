@@ -181,7 +181,10 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
 
 const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
   'within what was approved': ['POST /v1/oauth/accesstoken', 'POST /v1/oauth/refreshtoken'],
-  [looks]: ['POST /v1/oauth/introspect'],
+  [looks]: [
+    ...['POST /v1/oauth/introspect', 'POST /v2/webhooks/:id/recover/dry-run'],
+    'POST /v2/webhooks/:id/replays/dry-run',
+  ],
   [takesAway]: [
     ...['POST /v1/oauth/revoke', 'DELETE /v2/webhooks/:id', 'POST /v2/webhooks/:id/pause'],
     ...['DELETE /v2/webhooks/:id/replays/:replayId', 'POST /v2/webhooks/:id/skips', 'POST /v2/deliveries/:id/skip'],
