@@ -139,7 +139,6 @@ test('what is no address is refused beside its field, and what was typed stays',
     'ada@-example.com',
     '.ada@example.com',
     `${'a'.repeat(65)}@example.com`,
-    `ada@${'a.'.repeat(120)}com`,
     '<script>alert(1)</script>@example.com',
   ]
   for (const email of wrong) {
@@ -149,6 +148,9 @@ test('what is no address is refused beside its field, and what was typed stays',
     assert.doesNotMatch(answer.text, /<script>/)
   }
   assert.match((await browser.submit(opened, form, { email: 'ada@' })).text, /value="ada@"/)
+  const long = await browser.submit(opened, form, { email: `ada@${'a.'.repeat(130)}com` })
+  assert.equal(long.status, 400)
+  assert.match(long.text, /email must have at most 254 characters\./)
 })
 
 test('only a member of a partner chooses, and what guards the account cannot be declined', async () => {
