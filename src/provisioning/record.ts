@@ -150,7 +150,7 @@ const fields: Readonly<Record<RecordKind, Readonly<Record<string, Field>>>> = {
   holding: {
     role: needed(among(holdingRoles, 'How they hold it.')),
     mayAuthorize: {
-      schema: Type.Array(oneOf(scopes, { title: 'Scope', description: 'What a token may do.' }), {
+      schema: Type.Array(oneOf(scopes), {
         description: 'What they may let applications do in it; what the role may unless given.',
         examples: [['read', 'market']],
       }),

@@ -23,8 +23,7 @@ const actionsOf = (kind: (typeof kinds)[number]) =>
   Type.Optional(
     Type.Array(actionOf(kind), {
       minItems: 1,
-      uniqueItems: true,
-      description: `Of ${kind}.`,
+      description: `Of ${kind}; one that is named twice counts once.`,
     }),
   )
 
