@@ -55,9 +55,8 @@ export function openConnections({ deadlineMs, lookup, certificateAuthority }: Co
     connections: null,
     keepAliveTimeout: 30_000,
     keepAliveMaxTimeout: 60_000,
-    // The attempt has a deadline of its own, which knows of a process that stood still.
-    headersTimeout: 2 * deadlineMs,
-    bodyTimeout: 2 * deadlineMs,
+    headersTimeout: deadlineMs,
+    bodyTimeout: deadlineMs,
     maxHeaderSize: 16 * 1024,
     connect,
   }

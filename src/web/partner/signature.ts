@@ -4,8 +4,13 @@
  */
 import { cut } from '../../cut.ts'
 import { Invalid } from '../../problem.ts'
-import { branchKey } from '../../webhooks/branch-signal.ts'
-import { findRecentEvent, listCheckableSecrets, type RecentEvent } from '../../webhooks/checkable-secrets.ts'
+import {
+  findRecentEvent,
+  listCheckableSecrets,
+  type RecentEvent,
+  recentEvents,
+} from '../../webhooks/checkable-secrets.ts'
+import { branchKey } from '../../webhooks/dispatch.ts'
 import {
   checkSignature as check,
   checkedBytesAtMost,
@@ -173,7 +178,7 @@ pasted: ${line(pasted)}</pre>`
 
 function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
   if (id === undefined) return 'unknown: webhook-id was not pasted'
-  if (!event) return 'not among your events that are kept'
+  if (!event) return `not among your last ${recentEvents.toLocaleString('en')} events`
   return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)}`
 }
 
