@@ -28,7 +28,7 @@ export function addProviders(registers: Registry[], db: Database, clock: Clock):
 const most = 100
 
 /** Each kind of request that waits until a person decides, since when. */
-const approvals: Readonly<Record<string, (db: Database, now: Date) => Promise<readonly Date[]>>> = {
+const approvals = {
   application: async (db) => (await listApplicants(db, most)).map(({ since }) => since),
   refresh: async (db) => (await listRefreshAsked(db, most)).map(({ since }) => since),
   scopes: async (db) => (await listScopesAsked(db, most)).map(({ since }) => since),
@@ -38,7 +38,7 @@ const approvals: Readonly<Record<string, (db: Database, now: Date) => Promise<re
     return (await listOpenProposals(db, kinds, now, most)).map(({ proposedAt }) => proposedAt)
   },
   import: async (db) => (await listWaitingForYes(db, most)).map(({ updatedAt }) => updatedAt),
-}
+} satisfies Record<string, (db: Database, now: Date) => Promise<readonly Date[]>>
 
 export function addApprovals(registers: Registry[], db: Database, clock: Clock): void {
   new Gauge({

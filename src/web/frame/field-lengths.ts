@@ -43,7 +43,7 @@ const selection = { from: ofItsKind, to: ofItsKind, entity: 100 }
 const toPartner = { reason: 2_000 }
 
 /** Of every kind that can be simulated; numbers have as many digits as anybody needs. */
-const payload: Readonly<Record<string, number>> = Object.fromEntries(
+const payload = Object.fromEntries(
   Object.values(payloads).flatMap(({ properties }) =>
     Object.entries(properties).map(([name, { maxLength = 100 }]: [string, { maxLength?: number }]) => [
       name,

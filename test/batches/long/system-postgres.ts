@@ -32,6 +32,7 @@ async function runHere(folder: string): Promise<void> {
     const database = await openTestDatabase()
     const core = openPatiently({ connectionString: database.url, connections: 1 })
     t.after(() => core.close().then(database.close))
+    await core.script("SELECT set_source_role('core', session_user, true)")
     await core.script('RESET ALL')
     const customer = { kind: 'customer', externalId: 'C-1', name: 'Ada Lovelace', version: 1 }
     const account = { kind: 'account', externalId: 'A-1', number: '10001', type: 'cash', version: 1 }
