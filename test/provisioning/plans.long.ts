@@ -118,8 +118,8 @@ const works: Readonly<Record<string, (sql: Sql) => Promise<unknown>>> = {
     'C8 A8',
   ]),
   'what was known of an import': ask(imports.forgetKnown, 7),
-  'a page of customers': ask(selectCustomers, 'core', 'C5', page),
-  'checksums of a page': ask(selectChecksums, 'core', 'C5', page, 10),
+  'a page of customers': ask(selectCustomers, 'core', 'C5', page, []),
+  'checksums of a page': ask(selectChecksums, 'core', 'C5', page, [], 10),
 }
 
 const counts = `SELECT relname AS name, seq_tup_read AS read, idx_tup_fetch AS fetched FROM pg_stat_xact_user_tables WHERE relname = ANY ($1)`
