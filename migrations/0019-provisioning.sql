@@ -731,7 +731,6 @@ BEGIN
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name::regprocedure, current_schema());
     EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off', name::regprocedure);
     EXECUTE format('ALTER FUNCTION %s SET enable_mergejoin = off', name::regprocedure);
-    EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_generic_plan', name::regprocedure);
     EXECUTE format('ALTER FUNCTION %s SET jit = off', name::regprocedure);
   END LOOP;
 END $$;
