@@ -38,7 +38,7 @@ CREATE TABLE source_roles (
 );
 
 -- As the command line does it, or the owner of the tables: SELECT create_source('crm', 'live').
-CREATE FUNCTION create_source(source text, environment text, actor text DEFAULT 'role:' || session_user, moment timestamptz DEFAULT clock_timestamp())
+CREATE FUNCTION create_source(source text, environment text, actor text DEFAULT session_actor(), moment timestamptz DEFAULT clock_timestamp())
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO sources (name, environment) VALUES ($1, $2);
@@ -48,7 +48,7 @@ EXCEPTION WHEN unique_violation THEN
 END $$;
 
 -- And lets a role of the database speak for it, or no longer: SELECT set_source_role('crm', 'crm_system', true).
-CREATE FUNCTION set_source_role(source text, role text, may boolean, actor text DEFAULT 'role:' || session_user, moment timestamptz DEFAULT clock_timestamp())
+CREATE FUNCTION set_source_role(source text, role text, may boolean, actor text DEFAULT session_actor(), moment timestamptz DEFAULT clock_timestamp())
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM sources s WHERE s.name = $1) THEN RAISE undefined_object USING MESSAGE = unknown_source($1); END IF;
@@ -703,7 +703,7 @@ BEGIN
   IF fault IS NULL THEN
     merged := merge_records($2, $1, ARRAY(SELECT jsonb_populate_record(NULL::provisioned, r.record || jsonb_strip_nulls(jsonb_build_object('line', r.place, 'op', coalesce(r.record ->> 'op', 'upsert'),
         'version', whole_number(r.record -> 'version'), 'optionLevel', whole_number(r.record -> 'optionLevel'))))
-      FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place)), 'role:' || session_user, clock_timestamp());
+      FROM jsonb_array_elements(list) WITH ORDINALITY AS r (record, place)), session_actor(), clock_timestamp());
     SELECT format('%s %s', f ->> 'field', f ->> 'problem') INTO fault FROM jsonb_array_elements(merged -> 'faults') AS f LIMIT 1;
   END IF;
   IF fault IS NOT NULL THEN RAISE invalid_parameter_value USING MESSAGE = 'provision: ' || fault; END IF;
