@@ -1,6 +1,3 @@
--- A test event may be for one webhook alone. Nodes that do not know of it send it to every registered URL, as ever.
-ALTER TABLE events ADD COLUMN webhook_id bigint;
-
 -- What the charts show, counted while it happens: a row for five minutes of a webhook in which something was sent or waited, and one for all
 -- of them together (webhook 0). What is older than a day is kept by the hour. Numbers for people to look at: a process that is killed loses
 -- the last seconds of its counts, and no attempt.

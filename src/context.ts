@@ -26,8 +26,8 @@ import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
 import type { GuardPolicy } from './webhooks/address-guard.ts'
+import type { Announcer } from './webhooks/announcer.ts'
 import type { BranchSignal } from './webhooks/branch-signal.ts'
-import type { DispatchDesk } from './webhooks/dispatch.ts'
 import type { Publisher } from './webhooks/publisher.ts'
 import type { Signal } from './webhooks/signal.ts'
 import type { SecretKeeper } from './webhooks/signing-secrets.ts'
@@ -91,7 +91,7 @@ export interface SharedContext {
   /** The same by branch, for those who follow its log. */
   readonly branchSignal: BranchSignal
   /** For whoever wants to see at once what becomes of what it has published. */
-  readonly dispatch: DispatchDesk
+  readonly numbering: Announcer
   /** The last refused calls of each partner. */
   readonly refusedCalls: RefusedCalls
   /** What signs the deliveries of each webhook. */

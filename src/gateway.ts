@@ -35,7 +35,7 @@ import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords, type Passwords } from './users/password.ts'
 import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
 import { openBranchSignal } from './webhooks/branch-signal.ts'
-import { openDays, openDaysAhead } from './webhooks/days.ts'
+import { openDaysAhead } from './webhooks/days.ts'
 import { searchesPerMinute } from './webhooks/event-search.ts'
 import { probesPerMinute } from './webhooks/probe.ts'
 import { openPublisher } from './webhooks/publisher.ts'
@@ -122,7 +122,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     // As OpenTelemetry: loaded where somebody asks.
     const metrics = config.metrics && (await import('./metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
-    const announcer = openAnnouncer(db)
+    const announcer = openAnnouncer(db, clock)
     const passwords = options.passwords ?? openPasswords(config.limits.passwordChecksAtOnce)
     const opened = {
       ...{ config, clock, log, metrics, tracing, db, streamDb, changes, vault, passwords, closing: closing.signal },
@@ -155,7 +155,7 @@ type Opened = Pick<
 
 /** What both sites, the rounds and the worker have in common. */
 function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): SharedContext {
-  const { config, clock, log, tracing, db, changes, vault } = opened
+  const { config, clock, log, db, changes, vault } = opened
   const { clientFailuresPerMinute, testHooksPerMinute } = config.limits
   const clients = openClientDirectory(db, changes)
   return {
@@ -204,14 +204,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),
-    dispatch: {
-      db,
-      clock,
-      days: openDays(db),
-      traceDispatch: tracing?.dispatch,
-      told: (news) => announcer.dispatched(news),
-      readParts: new Set(),
-    },
+    numbering: announcer,
     refusedCalls: openRefusedCalls(db, log),
     signingSecrets: openSecretKeeper(db, vault, changes),
     chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),

@@ -1,40 +1,58 @@
 /** One attempt with all that is known of it: what the log, the metrics and the traces are told when it has been settled. */
 import type { Logger } from 'pino'
 import type { Outcome, Timing } from './attempt.ts'
+import type { LogEntry } from './engine/entry.ts'
+import type { Verdict } from './engine/lane.ts'
 import { printEventId } from './event.ts'
-import type { DueDelivery } from './lane.ts'
-import type { Settled } from './settlement.ts'
 
 export interface AttemptMade {
-  readonly delivery: DueDelivery
+  readonly delivery: {
+    readonly id: string
+    readonly webhookId: number
+    readonly branchId: number
+    /** Counted from 1. */
+    readonly attempt: number
+    /** Whether it was asked for again. */
+    readonly isRepeat: boolean
+    readonly dueAt: Date
+    readonly event: LogEntry
+  }
   readonly outcome: Outcome
   readonly at: Date
   /** The same moment by `performance.now()`. */
   readonly startedMs: number
   readonly timing: Timing
   readonly answeredAt: Date
-  readonly settled: Settled
+  readonly verdict: Verdict
+  /** False where the delivery had ended meanwhile, or the lane was lost: nothing of it is written down. */
+  readonly isKept: boolean
 }
 
 /** A wide line. A receiver's 500 is an outcome like any other, not an error of ours. */
 export function logAttempt(lines: Logger, attempt: AttemptMade): void {
-  const { delivery, outcome, timing, settled } = attempt
+  const { delivery, outcome, timing, verdict, isKept } = attempt
   lines.info(
     {
       delivery: delivery.id,
       event: printEventId(delivery.event.uid),
       webhook: delivery.webhookId,
       branch: delivery.branchId,
-      attempt: delivery.attempts + 1,
+      attempt: delivery.attempt,
       outcome: outcome.kind,
       ...(outcome.kind === 'unreachable' ? { why: outcome.why } : { status: outcome.status }),
       ...describeTimes(attempt),
       ms: Math.round(timing.totalMs),
-      state: settled.accepted ? settled.verdict.state : 'lease lost',
-      next_attempt_at: settled.accepted ? settled.verdict.dueAt : undefined,
+      state: nameState(attempt),
+      next_attempt_at: isKept ? verdict.dueAt : undefined,
     },
     'attempt',
   )
+}
+
+/** What has become of the delivery, in the words of its states. */
+export function nameState({ isKept, verdict }: Pick<AttemptMade, 'isKept' | 'verdict'>): string {
+  if (!isKept) return 'not kept'
+  return verdict.state === 'retrying' ? 'waiting' : verdict.state
 }
 
 /** How long it was due, until there was a connection, and until the receiver began to answer. */

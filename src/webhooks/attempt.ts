@@ -10,6 +10,9 @@ import { type Connections, openConnections } from './connections.ts'
 import { openResolver } from './resolver.ts'
 
 const deadlineMs = 10_000
+/** A timer that is so late belongs to a process that stood still; what has arrived is read within the second. */
+const standstillMs = 500
+const readMs = 250
 const readLimitBytes = 64 * 1024
 const keptBytes = 8 * 1024
 
@@ -145,7 +148,12 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
       controller?.abort(new Error('The attempt is over.'))
     }
     const giveUp = () => cut({ kind: 'unreachable', why: 'timeout', detail: reached(connectMs, answerMs) })
-    const timer = setTimeout(giveUp, deadlineMs)
+    // A process that stood still finds its timers over before it reads what came meanwhile: an answer that is there counts, however late it is looked at.
+    const isLate = () => performance.now() - startedMs > deadlineMs + standstillMs
+    let timer = setTimeout(() => {
+      if (isLate()) timer = setTimeout(giveUp, readMs)
+      else giveUp()
+    }, deadlineMs)
     const request = { origin, path, method: 'POST', headers, body } as const
     let isSecond = false
     const handler: Dispatcher.DispatchHandler = {

@@ -1,16 +1,21 @@
 import { statement } from '../database/database.ts'
+import { filterAt, hasEnded, isFor } from './branch-logs.sql.ts'
+import { fromPosition, unfinishedOf } from './waiting.sql.ts'
 
-/** The oldest that wait at a webhook, by pairs, because only the index of the webhook has that order; so many and no more. */
+/** The oldest that wait at a webhook ($1 part, $2 webhook), so many ($3) and no more; of their entities those with most behind them ($4). */
 export const selectHeldEntities = statement(
   'select_held_entities',
   `WITH looked AS MATERIALIZED (
-     SELECT id, entity, attempts, after_id, created_at FROM queued_deliveries
-     WHERE (webhook_id + 0, id + 0) > ($1, 0) AND (webhook_id + 0, id + 0) < ($1::bigint + 1, 0) ORDER BY webhook_id + 0, id + 0 LIMIT $2),
+     SELECT u.* FROM cursors k CROSS JOIN LATERAL (
+       (SELECT below.* FROM exceptions x CROSS JOIN LATERAL (${unfinishedOf('l.seq, l.entity, l.created_at')}) below
+        WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND below.seq <= k.position)
+       UNION ALL
+       (SELECT l.seq, l.entity, l.created_at FROM log l CROSS JOIN ${filterAt('k.webhook_id', 'l.seq')} f
+        WHERE ${fromPosition} AND ${isFor('l', 'k.webhook_id', 'f')} AND NOT ${hasEnded('l', 'k.webhook_id')} ORDER BY l.seq LIMIT $3)) u
+     WHERE k.part = $1 AND k.webhook_id = $2 ORDER BY u.seq LIMIT $3),
    held AS MATERIALIZED (
-     SELECT entity, count(*) AS waiting, count(*) FILTER (WHERE after_id IS NOT NULL) AS behind, min(created_at) AS since, max(attempts) AS attempts,
-       min(id) AS "deliveryId"
-     FROM looked GROUP BY entity)
-   SELECT held.*, (SELECT count(*) FROM held) AS entities, (SELECT count(*) FROM looked) AS looked,
-     (SELECT count(*) FROM looked WHERE after_id IS NOT NULL) AS blocked
-   FROM held ORDER BY behind DESC, since, "deliveryId" LIMIT $3`,
+     SELECT l.entity, count(*) AS waiting, count(*) FILTER (WHERE l.seq > x.seq) AS behind, min(l.created_at) AS since, coalesce(max(x.attempts), 0) AS attempts, min(l.seq) AS seq
+     FROM looked l LEFT JOIN exceptions x ON x.part = $1 AND x.webhook_id = $2 AND x.entity = l.entity GROUP BY l.entity)
+   SELECT held.*, (SELECT count(*) FROM held) AS entities, (SELECT sum(waiting) FROM held) AS looked, (SELECT sum(behind) FROM held) AS blocked
+   FROM held ORDER BY behind DESC, since, seq LIMIT $4`,
 )

@@ -1,6 +1,8 @@
 /** What waits for a receiver, and whose order that holds up. Of a long queue the oldest are looked at, and no more. */
 import type { Sql } from '../database/database.ts'
 import { selectHeldEntities } from './backlog.sql.ts'
+import { printDeliveryId } from './delivery-id.ts'
+import { partOf } from './engine/part.ts'
 import type { Webhook } from './webhook.ts'
 
 /** An entity whose deliveries wait: they go out in their order, one after the other. */
@@ -13,7 +15,7 @@ interface HeldEntity {
   /** Of the one that goes first, so far. */
   readonly attempts: number
   /** The one that goes first. */
-  readonly deliveryId: number
+  readonly deliveryId: string
 }
 
 export interface Backlog {
@@ -26,13 +28,22 @@ export interface Backlog {
   readonly held: readonly HeldEntity[]
 }
 
-type HeldRow = HeldEntity & Pick<Backlog, 'looked' | 'entities' | 'blocked'>
+type HeldRow = Omit<HeldEntity, 'deliveryId'> &
+  Pick<Backlog, 'entities'> & { readonly seq: number; readonly looked: string; readonly blocked: string }
 
 /** Looked at from the oldest on; more than this is not counted. */
 export const lookedAtMost = 1_000
 
-export async function readBacklog(sql: Sql, { id }: Pick<Webhook, 'id'>, most: number): Promise<Backlog> {
-  const held = await sql.query<HeldRow>(selectHeldEntities, [id, lookedAtMost, most])
-  const { looked, entities, blocked } = held[0] ?? { looked: 0, entities: 0, blocked: 0 }
-  return { looked, entities, blocked, held }
+export async function readBacklog(
+  sql: Sql,
+  { id, branchId }: Pick<Webhook, 'id' | 'branchId'>,
+  most: number,
+): Promise<Backlog> {
+  const rows = await sql.query<HeldRow>(selectHeldEntities, [partOf(branchId), id, lookedAtMost, most])
+  const { looked = 0, entities = 0, blocked = 0 } = rows[0] ?? {}
+  const held = rows.map(({ seq, entity, waiting, behind, since, attempts }) => {
+    const deliveryId = printDeliveryId({ webhookId: id, seq, round: 0 })
+    return { entity, waiting, behind, since, attempts, deliveryId }
+  })
+  return { looked: Number(looked), entities, blocked: Number(blocked), held }
 }

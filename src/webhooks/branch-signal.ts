@@ -2,9 +2,12 @@
  * Wakes those who follow a branch's log, and nobody else. A follower says what it has seen before it looks: what happens between its
  * look and its wait is not missed, because the count has moved on by then.
  */
-import { branchKey } from './dispatch.ts'
 import { awaitedForMs } from './signal.ts'
 import type { Branch } from './webhook.ts'
+
+export function branchKey({ branchId, environment }: Branch): string {
+  return `${environment}:${branchId}`
+}
 
 export interface BranchSignal {
   /** Undefined: it may have been any branch. */

@@ -23,10 +23,8 @@ export const selectClientSecrets = statement(
    ORDER BY c.created_at, c.id, s.signs_from DESC LIMIT $4`,
 )
 
-/** Among the newest so many events of a branch ($1, $2), the one with this name. */
+/** An event of a feed ($1, $2) by its uid. */
 export const selectRecentEvent = statement(
   'select_recent_event',
-  `SELECT e.kind, e.action, e.body, e.created_at AS "publishedAt"
-   FROM (SELECT event_id FROM branch_log WHERE branch_id = $1 AND environment = $2 ORDER BY sequence DESC LIMIT $4) recent
-   CROSS JOIN LATERAL (SELECT * FROM events WHERE id = recent.event_id OFFSET 0) e WHERE e.uid = $3::uuid LIMIT 1`,
+  'SELECT kind, action, body, created_at AS "publishedAt" FROM log WHERE part = $1 AND feed = $2 AND uid = $3::uuid LIMIT 1',
 )

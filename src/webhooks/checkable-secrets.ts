@@ -2,6 +2,7 @@
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { openClientSecret } from '../partners/client-secret.ts'
+import { logOf } from './branch-log.ts'
 import * as table from './checkable-secrets.sql.ts'
 import type { Kind } from './kind.ts'
 import type { NamedSecret } from './signature-check.ts'
@@ -9,8 +10,6 @@ import { type Branch, openWebhookSecret, type Webhook } from './webhook.ts'
 
 /** Of each kind. */
 const secretsAtMost = 20
-/** The event that a header names is looked for among so many of the newest. */
-export const recentEvents = 1_000
 
 interface Sealed {
   readonly sealed: Buffer
@@ -73,13 +72,10 @@ export interface RecentEvent {
 }
 
 /** By the name that `webhook-id` has; undefined when it is not the branch's, or too long ago. */
-export async function findRecentEvent(
-  sql: Sql,
-  { branchId, environment }: Branch,
-  eventId: string,
-): Promise<RecentEvent | undefined> {
+export async function findRecentEvent(sql: Sql, branch: Branch, eventId: string): Promise<RecentEvent | undefined> {
   const [, hex] = /^evt_([0-9a-f]{32})$/.exec(eventId) ?? []
   if (hex === undefined) return undefined
-  const [event] = await sql.query<RecentEvent>(table.selectRecentEvent, [branchId, environment, hex, recentEvents])
+  const { part, feed } = logOf(branch)
+  const [event] = await sql.query<RecentEvent>(table.selectRecentEvent, [part, feed, hex])
   return event
 }

@@ -55,8 +55,9 @@ export function openConnections({ deadlineMs, lookup, certificateAuthority }: Co
     connections: null,
     keepAliveTimeout: 30_000,
     keepAliveMaxTimeout: 60_000,
-    headersTimeout: deadlineMs,
-    bodyTimeout: deadlineMs,
+    // The attempt has a deadline of its own, which knows of a process that stood still.
+    headersTimeout: 2 * deadlineMs,
+    bodyTimeout: 2 * deadlineMs,
     maxHeaderSize: 16 * 1024,
     connect,
   }

@@ -1,17 +1,23 @@
 /** The newest deliveries of a webhook, each with how its last attempt ended. */
 import type { Sql } from '../database/database.ts'
-import { selectNewestDeliveries } from './deliveries.sql.ts'
-import type { Attempt, Delivery } from './delivery.ts'
+import { type Attempt, type Delivery, findLastAttempts } from './delivery.ts'
+import { searchDeliveries } from './delivery-search.ts'
 import type { Webhook } from './webhook.ts'
 
-export interface DeliverySummary
-  extends Pick<Delivery, 'id' | 'state' | 'entity' | 'attempts' | 'createdAt' | 'settledAt' | 'kind' | 'action'> {
+export interface DeliverySummary extends Delivery {
   readonly outcome: Attempt['outcome'] | null
   readonly status: number | null
   readonly why: string | null
   readonly durationMs: number | null
 }
 
-export function listNewestDeliveries(sql: Sql, { id }: Webhook, most: number): Promise<DeliverySummary[]> {
-  return sql.query<DeliverySummary>(selectNewestDeliveries, [id, Number.MAX_SAFE_INTEGER, most])
+const none = { outcome: null, status: null, why: null, durationMs: null }
+
+export async function listNewestDeliveries(sql: Sql, webhook: Webhook, most: number): Promise<DeliverySummary[]> {
+  const { deliveries } = await searchDeliveries(sql, [webhook], {}, undefined, most)
+  const attempts = await findLastAttempts(sql, webhook, deliveries)
+  return deliveries.map((delivery) => {
+    const { outcome, status, why, durationMs } = attempts.get(delivery.id) ?? none
+    return { ...delivery, outcome, status, why, durationMs }
+  })
 }

@@ -1,22 +1,23 @@
 /** One event for one webhook: what became of it, attempt by attempt, and how to set it going again. */
-import { setTimeout as wait } from 'node:timers/promises'
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
-import { dayOfId } from './days.ts'
+import { logOf } from './branch-log.ts'
+import * as acts from './cursor-acts.sql.ts'
 import * as table from './deliveries.sql.ts'
-import { type DispatchDesk, dispatchPart } from './dispatch.ts'
+import { type DeliveryKey, parseDeliveryId, printDeliveryId } from './delivery-id.ts'
+import { partOf } from './engine/part.ts'
+import { findEntry } from './event-search.ts'
 import type { Kind } from './kind.ts'
-import { partOf, writeToPart } from './part.ts'
-import type { Branch, Webhook } from './webhook.ts'
+import { type Branch, getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from './webhook.ts'
 
 export const deliveryStates = ['blocked', 'waiting', 'delivered', 'exhausted', 'canceled', 'expired'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
-export interface Delivery {
-  readonly id: number
-  readonly webhookId: number
-  readonly eventId: number
+/** In order of its branch's log; `day` is that of its entry there. */
+export interface Delivery extends DeliveryKey {
+  readonly id: string
+  readonly day: number
   readonly state: DeliveryState
   readonly entity: string
   /** Of one that waits. */
@@ -25,7 +26,7 @@ export interface Delivery {
   readonly createdAt: Date
   readonly settledAt: Date | null
   /** The delivery that this one sends again. */
-  readonly repeats: number | null
+  readonly repeats: string | null
   /** Of one that was canceled: why, and who did it. Null where nobody wrote it down. */
   readonly reason: string | null
   readonly canceledBy: string | null
@@ -61,110 +62,147 @@ export interface DeliveryFilter {
   readonly to?: Date | undefined
 }
 
-export async function getDelivery(sql: Sql, { branchId, environment }: Branch, id: number): Promise<DeliveryWithBody> {
-  const [delivery] = await sql.query<DeliveryWithBody>(table.selectDelivery, [id, branchId, environment])
+/** As the database tells it. */
+export type ReadDelivery<Row extends Delivery = Delivery> = Omit<Row, 'id' | 'repeats'>
+
+export function nameDelivery<Row extends DeliveryKey>(row: Row): Row & Pick<Delivery, 'id' | 'repeats'> {
+  const first = { webhookId: row.webhookId, seq: row.seq, round: 0 }
+  return { ...row, id: printDeliveryId(row), repeats: row.round === 0 ? null : printDeliveryId(first) }
+}
+
+export async function getDelivery(sql: Sql, branch: Branch, id: string): Promise<DeliveryWithBody> {
+  const key = parseDeliveryId(id)
+  const delivery = key && (await findDelivery(sql, branch, key))
   if (!delivery) throw new NotFound(`This branch has no delivery ${id}.`)
   return delivery
 }
 
-export function listAttempts(sql: Sql, deliveryId: number): Promise<Attempt[]> {
-  return sql.query<Attempt>(table.selectAttempts, [deliveryId, dayOfId(deliveryId)])
+async function findDelivery(sql: Sql, branch: Branch, key: DeliveryKey): Promise<DeliveryWithBody | undefined> {
+  const webhook = await getWebhook(sql, branch, key.webhookId).catch(ifAbsent)
+  if (!webhook) return undefined
+  const { part, feed } = logOf(branch)
+  const values = [part, feed, key.webhookId, key.seq, key.round]
+  const [row] = await sql.query<ReadDelivery<DeliveryWithBody>>(table.selectDelivery, values)
+  return row && nameDelivery(row)
+}
+
+function ifAbsent(error: unknown): undefined {
+  if (!(error instanceof NotFound)) throw error
+}
+
+export function listAttempts(
+  sql: Sql,
+  { branchId }: Pick<Branch, 'branchId'>,
+  { webhookId, seq, round, day }: Pick<Delivery, 'webhookId' | 'seq' | 'round' | 'day'>,
+): Promise<Attempt[]> {
+  return sql.query<Attempt>(table.selectAttempts, [partOf(branchId), webhookId, seq, round, day])
 }
 
 /**
- * A delivery that has ended stays as it is: sending again is a new delivery of the same event, which the dispatcher creates. One that waits for
- * its next attempt is tried at once. Answers the number of the one that goes out.
+ * One that has ended stays as it is: sending again is a new delivery of the same event, in a round of its own. One that waits for its next attempt is tried
+ * at once. Answers the name of the one that goes out.
  */
-export async function redeliver(desk: DispatchDesk, branchId: number, delivery: Delivery, act: Act): Promise<number> {
-  await askForRedelivery(desk.db, branchId, delivery, act)
-  return findRedelivery(desk, branchId, delivery)
-}
-
-export async function askForRedelivery(db: Database, branchId: number, delivery: Delivery, act: Act): Promise<void> {
+export function redeliver(db: Database, branchId: number, delivery: Delivery, act: Act): Promise<string> {
   if (delivery.state === 'blocked')
     throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
-  await writeToPart(db, partOf(branchId), (sql) => sendAgain(sql, delivery, act))
+  return db.transaction(async (sql) => {
+    const { id, webhookId, state } = delivery
+    const sent =
+      state === 'waiting' ? await hurry(sql, branchId, delivery, act.at) : await repeat(sql, branchId, delivery, act.at)
+    await recordAct(sql, act, 'webhook.redelivered', `webhook:${webhookId}`, { deliveryId: id })
+    await sql.query(acts.tellOfAct, [partOf(branchId), webhookId])
+    return sent
+  })
 }
 
-/** What was asked for is committed: the one that goes out, or the one that it repeats where the dispatcher has not come to it yet. */
-export async function findRedelivery(desk: DispatchDesk, branchId: number, delivery: Delivery): Promise<number> {
-  await dispatchPart(desk, partOf(branchId))
-  return (await findRepeat(desk.db, delivery)) ?? delivery.id
+async function hurry(sql: Sql, branchId: number, { id, webhookId, seq, round, entity }: Delivery, now: Date) {
+  const part = partOf(branchId)
+  await sql.query(acts.hurryCursor, [part, webhookId, round === 0 ? entity : '', now])
+  if (round > 0) await sql.query(acts.hurryAgain, [part, webhookId, seq, round, now])
+  return id
 }
 
-const workerPatienceMs = 2_000
-const lookAgainMs = 50
-
-/** For whoever is no node: a worker makes it, by its own clock. Answers the one that it repeats where none has come to it within a moment. */
-export async function redeliverByWorker(db: Database, branchId: number, delivery: Delivery, act: Act): Promise<number> {
-  const before = await findRepeat(db, delivery)
-  await askForRedelivery(db, branchId, delivery, act)
-  const giveUpAt = performance.now() + workerPatienceMs
-  while (delivery.state !== 'waiting' && performance.now() < giveUpAt) {
-    const repeat = await findRepeat(db, delivery)
-    if (repeat !== undefined && repeat !== before) return repeat
-    await wait(lookAgainMs)
-  }
-  return delivery.id
+async function repeat(
+  sql: Sql,
+  branchId: number,
+  { webhookId, seq, day, entity }: Delivery,
+  now: Date,
+): Promise<string> {
+  const values = [partOf(branchId), webhookId, seq, day, entity, now]
+  const [asked] = await sql.query<{ round: number | null }>(acts.sendAgain, values)
+  if (!asked?.round) throw new Conflict('This delivery cannot be sent again: its webhook is deleted.')
+  return printDeliveryId({ webhookId, seq, round: asked.round })
 }
 
-async function findRepeat(sql: Sql, delivery: Delivery): Promise<number | undefined> {
-  const values = [delivery.webhookId, delivery.entity, delivery.id, delivery.eventId]
-  const [repeat] = await sql.query<{ id: number | null }>(table.selectRepeat, values)
-  return repeat?.id ?? undefined
-}
-
-async function sendAgain(sql: Sql, { id, webhookId, state }: Delivery, act: Act): Promise<void> {
-  const [pulled] = state === 'waiting' ? await sql.query(table.pullForward, [id, act.at]) : []
-  const [asked] = pulled ? [] : await sql.query(table.requestRepeats, [[id], null])
-  if (!pulled && !asked)
-    throw new Conflict('This delivery cannot be sent again: its event has left, or its webhook is deleted.')
-  await recordAct(sql, act, 'webhook.redelivered', `webhook:${webhookId}`, { deliveryId: id })
-}
-
-export interface EventDelivery {
-  readonly id: number
-  readonly webhookId: number
-  readonly state: DeliveryState
-  readonly attempts: number
+export interface EventDelivery extends Pick<Delivery, 'id' | 'webhookId' | 'state' | 'entity' | 'attempts'> {
   readonly url: string
   readonly webhookState: Webhook['state']
-  readonly lastAttempt: Omit<Attempt, 'at' | 'response'> | null
+  readonly lastAttempt: Attempt | null
 }
 
-export function listDeliveriesOfEvent(sql: Sql, eventId: number): Promise<EventDelivery[]> {
-  return sql.query<EventDelivery>(table.selectDeliveriesOfEvent, [eventId])
+/** None while the event waits for its number. */
+export async function listDeliveriesOfEvent(sql: Sql, branch: Branch, uid: string): Promise<EventDelivery[]> {
+  const entry = await findEntry(sql, branch, uid)
+  if (!entry) return []
+  const webhooks = await listWebhooks(sql, branch, 0, webhooksPerBranch)
+  const { part, feed } = logOf(branch)
+  const values = [part, feed, entry.seq, entry.day, webhooks.map(({ id }) => id)]
+  const deliveries = (await sql.query<ReadDelivery>(table.selectDeliveriesOfEntry, values)).map(nameDelivery)
+  const attempts = await findLastAttempts(sql, branch, deliveries)
+  return deliveries.map((delivery) => {
+    const { url, state: webhookState } = webhooks.find(({ id }) => id === delivery.webhookId)!
+    return { ...delivery, url, webhookState, lastAttempt: attempts.get(delivery.id) ?? null }
+  })
+}
+
+/** By the deliveries that were tried. */
+export async function findLastAttempts(
+  sql: Sql,
+  { branchId }: Pick<Branch, 'branchId'>,
+  deliveries: readonly Pick<Delivery, 'webhookId' | 'seq' | 'round' | 'day' | 'attempts'>[],
+): Promise<ReadonlyMap<string, Attempt>> {
+  const tried = deliveries.filter(({ attempts }) => attempts > 0)
+  if (tried.length === 0) return new Map()
+  const rows = await sql.query<Attempt & DeliveryKey>(table.selectLastAttempts, [
+    partOf(branchId),
+    tried.map(({ webhookId }) => webhookId),
+    tried.map(({ seq }) => seq),
+    tried.map(({ round }) => round),
+    tried.map(({ day }) => day),
+  ])
+  return new Map(rows.map((row) => [printDeliveryId(row), row]))
 }
 
 /** What goes before a delivery that is blocked. */
 export interface Ahead {
-  readonly aheadId: number
+  readonly aheadId: string
   readonly attempts: number
   readonly dueAt: Date
 }
 
-/** By the deliveries that wait; those that wait for nothing are not among them. */
+/** By the deliveries that wait behind another; the others are not among them. */
 export async function findAhead(
   sql: Sql,
-  deliveries: readonly Pick<Delivery, 'id' | 'state'>[],
-): Promise<ReadonlyMap<number, Ahead>> {
-  const blocked = deliveries.filter(({ state }) => state === 'blocked').map(({ id }) => id)
+  { branchId }: Pick<Branch, 'branchId'>,
+  deliveries: readonly Pick<Delivery, 'id' | 'state' | 'webhookId' | 'entity'>[],
+): Promise<ReadonlyMap<string, Ahead>> {
+  const blocked = deliveries.filter(({ state }) => state === 'blocked')
   if (blocked.length === 0) return new Map()
-  const rows = await sql.query<Ahead & { id: number }>(table.selectAhead, [blocked])
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
-/** `webhookId`: of a test event that is for one webhook alone. */
-export interface FoundEvent extends Pick<Delivery, 'uid' | 'kind' | 'action'> {
-  readonly webhookId: number | null
-}
-
-/** An event of the branch, with what tells it apart. */
-export async function findEvent(
-  sql: Sql,
-  { branchId, environment }: Branch,
-  id: number,
-): Promise<FoundEvent | undefined> {
-  const [event] = await sql.query<FoundEvent>(table.selectEvent, [id, branchId, environment])
-  return event
+  const values = [partOf(branchId), blocked.map(({ webhookId }) => webhookId), blocked.map(({ entity }) => entity)]
+  const rows = await sql.query<Omit<Ahead, 'aheadId'> & { webhookId: number; entity: string; seq: number }>(
+    table.selectAhead,
+    values,
+  )
+  const ahead = new Map(
+    rows.map(({ webhookId, entity, seq, attempts, dueAt }) => [
+      `${webhookId} ${entity}`,
+      { aheadId: printDeliveryId({ webhookId, seq, round: 0 }), attempts, dueAt },
+    ]),
+  )
+  return new Map(
+    blocked.flatMap(({ id, webhookId, entity }) => {
+      const first = ahead.get(`${webhookId} ${entity}`)
+      return first ? [[id, first] as const] : []
+    }),
+  )
 }

@@ -1,29 +1,27 @@
-/** What somebody has copied from a log finds its way: events by name, deliveries by number, webhooks by address. Nothing reads a table to its end. */
-import { after, second } from '../clock.ts'
+/** What somebody has copied from a log finds its way: events by name, webhooks by address or number. Nothing reads a table to its end. */
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import type { DeliveryState } from './delivery.ts'
+import { logOf } from './branch-log.ts'
+import { allParts, branchOfFeed } from './engine/part.ts'
 import * as table from './event-search.sql.ts'
 import type { Kind } from './kind.ts'
 import type { Branch } from './webhook.ts'
 
-/** Between the moment that an event's name tells and the one it was stored with. */
-const slackMs = 5 * second
-const lookedAtMost = 100_000
-/** Of those whose names tell no moment: they were published before names did, and leave with their days. */
-const latelyAtMost = 20_000
-
 /** By name, of a branch. */
 export const searchesPerMinute = 120
 
-interface NamedEvent {
-  readonly id: number
+/** An event that has its number. */
+export interface NamedEvent {
+  readonly seq: number
+  readonly day: number
   readonly uid: string
   readonly branchId: number
   readonly environment: Environment
   readonly kind: Kind
   readonly action: string
   readonly entity: string
+  /** Of a test event that is for one webhook alone. */
+  readonly webhookId: number | null
   readonly createdAt: Date
 }
 
@@ -35,54 +33,47 @@ export function parseEventName(text: string): string | undefined {
 
 /** Of this branch and environment alone, unless anybody's is sought. */
 export async function findNamedEvent(sql: Sql, name: string, of: Branch | 'anybody'): Promise<NamedEvent | undefined> {
-  const [event] = await selectNamed(sql, name)
-  if (!event || of === 'anybody') return event
-  return event.branchId === of.branchId && event.environment === of.environment ? event : undefined
+  if (of !== 'anybody') return findEntry(sql, of, name)
+  for (const part of allParts) {
+    const event = await findInPart(sql, part, name)
+    if (event) return event
+  }
+  return undefined
 }
 
-function selectNamed(sql: Sql, name: string): Promise<NamedEvent[]> {
-  const at = momentOf(name)
-  if (!at) return sql.query<NamedEvent>(table.selectNamedLately, [name, latelyAtMost])
-  return sql.query<NamedEvent>(table.selectNamedBetween, [name, after(at, -slackMs), after(at, slackMs), lookedAtMost])
+export async function findEntry(sql: Sql, branch: Branch, uid: string): Promise<NamedEvent | undefined> {
+  const event = await findInPart(sql, logOf(branch).part, uid)
+  return event?.branchId === branch.branchId && event.environment === branch.environment ? event : undefined
 }
 
-/** Names of version 7 begin with their milliseconds. Years that no day is kept of are none. */
-function momentOf(name: string): Date | undefined {
-  const at = new Date(Number.parseInt(name.slice(0, 12), 16))
-  return name[12] === '7' && at.getUTCFullYear() < 2090 ? at : undefined
+async function findInPart(sql: Sql, part: number, uid: string): Promise<NamedEvent | undefined> {
+  type Row = Omit<NamedEvent, 'branchId' | 'environment'> & { feed: number }
+  const [row] = await sql.query<Row>(table.selectEntry, [part, uid])
+  if (!row) return undefined
+  const { feed, ...event } = row
+  return { ...event, ...branchOfFeed(feed) }
 }
 
-interface OfPartner {
+export interface Receiver {
+  readonly id: number
   readonly url: string
   readonly branchId: number
   readonly partner: string
   readonly environment: Environment
 }
 
-export interface FoundDelivery extends OfPartner {
-  readonly id: number
-  readonly state: DeliveryState
-  readonly entity: string
-  readonly attempts: number
-  readonly webhookId: number
-}
-
-interface FoundWebhook extends OfPartner {
-  readonly id: number
-}
-
-/** Of whichever partner: for operators. */
-export async function findAnyDelivery(sql: Sql, id: number): Promise<FoundDelivery | undefined> {
-  return (await sql.query<FoundDelivery>(table.selectAnyDelivery, [id]))[0]
-}
-
 /** By words of the address, or by number; of all partners. */
-export function findWebhooksAt(sql: Sql, text: string, most: number): Promise<FoundWebhook[]> {
-  return sql.query<FoundWebhook>(table.selectAddressed, [text, numberOf(text), most])
+export function findWebhooksAt(sql: Sql, text: string, most: number): Promise<Receiver[]> {
+  return sql.query<Receiver>(table.selectAddressed, [text, numberOf(text), most])
 }
 
-/** What can be the number of a delivery or a webhook. */
-export function numberOf(text: string): number | undefined {
+/** Of whichever partner. */
+export async function findReceiver(sql: Sql, id: number): Promise<Receiver | undefined> {
+  return (await sql.query<Receiver>(table.selectReceiver, [id]))[0]
+}
+
+/** What can be the number of a webhook. */
+function numberOf(text: string): number | undefined {
   const digits = /^#?([1-9]\d{0,15})$/.exec(text)?.[1]
   return digits === undefined || Number(digits) > Number.MAX_SAFE_INTEGER ? undefined : Number(digits)
 }

@@ -1,13 +1,11 @@
 /** What happened. Stored with everything needed to deliver it, and numbered without a gap in its branch's log. */
 import { randomUUID } from 'node:crypto'
-import type { Sql } from '../database/database.ts'
+import type { Sql, Step } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
-import { openDay } from './days.sql.ts'
-import { dayOf, dayOfId } from './days.ts'
-import * as table from './events.sql.ts'
+import { plainArray, textArray } from './engine/array-literal.ts'
+import * as table from './engine/kernel.sql.ts'
+import { feedOf, partOf } from './engine/part.ts'
 import type { Kind } from './kind.ts'
-import type { DueEvent } from './lane.ts'
-import type { Branch } from './webhook.ts'
 
 export interface NewEvent {
   readonly environment: Environment
@@ -17,10 +15,11 @@ export interface NewEvent {
   readonly entity: string
   readonly body: string
   readonly simulated: boolean
+  /** Of a test event for one webhook alone. */
+  readonly webhookId?: number | undefined
 }
 
 export interface PublishedEvent {
-  readonly id: number
   readonly uid: string
 }
 
@@ -39,10 +38,11 @@ export function makeEventUids(events: readonly unknown[], at: Date): string[] {
 /** One an event; undefined while nobody traces, so that the statement has nothing more to do. */
 export type Traceparents = readonly (string | undefined)[] | undefined
 
-/** Events as the statements that store them want them. */
-export class EventColumns {
+/** Events with their names, as they are published: a statement for each part. */
+export class Publication {
   readonly events: readonly NewEvent[]
   readonly uids: readonly string[]
+  readonly #now: Date
   readonly #traceparents: Traceparents
 
   constructor(
@@ -52,125 +52,50 @@ export class EventColumns {
     uids: readonly string[] = makeEventUids(events, now),
   ) {
     this.events = events
+    this.#now = now
     this.#traceparents = traceparents
     this.uids = uids
   }
 
-  values(now: Date): readonly unknown[] {
-    const { events } = this
+  get parts(): readonly number[] {
+    return [...new Set(this.events.map(({ branchId }) => partOf(branchId)))]
+  }
+
+  steps(): Step[] {
+    const byPart = Map.groupBy(this.events.keys(), (index) => partOf(this.events[index]!.branchId))
+    return [...byPart].map(([part, indexes]) => [table.publish, this.#valuesOf(part, indexes)])
+  }
+
+  published(): PublishedEvent[] {
+    return this.uids.map((uid) => ({ uid }))
+  }
+
+  #valuesOf(part: number, indexes: readonly number[]): unknown[] {
+    const events = indexes.map((index) => this.events[index]!)
     return [
-      this.uids,
-      events.map((event) => event.environment),
-      events.map((event) => event.branchId),
-      events.map((event) => event.kind),
-      events.map((event) => event.action),
-      events.map((event) => event.entity),
-      events.map((event) => event.body),
-      events.map((event) => event.simulated),
-      now,
-      this.#traceparents,
+      part,
+      plainArray(events.map(feedOf)),
+      plainArray(indexes.map((index) => this.uids[index]!)),
+      plainArray(events.map(({ kind }) => kind)),
+      textArray(events.map(({ action }) => action)),
+      textArray(events.map(({ entity }) => entity)),
+      textArray(events.map(({ body }) => body)),
+      plainArray(events.map(({ simulated }) => String(simulated))),
+      plainArray(events.map(({ webhookId }) => webhookId ?? null)),
+      this.#now,
+      textArray(indexes.map((index) => this.#traceparents?.[index])),
     ]
-  }
-
-  /** As whoever delivers it sees it. */
-  eventAt(index: number, id: number, publishedAt: Date): DueEvent {
-    const { body, simulated } = this.events[index]!
-    return {
-      id,
-      uid: this.uids[index]!,
-      publishedAt,
-      traceparent: this.#traceparents?.[index] ?? null,
-      simulated,
-      body,
-    }
-  }
-
-  /** The spans under which they are published, and how many under each. */
-  publishes(): { readonly traceparent: string; readonly events: number }[] {
-    const known = (this.#traceparents ?? []).filter((traceparent) => traceparent !== undefined)
-    return [...Map.groupBy(known, (traceparent) => traceparent)].map(([traceparent, of]) => ({
-      traceparent,
-      events: of.length,
-    }))
-  }
-
-  published(ids: readonly number[]): PublishedEvent[] {
-    return ids.map((id, index) => ({ id, uid: this.uids[index]! }))
   }
 }
 
-export function insertEvents(
+/** In somebody's transaction, or each part's in one of its own. */
+export async function insertEvents(
   sql: Sql,
   events: readonly NewEvent[],
   now: Date,
   traceparents?: Traceparents,
 ): Promise<PublishedEvent[]> {
-  return insertColumns(sql, new EventColumns(events, now, traceparents), now)
-}
-
-export async function insertColumns(sql: Sql, columns: EventColumns, now: Date): Promise<PublishedEvent[]> {
-  const day = dayOf(now)
-  const values = [...columns.values(now), day]
-  let rows = await sql.query<{ id: number }>(table.insertEvents, values)
-  if (rows.length === 0 && columns.events.length > 0) {
-    // The housekeeping opens days ahead; whoever comes before it opens this one.
-    await sql.query(openDay, [day])
-    rows = await sql.query<{ id: number }>(table.insertEvents, values)
-  }
-  return columns.published(rows.map(({ id }) => id))
-}
-
-export interface LoggedEvent {
-  readonly sequence: number
-  readonly uid: string
-  readonly kind: Kind
-  readonly action: string
-  readonly entity: string
-  readonly body: string
-  readonly simulated: boolean
-  readonly createdAt: Date
-}
-
-/** The branch's own log: numbered without a gap, so that a partner can prove that nothing is missing. Day by day: each look asks one. */
-export async function readLog(
-  sql: Sql,
-  { branchId, environment }: Branch,
-  afterSequence: number,
-  most: number,
-): Promise<LoggedEvent[]> {
-  const days = await sql.query<{ day: number }>(table.selectLogDays, [branchId, environment, afterSequence])
-  const entries: LogEntry[] = []
-  for (const { day } of days) {
-    const after = entries.at(-1)?.sequence ?? afterSequence
-    const values = [branchId, environment, after, most - entries.length]
-    entries.push(...(await sql.query<LogEntry>(table.selectLog(day), values)))
-    if (entries.length === most) break
-  }
-  return fillIn(sql, entries)
-}
-
-interface LogEntry {
-  readonly sequence: number
-  readonly eventId: number
-}
-
-async function fillIn(sql: Sql, entries: readonly LogEntry[]): Promise<LoggedEvent[]> {
-  const events = new Map<number, Omit<LoggedEvent, 'sequence'>>()
-  const ids = entries.map((entry) => entry.eventId)
-  for (const [day, together] of Map.groupBy(ids, dayOfId)) {
-    const rows = await sql.query<Omit<LoggedEvent, 'sequence'> & { id: number }>(table.selectLogged(day), [together])
-    for (const row of rows) events.set(row.id, row)
-  }
-  return entries.flatMap(({ sequence, eventId }) => {
-    const event = events.get(eventId)
-    return event ? [{ ...event, sequence }] : []
-  })
-}
-
-export async function findLogBounds(
-  sql: Sql,
-  { branchId, environment }: Branch,
-): Promise<{ first: number; last: number }> {
-  const [bounds] = await sql.query<{ first: number; last: number }>(table.selectLogHead, [branchId, environment])
-  return { first: Number(bounds?.first ?? 1), last: Number(bounds?.last ?? 0) }
+  const publication = new Publication(events, now, traceparents)
+  for (const step of publication.steps()) await sql.query(...step)
+  return publication.published()
 }

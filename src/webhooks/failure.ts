@@ -1,46 +1,16 @@
 /**
- * Why a webhook fails: the first failure since its last success, and the last one, as the receiver answered. They are noted with the settlement of what
- * failed, so that a list of webhooks can say it without looking for it.
+ * Why a webhook fails: the first failure since its last success, and the last one, as the receiver answered. They are found among the attempts of what still
+ * waits because of them.
  */
-import type { Sql, Step } from '../database/database.ts'
-import type { Outcome } from './attempt.ts'
-import { noteFailures, selectFailures } from './failures.sql.ts'
-import type { DueDelivery, Lane } from './lane.ts'
+import type { Sql } from '../database/database.ts'
+import { byPart } from './branch-log.ts'
+import { printDeliveryId } from './delivery-id.ts'
+import { selectFailures } from './failures.sql.ts'
 import type { Webhook } from './webhook.ts'
-
-interface MadeAttempt {
-  readonly lane: Lane
-  readonly delivery: DueDelivery
-  readonly outcome: Outcome
-  readonly at: Date
-}
-
-/** A step of the settlement where something failed; none where nothing did. A lane that succeeded since does not fail. */
-export function notingFailures(made: readonly MadeAttempt[], day: number): Step[] {
-  const failed = made.filter(({ lane, outcome }) => outcome.kind !== 'accepted' && lane.failingSince !== undefined)
-  const lanes = [...Map.groupBy(failed, ({ lane }) => lane)].map(([lane, attempts]) => {
-    const inOrder = attempts.sort((one, other) => one.at.getTime() - other.at.getTime())
-    return { lane, first: inOrder[0]!.delivery, last: inOrder.at(-1)!.delivery }
-  })
-  if (lanes.length === 0) return []
-  // In the order in which everybody locks: of the parts' locks one settlement may hold several.
-  lanes.sort((one, other) => one.lane.webhookId - other.lane.webhookId)
-  const values = [
-    lanes.map(({ lane }) => lane.webhookId),
-    lanes.map(({ lane }) => lane.claimId),
-    lanes.map(({ lane }) => lane.failingSince),
-    lanes.map(({ first }) => first.id),
-    lanes.map(({ first }) => first.attempts + 1),
-    lanes.map(({ last }) => last.id),
-    lanes.map(({ last }) => last.attempts + 1),
-    day,
-  ]
-  return [[noteFailures, values]]
-}
 
 /** An attempt that failed, with an excerpt of what came back. */
 export interface FailedAttempt {
-  readonly deliveryId: number
+  readonly deliveryId: string
   readonly number: number
   readonly at: Date
   readonly durationMs: number
@@ -54,31 +24,35 @@ export interface FailedAttempt {
 export interface WebhookFailure {
   readonly webhookId: number
   readonly since: Date
-  /** Undefined when it has left with its day. */
-  readonly first: FailedAttempt | undefined
-  readonly last: FailedAttempt | undefined
+  readonly first: FailedAttempt
+  readonly last: FailedAttempt
 }
 
-export type ReadAttempt = Omit<FailedAttempt, 'at'> & { readonly atMs: number }
-
-interface Row extends Pick<WebhookFailure, 'webhookId' | 'since'> {
-  readonly first: ReadAttempt | null
-  readonly last: ReadAttempt | null
+type Row = Omit<FailedAttempt, 'deliveryId'> & {
+  readonly which: 'first' | 'last'
+  readonly webhookId: number
+  readonly since: Date
+  readonly seq: number
+  readonly round: number
 }
 
-/** Of those that ever failed, whether or not they have succeeded since. */
+/** Of those that fail. */
 export async function readFailures(
   sql: Sql,
-  webhooks: readonly Pick<Webhook, 'id'>[],
+  webhooks: readonly Pick<Webhook, 'id' | 'branchId'>[],
 ): Promise<ReadonlyMap<number, WebhookFailure>> {
-  if (webhooks.length === 0) return new Map()
-  const rows = await sql.query<Row>(selectFailures, [webhooks.map((webhook) => webhook.id)])
-  return new Map(rows.map((row) => [row.webhookId, { ...row, first: attemptOf(row.first), last: attemptOf(row.last) }]))
+  const failures = new Map<number, WebhookFailure>()
+  for (const [part, of] of byPart(webhooks)) {
+    const rows = await sql.query<Row>(selectFailures, [part, of.map(({ id }) => id)])
+    for (const [webhookId, ends] of Map.groupBy(rows, (row) => row.webhookId)) {
+      const [first, last] = [ends.find(({ which }) => which === 'first')!, ends.find(({ which }) => which === 'last')!]
+      failures.set(webhookId, { webhookId, since: first.since, first: attemptOf(first), last: attemptOf(last) })
+    }
+  }
+  return failures
 }
 
-/** As the database tells it, with its moment as a number. */
-export function attemptOf(read: ReadAttempt | null): FailedAttempt | undefined {
-  if (!read) return undefined
-  const { atMs, ...rest } = read
-  return { ...rest, at: new Date(atMs) }
+function attemptOf(row: Row): FailedAttempt {
+  const { which: _, since: __, webhookId, seq, round, ...attempt } = row
+  return { deliveryId: printDeliveryId({ webhookId, seq, round }), ...attempt }
 }

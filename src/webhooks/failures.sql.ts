@@ -1,36 +1,29 @@
 import { statement } from '../database/database.ts'
 
-/**
- * The first and the last failure of lanes that the worker still holds. While they fail since the same moment the first stays; a new run begins anew.
- * Under the part's lock. $8: the day on which all of them were made.
- */
-export const noteFailures = statement(
-  'note_failures',
-  `INSERT INTO webhook_failures AS known
-     (webhook_id, since, first_delivery, first_number, first_day, last_delivery, last_number, last_day)
-   SELECT t.webhook_id, t.since, t.first_delivery, t.first_number, $8::int, t.last_delivery, t.last_number, $8::int
-   FROM unnest($1::bigint[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::int[], $6::bigint[], $7::int[])
-     AS t (webhook_id, claim_id, since, first_delivery, first_number, last_delivery, last_number)
-   JOIN lanes l ON l.webhook_id = t.webhook_id AND l.claim_id = t.claim_id
-   ON CONFLICT (webhook_id) DO UPDATE SET since = excluded.since,
-     first_delivery = CASE WHEN known.since = excluded.since THEN known.first_delivery ELSE excluded.first_delivery END,
-     first_number = CASE WHEN known.since = excluded.since THEN known.first_number ELSE excluded.first_number END,
-     first_day = CASE WHEN known.since = excluded.since THEN known.first_day ELSE excluded.first_day END,
-     last_delivery = excluded.last_delivery, last_number = excluded.last_number, last_day = excluded.last_day`,
-)
-
 /** What a page shows of an answer; the whole is with the delivery. */
 const excerpt = 1_000
 
-/** Of `f`, a row of webhook_failures. */
-export const failedAttempt = (which: 'first' | 'last') => `LEFT JOIN LATERAL (
-     SELECT json_build_object('deliveryId', a.delivery_id, 'number', a.number, 'atMs', extract(epoch FROM a.at) * 1000, 'durationMs', a.duration_ms,
-       'outcome', a.outcome, 'status', a.status, 'why', a.why, 'detail', a.detail, 'response', left(a.response, ${excerpt})) AS ${which}
-     FROM attempts a WHERE a.day = f.${which}_day AND a.delivery_id = f.${which}_delivery AND a.number = f.${which}_number LIMIT 1) ${which} ON true`
+/** What fails, what was asked for again, and the last that was given up: where a failure since the last success is to be found. */
+const suspects = `
+   SELECT x.seq, 0 AS round, x.day FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id
+   UNION SELECT g.seq, g.round, g.day FROM agains g WHERE g.part = $1 AND g.webhook_id = k.webhook_id
+   UNION (SELECT o.seq, o.round, o.day FROM outcomes o WHERE o.part = $1 AND o.webhook_id = k.webhook_id AND o.state = 'exhausted' ORDER BY o.seq DESC LIMIT 1)`
 
-/** Each by its place: the day names the partition, the delivery and the number the row. What has left with its day is null. */
+/** The first and the last failed attempt of webhooks ($2) that fail. What an attempt was answered leaves earlier than the attempt. */
 export const selectFailures = statement(
   'select_webhook_failures',
-  `SELECT f.webhook_id AS "webhookId", f.since, first.first, last.last
-   FROM webhook_failures f ${failedAttempt('first')} ${failedAttempt('last')} WHERE f.webhook_id = ANY ($1::bigint[])`,
+  `WITH failed AS MATERIALIZED (
+     SELECT k.webhook_id, k.failing_since, o.* FROM cursors k CROSS JOIN LATERAL (
+       SELECT o.seq, o.round, o.attempt, o.day, o.at, o.duration_ms, o.outcome, o.status, o.why
+       FROM (${suspects}) s JOIN outcomes o ON o.part = $1 AND o.webhook_id = k.webhook_id AND o.seq = s.seq AND o.round = s.round AND o.day = s.day
+       WHERE o.attempt > 0 AND o.outcome <> 'accepted' AND o.at + o.duration_ms * interval '1 millisecond' >= k.failing_since - interval '1 minute') o
+     WHERE k.part = $1 AND k.webhook_id = ANY ($2::bigint[]) AND k.failing_since IS NOT NULL),
+   ends AS MATERIALIZED (
+     (SELECT DISTINCT ON (webhook_id) 'first' AS which, * FROM failed ORDER BY webhook_id, at, seq)
+     UNION ALL (SELECT DISTINCT ON (webhook_id) 'last', * FROM failed ORDER BY webhook_id, at DESC, seq DESC))
+   SELECT e.which, e.webhook_id AS "webhookId", e.failing_since AS since, e.seq, e.round, e.attempt AS number, e.at, e.duration_ms AS "durationMs",
+     e.outcome, e.status, e.why, said.detail, left(said.response, ${excerpt}) AS response
+   FROM ends e LEFT JOIN LATERAL (
+     SELECT a.detail, a.response FROM answers a WHERE a.part = $1 AND a.webhook_id = e.webhook_id AND a.seq = e.seq AND a.round = e.round AND a.attempt = e.attempt
+       AND a.day >= e.day LIMIT 1) said ON true`,
 )

@@ -1,22 +1,20 @@
 /** The promises of the engine, as questions: what the sweeper, the doctor, the fault suite and the tests ask. */
-import { after, day as dayMs, second } from '../clock.ts'
+import { after, day as dayMs, hour, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { dayOf } from './days.ts'
+import { allParts } from './engine/part.ts'
 import * as table from './invariants.sql.ts'
-import { allParts } from './part.ts'
 
 export const promises = {
-  chain: 'nothing waits behind what is settled or gone',
-  order: 'of an entity only the first that is unfinished may go',
-  event: 'what waits to be sent has an event',
-  attention: 'every lane with work has somebody or a time',
-  sight: 'nothing is due before the moment from which its lane is read',
-  lease: 'nothing is in hand past its lease',
-  cleared: 'nothing waits for a webhook that has been cleared away',
-  count: 'every delivery that was made of a numbered event is there',
-  wanted: 'a numbered event has a delivery for each webhook that wanted it',
+  log: 'what was published has a number or waits for one',
   gap: 'the numbers of a branch have no gap',
-  log: 'an event has a number or waits for one',
+  twice: 'an event has one number',
+  lost: 'what lies below the position of a webhook has ended, was passed, or waits with its entity',
+  head: 'no webhook is further than its log',
+  exception: 'what fails or was asked for again is there and has not ended',
+  outcome: 'a delivery ends once',
+  sleep: 'no lane sleeps before something that it has to do',
+  holder: 'every lane that is held has a worker',
 } as const
 
 export type Promised = keyof typeof promises
@@ -29,40 +27,63 @@ export interface Broken {
 
 interface CheckedScope {
   readonly parts: readonly number[]
-  /** Of each part: the oldest that wait, and the newest of the log. */
+  /** Of each part: the newest of the log, and what lies just below the positions. */
   readonly rowsAtMost: number
   readonly fromDay: number
-  /** Every single event, however many there are. */
-  readonly everyEvent: boolean
+  /** Of the keys that publishers gave: each names events that have to be there. */
+  readonly keysAtMost: number
 }
 
 /** However large the house is, and each minute. */
 export function recentScope(now: Date): CheckedScope {
-  return { parts: allParts, rowsAtMost: 2_000, fromDay: dayOf(after(now, -dayMs)), everyEvent: false }
+  return { parts: allParts, rowsAtMost: 2_000, fromDay: dayOf(after(now, -dayMs)), keysAtMost: 200 }
 }
 
 /** For somebody who waits for the answer. */
 export function wideScope(now: Date): CheckedScope {
-  return { ...recentScope(now), rowsAtMost: 10_000, fromDay: dayOf(after(now, -7 * dayMs)) }
+  return { ...recentScope(now), rowsAtMost: 10_000, fromDay: dayOf(after(now, -7 * dayMs)), keysAtMost: 2_000 }
 }
 
 /** All there is, in a house that is small, from a day on whose log has not left yet. */
 export function wholeScope(fromDay = 0): CheckedScope {
-  return { parts: allParts, rowsAtMost: 1_000_000, fromDay, everyEvent: true }
+  return { parts: allParts, rowsAtMost: 1_000_000, fromDay, keysAtMost: 1_000_000 }
 }
 
-/** A lease ends after twelve seconds; whoever takes over looks each second. */
-const leaseSlackMs = 30 * second
+/** The sequencer looks each second; a database that is busy may keep it for longer. */
+const numberingMs = minute
+/** A key is written with its events; how long its day is kept is asked of a scope. */
+const keysMs = hour
 
 export async function findBroken(sql: Sql, now: Date, scope: CheckedScope = recentScope(now)): Promise<Broken[]> {
-  const { parts, rowsAtMost, fromDay, everyEvent } = scope
+  const { parts, rowsAtMost, fromDay, keysAtMost } = scope
   const broken: Broken[] = []
+  // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
   for (const part of parts) {
-    broken.push(...(await sql.query<Broken>(table.findBrokenLanes, [part, rowsAtMost, after(now, -leaseSlackMs)])))
-    broken.push(...(await sql.query<Broken>(table.findBrokenLogs, [part, rowsAtMost, fromDay])))
-    if (everyEvent) broken.push(...(await sql.query<Broken>(table.findLostEvents, [part, fromDay])))
+    const find = async (...asked: Parameters<Sql['query']>) =>
+      broken.push(...(await sql.query<Broken>(...asked)).map((each) => ({ ...each, part })))
+    await find(table.findBrokenLogs, [part, rowsAtMost, fromDay])
+    await find(table.findBrokenExceptions, [part, rowsAtMost, fromDay])
+    await find(table.findUnnumbered, [part, after(now, -numberingMs)])
+    await find(table.findBrokenCursors, [part, rowsAtMost, now, await numbersOf(sql)])
   }
+  broken.push(...(await findLost(sql, now, keysAtMost)))
   return broken
+}
+
+async function numbersOf(sql: Sql): Promise<number[]> {
+  return (await sql.query<{ number: number }>(table.selectWorkers)).map(({ number }) => number)
+}
+
+/** What publishers have an answer for that names it is there: a database that was restored behind its publishers says so here. */
+async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken[]> {
+  const named = await sql.query<{ uid: string }>(table.selectPublished, [after(now, -keysMs), keysAtMost])
+  let unknown = named.map(({ uid }) => uid)
+  for (const part of allParts) {
+    if (unknown.length === 0) return []
+    const known = new Set((await sql.query<{ uid: string }>(table.selectKnown, [part, unknown])).map(({ uid }) => uid))
+    unknown = unknown.filter((uid) => !known.has(uid))
+  }
+  return unknown.map((uid) => ({ promise: 'log', part: -1, subject: `event:${uid}` }))
 }
 
 export function printBroken({ promise, subject }: Pick<Broken, 'promise' | 'subject'>): string {

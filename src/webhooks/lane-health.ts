@@ -3,9 +3,11 @@ import { after, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import type { Environment } from '../environment.ts'
 import { NotFound } from '../problem.ts'
-import { breakerThreshold } from './lane.ts'
+import { findReceiver } from './event-search.ts'
 import { countConditions, selectLane, selectLanes } from './lane-health.sql.ts'
+import { type LaneState, readLaneStates } from './lane-state.ts'
 import type { Webhook } from './webhook.ts'
+import { isBreakerOpen } from './webhook-health.ts'
 
 /** In this order. `late`: its receiver is well, but what is due has not been sent for a minute. `held`: its partner is not approved. */
 export const laneConditions = ['breaker open', 'disabled', 'failing', 'late', 'paused', 'held', 'healthy'] as const
@@ -30,9 +32,25 @@ interface LaneFilter {
   readonly partner?: number | string | undefined
 }
 
-const limitsAt = (now: Date) => [breakerThreshold, after(now, -lateMs)]
+/** As statements about webhooks take it. */
+function columnsOf(states: Iterable<LaneState>, now: Date): unknown[][] {
+  const all = [...states]
+  return [
+    all.map(({ webhookId }) => webhookId),
+    all.map(({ failures }) => failures),
+    all.map(({ failingSince }) => failingSince),
+    all.map(({ dueAt }) => dueAt),
+    all.map((state) => judge(state, now)),
+  ]
+}
 
-export function listLanes(
+function judge(state: LaneState, now: Date): LaneCondition {
+  if (isBreakerOpen(state)) return 'breaker open'
+  if (state.failures > 0) return 'failing'
+  return state.lateSince && state.lateSince < after(now, -lateMs) ? 'late' : 'healthy'
+}
+
+export async function listLanes(
   sql: Sql,
   { conditions, environment, partner }: LaneFilter,
   now: Date,
@@ -40,17 +58,21 @@ export function listLanes(
 ): Promise<LaneHealth[]> {
   const branch = typeof partner === 'number' ? partner : undefined
   const name = typeof partner === 'string' ? partner : undefined
-  const values = [...limitsAt(now), environment, branch, name, conditions, laneConditions, most, skip]
+  const states = columnsOf((await readLaneStates(sql, now)).values(), now)
+  const values = [...states, environment, branch, name, conditions, laneConditions, most, skip]
   return sql.query<LaneHealth>(selectLanes, values)
 }
 
 export async function getLane(sql: Sql, id: number, now: Date): Promise<LaneHealth> {
-  const [lane] = await sql.query<LaneHealth>(selectLane, [...limitsAt(now), id])
+  const webhook = await findReceiver(sql, id)
+  const states = webhook ? await readLaneStates(sql, now, [webhook]) : new Map()
+  const [lane] = await sql.query<LaneHealth>(selectLane, [...columnsOf(states.values(), now), id])
   if (!lane) throw new NotFound(`There is no webhook ${id}.`)
   return lane
 }
 
 export async function countLanes(sql: Sql, now: Date): Promise<ReadonlyMap<LaneCondition, number>> {
-  const rows = await sql.query<{ condition: LaneCondition; webhooks: number }>(countConditions, limitsAt(now))
+  const states = columnsOf((await readLaneStates(sql, now)).values(), now)
+  const rows = await sql.query<{ condition: LaneCondition; webhooks: number }>(countConditions, states)
   return new Map(rows.map(({ condition, webhooks }) => [condition, webhooks]))
 }

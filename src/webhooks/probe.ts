@@ -2,11 +2,13 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
-import { dayOfId } from './days.ts'
+import { logOf } from './branch-log.ts'
+import * as acts from './cursor-acts.sql.ts'
+import { selectAttemptAfter } from './deliveries.sql.ts'
 import type { Attempt } from './delivery.ts'
-import type { FailedAttempt } from './failure.ts'
-import { partOf, writeToPart } from './part.ts'
-import * as table from './probes.sql.ts'
+import { parseDeliveryId, printDeliveryId } from './delivery-id.ts'
+import { partOf } from './engine/part.ts'
+import { selectProbe } from './probes.sql.ts'
 import type { Webhook } from './webhook.ts'
 
 /** Of one webhook. */
@@ -14,7 +16,14 @@ export const probesPerMinute = 6
 
 /** A delivery, and how many attempts it had: the next is the probe. */
 export interface Probe {
-  readonly deliveryId: number
+  readonly deliveryId: string
+  readonly attemptsBefore: number
+}
+
+interface Found {
+  readonly seq: number
+  readonly round: number
+  readonly entity: string
   readonly attemptsBefore: number
 }
 
@@ -24,22 +33,37 @@ export interface Probe {
  */
 export function startProbe(db: Database, webhook: Webhook, act: Act): Promise<Probe> {
   if (webhook.state !== 'active') throw new Conflict(`This webhook is ${webhook.state}. Resume it, then probe.`)
-  return writeToPart(db, partOf(webhook.branchId), async (sql) => {
-    const [probe] = await sql.query<Probe>(table.probeNow, [webhook.id, act.at])
-    if (!probe) throw new Conflict('Nothing is queued for this webhook. Send a test event instead.')
-    await recordAct(sql, act, 'webhook.probed', `webhook:${webhook.id}`, { deliveryId: probe.deliveryId })
-    return probe
+  const part = partOf(webhook.branchId)
+  return db.transaction(async (sql) => {
+    await sql.query(acts.lockCursor, [part, webhook.id])
+    const [found] = await sql.query<Found>(selectProbe, [part, webhook.id])
+    if (!found) throw new Conflict('Nothing is queued for this webhook. Send a test event instead.')
+    const { seq, round, entity, attemptsBefore } = found
+    await sql.query(acts.hurryCursor, [part, webhook.id, round === 0 ? entity : '', act.at])
+    if (round > 0) await sql.query(acts.hurryAgain, [part, webhook.id, seq, round, act.at])
+    const deliveryId = printDeliveryId({ webhookId: webhook.id, seq, round })
+    await recordAct(sql, act, 'webhook.probed', `webhook:${webhook.id}`, { deliveryId })
+    await sql.query(acts.tellOfAct, [part, webhook.id])
+    return { deliveryId, attemptsBefore }
   })
 }
 
-export type ProbeOutcome = Omit<FailedAttempt, 'outcome'> & Pick<Attempt, 'outcome'>
+export interface ProbeOutcome extends Attempt {
+  readonly deliveryId: string
+}
+
+const excerpt = 1_000
 
 /** Undefined while it has not been made, and for a delivery that is not this webhook's. */
 export async function findProbeOutcome(
   sql: Sql,
-  { id }: Pick<Webhook, 'id'>,
+  webhook: Pick<Webhook, 'id' | 'branchId' | 'environment'>,
   { deliveryId, attemptsBefore }: Probe,
 ): Promise<ProbeOutcome | undefined> {
-  const values = [id, deliveryId, attemptsBefore, dayOfId(deliveryId)]
-  return (await sql.query<ProbeOutcome>(table.selectAttemptAfter, values))[0]
+  const key = parseDeliveryId(deliveryId)
+  if (key?.webhookId !== webhook.id) return undefined
+  const { part, feed } = logOf(webhook)
+  const values = [part, feed, key.webhookId, key.seq, key.round, attemptsBefore]
+  const [made] = await sql.query<Attempt>(selectAttemptAfter, values)
+  return made && { ...made, deliveryId, response: made.response?.slice(0, excerpt) ?? null }
 }

@@ -1,34 +1,57 @@
 import { statement } from '../database/database.ts'
-import { lastDay } from './days.ts'
+import { dayOfSeq, filterAt, hasEnded, isFor } from './branch-logs.sql.ts'
+import { unfinishedOf } from './waiting.sql.ts'
 
-/** From $1 to $2: what is older than the counting of days has numbers of its own below all others. */
-const oldBy = (column: 'id' | 'event_id') =>
-  `SELECT q.id, w.branch_id % 16 AS part FROM queued_deliveries q JOIN webhooks w ON w.id = q.webhook_id
-   WHERE q.${column} >= $1 AND q.${column} < $2 ORDER BY q.${column} LIMIT $3`
+export const selectOldDays = statement('select_old_days', 'SELECT day FROM days WHERE day < $1 ORDER BY day')
 
-export const selectOld = statement('select_old_queued', oldBy('id'))
+/** The last number of a feed up to the end of day $2. */
+const lastOf = (feed: string) => `coalesce((
+     SELECT min(d.first) - 1 FROM feed_days d WHERE d.part = $1 AND d.feed = ${feed} AND d.day > $2), feed_head($1, ${feed}))`
 
-/** Looks through all that is unfinished: once a day. A delivery may be younger than its event by as much as somebody has it sent again. */
-export const selectOfOldEvents = statement('select_queued_of_old_events', oldBy('event_id'))
-
-export const expireQueued = statement(
-  'expire_queued',
-  `WITH gone AS (DELETE FROM queued_deliveries WHERE id = ANY ($1::bigint[]) RETURNING *)
-   INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-   SELECT id, webhook_id, event_id, entity, 'expired', attempts, created_at, $2, repeats FROM gone RETURNING id, webhook_id AS "webhookId"`,
+/** Webhooks of a part ($1) that have something unfinished of a day ($2) or of one before, with the number up to which that is. */
+export const selectBehind = statement(
+  'select_webhooks_behind',
+  `SELECT * FROM (
+     SELECT k.webhook_id AS "webhookId", greatest(CASE WHEN k.position < f.last THEN f.last END,
+       (SELECT max(x.seq) FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.day <= $2),
+       (SELECT max(g.seq) FROM agains g WHERE g.part = $1 AND g.webhook_id = k.webhook_id AND g.day <= $2)) AS upto
+     FROM cursors k LEFT JOIN (
+       SELECT d.feed, ${lastOf('d.feed')} AS last FROM feed_days d WHERE d.part = $1 AND d.day > 0 AND d.day <= $2 GROUP BY d.feed) f ON f.feed = k.feed
+     WHERE k.part = $1) behind
+   WHERE upto IS NOT NULL ORDER BY "webhookId"`,
 )
 
-/**
- * What is to be sent again may be of an event that is older than itself. What the dispatcher has read is not wanted any more, though it may
- * stay in the inbox for as long as its part is quiet.
- */
-export const selectWanted = statement(
-  'select_wanted_events',
-  `SELECT FROM queued_deliveries WHERE event_id >= $1 AND event_id < $2
-   UNION ALL SELECT FROM inbox i JOIN inbox_reads r ON r.part = i.part AND r.number = (SELECT max(number) FROM inbox_reads o WHERE o.part = r.part)
-     WHERE i.event_id >= $1 AND i.event_id < $2 AND (i.xid >= pg_snapshot_xmax(r.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
-       AND (r.at_xid IS NULL OR (i.xid, i.id) > (r.at_xid, r.at_id))
-   LIMIT 1`,
+/** What a webhook ($2) has unfinished up to a number ($4); counted up to $3. */
+export const countBehind = statement(
+  'count_behind',
+  `SELECT least((SELECT count(*) FROM (
+       SELECT FROM log l CROSS JOIN ${filterAt('k.webhook_id', 'l.seq')} f
+       WHERE l.part = $1 AND l.feed = k.feed AND l.seq > k.position AND l.seq <= $4 AND l.day >= coalesce(${dayOfSeq('k.position + 1', 'k.feed')}, 0)
+         AND ${isFor('l', 'k.webhook_id', 'f')} AND NOT ${hasEnded('l', 'k.webhook_id')} ORDER BY l.seq LIMIT $3) above)
+     + (SELECT count(*) FROM exceptions x CROSS JOIN LATERAL (${unfinishedOf('l.seq')}) below
+        WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND below.seq <= least($4, k.position))
+     + (SELECT count(*) FROM agains g WHERE g.part = $1 AND g.webhook_id = k.webhook_id AND g.seq <= $4), $3)::int AS deliveries
+   FROM cursors k WHERE k.part = $1 AND k.webhook_id = $2`,
+)
+
+/** The sequencer waits meanwhile, and gives no number of a day that leaves. */
+export const lockPart = statement('lock_part', 'SELECT FROM parts WHERE part = $1 FOR NO KEY UPDATE')
+
+/** Three steps, for whoever holds the part: a feed whose newest day leaves goes on where it was. */
+export const forgetFormer = statement(
+  'forget_former_days',
+  `DELETE FROM feed_days z WHERE z.part = $1 AND z.day = 0 AND EXISTS (SELECT FROM feed_days d WHERE d.part = $1 AND d.feed = z.feed AND d.day = $2)`,
+)
+export const keepHeads = statement(
+  'keep_heads',
+  `UPDATE feed_days d SET first = feed_head($1, d.feed) + 1, day = 0
+   WHERE d.part = $1 AND d.day = $2 AND NOT EXISTS (SELECT FROM feed_days n WHERE n.part = $1 AND n.feed = d.feed AND n.day > $2)`,
+)
+export const forgetDay = statement('forget_day', 'DELETE FROM feed_days WHERE part = $1 AND day = $2')
+
+export const selectFeedOfDay = statement(
+  'select_feed_of_day',
+  'SELECT feed FROM feed_days WHERE part = $1 AND day = $2 LIMIT 1',
 )
 
 export const selectKept = statement(
@@ -37,32 +60,21 @@ export const selectKept = statement(
    JOIN pg_class child ON child.oid = i.inhrelid WHERE i.inhparent = $1::regclass ORDER BY 1`,
 )
 
-/** Before the first is opened nothing is old. */
-export const selectFirstDay = statement('select_first_day', `SELECT coalesce(min(day), ${lastDay}) AS day FROM days`)
-
 export const dropDay = statement('drop_day', 'SELECT drop_day($1, $2) AS dropped')
 
-export const closeLogDay = statement(
-  'close_log_day',
-  `UPDATE branch_days d SET last = coalesce((
-     SELECT max(sequence) FROM branch_log l WHERE l.branch_id = d.branch_id AND l.environment = d.environment AND l.day = d.day), d.first - 1)
-   WHERE d.day = $1 AND d.last IS NULL`,
-)
+export const deleteDay = statement('delete_day', 'DELETE FROM days WHERE day = $1')
 
-/** Where a branch's numbers end must be known for ever: its newest day stays. */
-export const forgetLogDay = statement(
-  'forget_log_day',
-  `DELETE FROM branch_days d WHERE d.day <= $1 AND EXISTS (
-     SELECT FROM branch_days later WHERE later.branch_id = d.branch_id AND later.environment = d.environment AND later.day > d.day)`,
+/** What was passed up to numbers that have left, and replays that ended then. The last that was passed stays. */
+export const deletePasses = statement(
+  'delete_old_passes',
+  `DELETE FROM passes s WHERE s.part = $1 AND s.passed_at < $2 AND s.upto < (SELECT max(l.upto) FROM passes l WHERE l.part = $1 AND l.webhook_id = s.webhook_id)`,
 )
-
-/** The numbers of a branch of which nothing is kept begin after its last. */
-export const emptyLogDay = statement(
-  'empty_log_day',
-  'UPDATE branch_days SET first = last + 1 WHERE day <= $1 AND last IS NOT NULL',
+export const deleteReplays = statement(
+  'delete_old_replays',
+  'DELETE FROM replay_cursors WHERE part = $1 AND finished_at < $2',
 )
 
 export const deleteKeys = statement(
   'delete_old_idempotency_keys',
-  `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2)) RETURNING key`,
+  `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2)) RETURNING key`,
 )

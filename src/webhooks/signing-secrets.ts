@@ -4,6 +4,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Changes } from '../database/changes.ts'
 import type { Database } from '../database/database.ts'
 import { openMemory } from '../database/memory.ts'
+import { openGathering } from '../gather.ts'
 import { openClientSecret } from '../partners/client-secret.ts'
 import type { SigningSecrets } from './signature.ts'
 import { openWebhookSecret, overlapMs } from './webhook.ts'
@@ -13,6 +14,18 @@ interface TimedSecret {
   readonly text: string
   readonly signsFromMs: number
   readonly endsAtMs: number
+}
+
+interface Of {
+  readonly webhookId: number
+}
+
+const ofWebhook = ({ webhookId }: Of) => webhookId
+
+interface OwnSecret {
+  readonly sealed: Buffer
+  readonly signsFrom: Date
+  readonly endsAt: Date | null
 }
 
 /** Of the client; without any, one row that says whose. */
@@ -28,11 +41,16 @@ export interface SecretKeeper {
 
 export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): SecretKeeper {
   const memory = openMemory<readonly TimedSecret[]>(changes)
-  async function read(webhookId: number) {
-    const own = await db.query<{ sealed: Buffer; signsFrom: Date; endsAt: Date | null }>(selectWebhookSecrets, [
-      webhookId,
+  const readRows = openGathering(async (webhookIds: readonly number[]) => {
+    const [own, borrowed] = await Promise.all([
+      db.query<OwnSecret & Of>(selectWebhookSecrets, [webhookIds]),
+      db.query<BorrowedSecret & Of>(selectClientSecretsOfWebhook, [webhookIds]),
     ])
-    const borrowed = await db.query<BorrowedSecret>(selectClientSecretsOfWebhook, [webhookId])
+    const [ownOf, borrowedOf] = [Map.groupBy(own, ofWebhook), Map.groupBy(borrowed, ofWebhook)]
+    return new Map(webhookIds.map((id) => [id, { own: ownOf.get(id) ?? [], borrowed: borrowedOf.get(id) ?? [] }]))
+  })
+  async function read(webhookId: number) {
+    const { own, borrowed } = (await readRows(webhookId))!
     // The client's secrets sign until the first custom one takes over, and live on beside it for the overlap.
     const takenOver = own.at(-1)?.signsFrom
     const lastMs = takenOver ? after(takenOver, overlapMs).getTime() : Number.POSITIVE_INFINITY

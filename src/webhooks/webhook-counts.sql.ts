@@ -1,4 +1,5 @@
 import { statement } from '../database/database.ts'
+import { mayHaveWork, waiting } from './waiting.sql.ts'
 
 const addedUp = (column: 'answered' | 'delivered') =>
   `ARRAY(SELECT coalesce(was, 0) + coalesce(more, 0) FROM unnest(c.${column}, excluded.${column}) WITH ORDINALITY AS cell (was, more, place) ORDER BY place)`
@@ -22,11 +23,18 @@ export const addCounts = statement(
      AS noted (webhook_id, starts_at, accepted, refused, unreachable, answered, delivered)`),
 )
 
-/** How much waits at this moment ($1 is when its five minutes began), of each webhook and of all: what happens and what is sent again, due or behind another. */
+/** How much waits at this moment, of each webhook of a part ($1) that has work. Counts stop at $3. */
+export const selectWaiting = statement(
+  'select_waiting',
+  `SELECT k.webhook_id AS "webhookId", waiting.deliveries AS waiting, least(waiting.blocked, waiting.deliveries) AS blocked
+   FROM cursors k CROSS JOIN ${waiting} waiting WHERE k.part = $1 AND ${mayHaveWork} AND waiting.deliveries > 0 AND $2::int IS NULL`,
+)
+
+/** $1 is when the five minutes began; $2 webhooks, $3 what waits, $4 what of it waits behind another. */
 export const addDepths = statement(
   'add_webhook_depths',
-  adding(`SELECT coalesce(webhook_id, 0), $1::timestamptz, 5, 0, 0, 0, count(*), count(*) FILTER (WHERE after_id IS NOT NULL), '{}'::int[], '{}'::int[]
-   FROM queued_deliveries GROUP BY GROUPING SETS ((webhook_id), ()) HAVING count(*) > 0`),
+  adding(`SELECT webhook_id, $1::timestamptz, 5, 0, 0, 0, waiting, blocked, '{}'::int[], '{}'::int[]
+   FROM unnest($2::bigint[], $3::int[], $4::int[]) AS seen (webhook_id, waiting, blocked)`),
 )
 
 /** Of what is older than $1 the minutes of an hour become one row; at most $2 of them, and not those that another node is at. */

@@ -9,7 +9,9 @@ import { inTurn } from '../in-turn.ts'
 import type { AttemptMade } from './attempt-made.ts'
 import { type Period, periods, startOf } from './columns.ts'
 import { addCells, addDuration, addPrinted, type Cells, quantileOf } from './durations.ts'
+import { allParts } from './engine/part.ts'
 import * as table from './webhook-counts.sql.ts'
+import { countedAtMost } from './webhook-health.ts'
 
 /** In the place of a webhook: all of them together. */
 export const everyWebhook = 0
@@ -40,7 +42,7 @@ export function openAttemptCounter(db: Database): AttemptCounter {
   return {
     note(attempt) {
       // What was not written down will be sent again, by whoever has the lane now.
-      if (!attempt.settled.accepted) return
+      if (!attempt.isKept) return
       const startMs = Math.floor(attempt.at.getTime() / spanMs) * spanMs
       for (const webhookId of [attempt.delivery.webhookId, everyWebhook])
         addAttempt(tallyOf(noted, startMs, webhookId), attempt)
@@ -74,8 +76,8 @@ const emptyTally = (): Tally => ({ accepted: 0, refused: 0, unreachable: 0, answ
 function addAttempt(tally: Tally, { delivery, outcome, timing, answeredAt }: AttemptMade): void {
   tally[outcome.kind]++
   if (outcome.kind !== 'unreachable') addDuration(tally.answered, timing.totalMs)
-  if (outcome.kind === 'accepted' && delivery.repeats === null)
-    addDuration(tally.delivered, answeredAt.getTime() - delivery.event.publishedAt.getTime())
+  if (outcome.kind === 'accepted' && !delivery.isRepeat)
+    addDuration(tally.delivered, answeredAt.getTime() - delivery.event.createdAt.getTime())
 }
 
 function addTally(tally: Tally, more: Tally): void {
@@ -101,7 +103,27 @@ function columnsOf(noted: ReadonlyMap<number, ReadonlyMap<number, Tally>>): unkn
 
 /** What waits just now. Several nodes may look in the same minute: the most counts. */
 export async function countWaiting(sql: Sql, now: Date): Promise<void> {
-  await sql.query(table.addDepths, [new Date(Math.floor(now.getTime() / spanMs) * spanMs)])
+  const seen: Depth[] = []
+  for (const part of allParts) seen.push(...(await sql.query<Depth>(table.selectWaiting, [part, null, countedAtMost])))
+  if (seen.length === 0) return
+  const all = { webhookId: everyWebhook, waiting: 0, blocked: 0 }
+  for (const { waiting, blocked } of seen) {
+    all.waiting += waiting
+    all.blocked += blocked
+  }
+  const rows = [all, ...seen]
+  await sql.query(table.addDepths, [
+    new Date(Math.floor(now.getTime() / spanMs) * spanMs),
+    rows.map(({ webhookId }) => webhookId),
+    rows.map(({ waiting }) => waiting),
+    rows.map(({ blocked }) => blocked),
+  ])
+}
+
+interface Depth {
+  readonly webhookId: number
+  readonly waiting: number
+  readonly blocked: number
 }
 
 /** What is a day old is kept by the hour, and what is a month old leaves. Answers how many rows left. */

@@ -3,7 +3,7 @@ import { statement } from '../database/database.ts'
 /** With the sealed values, for whoever sends. */
 export const selectHeaders = statement(
   'select_webhook_headers',
-  'SELECT name, sealed FROM webhook_headers WHERE webhook_id = $1 ORDER BY name',
+  'SELECT webhook_id AS "webhookId", name, sealed FROM webhook_headers WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id, name',
 )
 
 export const selectHeaderNames = statement(

@@ -7,6 +7,7 @@ import type { Changes } from '../database/changes.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { openMemory } from '../database/memory.ts'
 import type { SealedTable } from '../database/reseal.ts'
+import { openGathering } from '../gather.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
 import * as table from './webhook-headers.sql.ts'
 
@@ -94,9 +95,19 @@ interface OpenedHeader {
   readonly value: string | undefined
 }
 
+interface SealedHeader {
+  readonly webhookId: number
+  readonly name: string
+  readonly sealed: Buffer
+}
+
+function openHeader(vault: Vault, { webhookId, name, sealed }: SealedHeader): OpenedHeader {
+  return { name, value: vault.open(purposeOf(webhookId, name), sealed) }
+}
+
 async function readHeaders(sql: Sql, vault: Vault, webhookId: number): Promise<OpenedHeader[]> {
-  const rows = await sql.query<{ name: string; sealed: Buffer }>(table.selectHeaders, [webhookId])
-  return rows.map(({ name, sealed }) => ({ name, value: vault.open(purposeOf(webhookId, name), sealed) }))
+  const rows = await sql.query<SealedHeader>(table.selectHeaders, [[webhookId]])
+  return rows.map((row) => openHeader(vault, row))
 }
 
 export async function deleteAllHeaders(sql: Sql, webhookId: number): Promise<void> {
@@ -127,8 +138,15 @@ interface Kept {
 
 export function openHeaderKeeper(db: Database, vault: Vault, changes: Changes): HeaderKeeper {
   const memory = openMemory<Kept>(changes)
+  const readRows = openGathering(async (webhookIds: readonly number[]) => {
+    const rows = Map.groupBy(
+      await db.query<SealedHeader>(table.selectHeaders, [webhookIds]),
+      ({ webhookId }) => webhookId,
+    )
+    return new Map(webhookIds.map((id) => [id, rows.get(id) ?? []]))
+  })
   async function read(webhookId: number) {
-    const all = await readHeaders(db, vault, webhookId)
+    const all = (await readRows(webhookId))!.map((row) => openHeader(vault, row))
     const isWhole = all.every(({ value }) => value !== undefined)
     const headers = isWhole ? Object.fromEntries(all.map(({ name, value }) => [name, value!])) : undefined
     return { value: { headers }, tags: [`webhook:${webhookId}`] }

@@ -1,14 +1,11 @@
 import { statement } from '../database/database.ts'
+import { waiting } from './waiting.sql.ts'
 
-const count = (table: string) => `(SELECT count(*) FROM (SELECT FROM ${table} LIMIT $2) counted)`
-const waiting = 'queued_deliveries q WHERE q.webhook_id = l.webhook_id ORDER BY q.urgency, q.due_at'
-const blocked = (urgency: 0 | 1) =>
-  `(SELECT FROM queued_deliveries q WHERE q.webhook_id = l.webhook_id AND q.urgency = ${urgency} AND q.due_at = 'infinity' LIMIT $2)`
-const exhausted = "settled_deliveries d WHERE d.webhook_id = l.webhook_id AND d.state = 'exhausted'"
-
+/** $1 part, $2 webhooks, $3 how far is counted. */
 export const selectHealth = statement(
   'select_webhook_health',
-  `SELECT l.webhook_id AS "webhookId", l.failures, l.failing_since AS "failingSince", l.evidence, ${count(waiting)} AS waiting,
-     (SELECT count(*) FROM (${blocked(0)} UNION ALL ${blocked(1)} LIMIT $2) counted) AS blocked, ${count(exhausted)} AS exhausted
-   FROM lanes l WHERE l.webhook_id = ANY ($1::bigint[])`,
+  `SELECT k.webhook_id AS "webhookId", k.failures, k.failing_since AS "failingSince", waiting.entities, waiting.deliveries AS waiting,
+     least(waiting.blocked, waiting.deliveries) AS blocked, (
+     SELECT count(*) FROM (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = k.webhook_id AND o.state = 'exhausted' LIMIT $3) given_up) AS exhausted
+   FROM cursors k CROSS JOIN ${waiting} waiting WHERE k.part = $1 AND k.webhook_id = ANY ($2::bigint[])`,
 )

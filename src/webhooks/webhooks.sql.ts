@@ -10,11 +10,8 @@ export function wants(webhook: string, event: string): string {
 
 export const insertWebhook = statement(
   'insert_webhook',
-  `WITH created AS (
-     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, actions, rate_limit, description, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $7, $8, $9, $6, $6) RETURNING ${webhookColumns}),
-   lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, "branchId" % 16 FROM created)
-   SELECT * FROM created`,
+  `INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, actions, rate_limit, description, created_at, updated_at)
+   VALUES ($1, $2, $3, $4, $5, $7, $8, $9, $6, $6) RETURNING ${webhookColumns}`,
 )
 
 export const countWebhooks = statement(
@@ -48,32 +45,16 @@ export const updateWebhook = statement(
   `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4, actions = $5, rate_limit = $6, description = $7 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
 )
 
-/** A lane that is switched off is not looked at; switched on, it is looked at once. A worker that holds it goes on holding it. */
+/** Its cursor follows (`follow_webhook` in the migrations). */
 export const updateWebhookState = statement(
   'update_webhook_state',
-  `WITH changed AS (
-     UPDATE webhooks SET state = $2, disabled_reason = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}),
-   lane AS (
-     UPDATE lanes SET
-       attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at WHEN $2 = 'active' THEN $4::timestamptz END,
-       has_news = claim_id IS NOT NULL,
-       failures = CASE WHEN $2 = 'active' THEN 0 ELSE failures END,
-       evidence = CASE WHEN $2 = 'active' THEN 0 ELSE evidence END,
-       failing_since = CASE WHEN $2 = 'active' THEN NULL ELSE failing_since END,
-       held_until = CASE WHEN $2 = 'active' THEN '-infinity' ELSE held_until END
-     WHERE webhook_id = (SELECT id FROM changed))
-   SELECT * FROM changed`,
+  `UPDATE webhooks SET state = $2, disabled_reason = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
 )
 
 /** Undefined when it is no longer active: of ten answers that disable, one does. */
 export const updateActiveToDisabled = statement(
   'update_active_to_disabled',
-  `WITH changed AS (
-     UPDATE webhooks SET state = 'disabled', disabled_reason = $2, updated_at = $3 WHERE id = $1 AND state = 'active' RETURNING id),
-   lane AS (
-     UPDATE lanes SET attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at END, has_news = claim_id IS NOT NULL
-     WHERE webhook_id = (SELECT id FROM changed))
-   SELECT id FROM changed`,
+  `UPDATE webhooks SET state = 'disabled', disabled_reason = $2, updated_at = $3 WHERE id = $1 AND state = 'active' RETURNING id`,
 )
 
 export const insertWebhookSecret = statement(
@@ -88,7 +69,7 @@ export const endOlderSecrets = statement(
 
 export const selectWebhookSecrets = statement(
   'select_webhook_secrets',
-  `SELECT sealed, signs_from AS "signsFrom", ends_at AS "endsAt" FROM webhook_secrets WHERE webhook_id = $1 ORDER BY signs_from DESC, id DESC`,
+  `SELECT webhook_id AS "webhookId", sealed, signs_from AS "signsFrom", ends_at AS "endsAt" FROM webhook_secrets WHERE webhook_id = ANY ($1::bigint[]) ORDER BY signs_from DESC, id DESC`,
 )
 
 /** Its own that signs at $2; none while a client's does. */
@@ -107,9 +88,9 @@ export const selectSwitches = statement(
 /** Without a custom secret, the client's living secrets sign, the one that began last first. A client without one has a row without a secret. */
 export const selectClientSecretsOfWebhook = statement(
   'select_client_secrets_of_webhook',
-  `SELECT w.client_id AS "clientId", s.sealed, s.signs_from AS "signsFrom", s.expires_at AS "endsAt"
+  `SELECT w.id AS "webhookId", w.client_id AS "clientId", s.sealed, s.signs_from AS "signsFrom", s.expires_at AS "endsAt"
    FROM webhooks w LEFT JOIN client_secrets s ON s.client_id = w.client_id AND s.revoked_at IS NULL
-   WHERE w.id = $1 AND w.client_id IS NOT NULL ORDER BY s.signs_from DESC, s.id DESC`,
+   WHERE w.id = ANY ($1::bigint[]) AND w.client_id IS NOT NULL ORDER BY s.signs_from DESC, s.id DESC`,
 )
 
 export const selectDefaultClient = statement(

@@ -1,7 +1,7 @@
 /** Who delivers, for people to see: a worker for each process that has the role. */
 import { second } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
-import { leaseMs } from './membership.ts'
+import { silentAfterMs } from './engine/membership.ts'
 import { selectSeenWorkers } from './workers.sql.ts'
 
 export interface SeenWorker {
@@ -17,5 +17,5 @@ export interface SeenWorker {
 
 /** Without a time of one's own, which may not be theirs, who is silent is told by the others. */
 export function listWorkers(sql: Sql, now?: Date): Promise<SeenWorker[]> {
-  return sql.query<SeenWorker>(selectSeenWorkers, [now, leaseMs / second])
+  return sql.query<SeenWorker>(selectSeenWorkers, [now, silentAfterMs / second])
 }

@@ -42,14 +42,7 @@ export const buryWorkers = statement(
    DELETE FROM workers WHERE (missed_at <= $1 AND number NOT IN (SELECT number FROM alive)) OR seen_at < $2 RETURNING number`,
 )
 
-/** Lanes of workers that are no more are anybody's at once. */
-export const freeLanes = statement(
-  'free_lanes',
-  `WITH orphans AS MATERIALIZED (
-     SELECT webhook_id FROM lanes WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT number FROM workers) ORDER BY webhook_id FOR UPDATE)
-   UPDATE lanes SET claim_id = NULL, held_by = NULL, attention_at = $1
-   WHERE webhook_id = ANY (ARRAY(SELECT webhook_id FROM orphans)) RETURNING webhook_id AS "webhookId"`,
-)
+export const selectNumbers = statement('select_worker_numbers', 'SELECT number FROM workers')
 
 export const removeWorker = statement('remove_worker', 'DELETE FROM workers WHERE id = $1')
 

@@ -151,7 +151,7 @@ test('an attempt leaves one line: which delivery of what to whom, what came of i
   assert.deepEqual([bad.outcome, bad.status, bad.state], ['refused', 503, 'waiting'])
   const [delivery] = await engine.deliveries(ill)
   assert.equal(bad.delivery, delivery!.id)
-  assert.equal(bad.next_attempt_at, delivery!.due_at.toISOString())
+  assert.equal(bad.next_attempt_at, delivery!.due_at!.toISOString())
   const none = await lineAt(gone)
   assert.deepEqual(
     [none.outcome, none.why, none.status, none.answer_ms],

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
-import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { Feed } from '../../src/webhooks/engine/feed.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 
@@ -65,17 +65,18 @@ test('a tag that several entries share forgets all of them, and one that is left
   assert.deepEqual(things.names('a'), [undefined])
 })
 
-test('the bodies of events are kept to a bound in bytes: the oldest are read again', async () => {
-  const bodies = openEventBodies(35_000)
-  const idOf = (number: number) => 260101 * 10 ** 10 + number
-  for (const number of [1, 2, 3, 4])
-    bodies.keep({
-      ...{ id: idOf(number), uid: '', publishedAt: new Date(), traceparent: null, simulated: false },
-      body: 'x'.repeat(10_000),
-    })
-  // The database knows none of them.
-  const found = await bodies.find(db, [1, 2, 3, 4].map(idOf))
-  assert.deepEqual([...found.keys()], [2, 3, 4].map(idOf))
+test('the newest entries of a feed are kept to a bound in bytes: the oldest are read again', () => {
+  const feed = new Feed(db, 2)
+  const common = { uid: '', kind: 'TRANSACTION', action: 'SUBMITTED', entity: 'transaction:1', traceparent: null }
+  const entries = [1, 2, 3, 4].map((seq) => ({
+    ...{ ...common, seq, day: 260101, simulated: false, webhookId: null, createdAt: new Date() },
+    body: 'x'.repeat(600_000),
+  }))
+  feed.append(4, entries)
+  assert.deepEqual(
+    [1, 2, 3, 4].map((seq) => feed.find(seq)?.seq),
+    [undefined, 2, 3, 4],
+  )
 })
 
 test('printed profiles are kept to a bound in bytes: the oldest are printed again', async () => {

@@ -26,8 +26,8 @@ async function furnish() {
   const path = `/${makeUpWord()}`
   const { webhookId, deliveryId } = await deliverOne(made, receiver, path)
   const [event] = await db.query<{ uid: string }>(
-    statement('', 'SELECT e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.id = $1'),
-    [deliveryId],
+    statement('', 'SELECT uid FROM log WHERE feed = feed_of($1, $2) AND seq = $3'),
+    [made.partner.branchId, 'live', Number(deliveryId.split('-')[1])],
   )
   return { ...made, path, webhookId, deliveryId, event: printEventId(event!.uid) }
 }

@@ -200,7 +200,7 @@ ${printCharts(await readCounts(db, lane.id, period, now), {
   ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
 })}
 <h2>Newest deliveries</h2>
-${printDeliveries(newest, await findAhead(db, newest))}`,
+${printDeliveries(newest, await findAhead(db, lane, newest))}`,
   })
 }
 
@@ -234,7 +234,7 @@ ${mayFollow(operator, audit) && html`<a class="button" href="${audit}">Audit ent
 </section>`
 }
 
-function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<number, Ahead>): Html {
+function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<string, Ahead>): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const rows = deliveries.map(
     (each) => html`<tr>

@@ -9,7 +9,7 @@ export function printDeliveries(
   deliveries: readonly Delivery[],
   webhooks: readonly Webhook[],
   home: string,
-  ahead: ReadonlyMap<number, Ahead>,
+  ahead: ReadonlyMap<string, Ahead>,
 ): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const urls = new Map(webhooks.map((webhook) => [webhook.id, webhook.url]))

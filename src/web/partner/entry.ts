@@ -110,10 +110,10 @@ ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}
 }
 
 /** Of those whose pages open on this site: a link to any other leads to a refusal. */
-function listFailing({ db, environment }: Context, partners: readonly PartnerMembership[]) {
+function listFailing({ db, environment, clock }: Context, partners: readonly PartnerMembership[]) {
   const served = partners.filter(({ status }) => mayAct(status, environment))
   const branchIds = served.map(({ branchId }) => branchId)
-  return listFailingOf(db, branchIds, environment, failingShown)
+  return listFailingOf(db, branchIds, environment, failingShown, clock.now())
 }
 
 type Failing = ReadonlyMap<number, readonly FailingOfBranch[]>

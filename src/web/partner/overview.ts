@@ -53,5 +53,5 @@ ${facts([
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
-${printDeliveries(newest, webhooks, home, await findAhead(db, newest))}`
+${printDeliveries(newest, webhooks, home, await findAhead(db, member.branch, newest))}`
 }

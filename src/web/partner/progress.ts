@@ -43,8 +43,7 @@ export async function readProgress(context: Context, { branch }: Member): Promis
 }
 
 async function findNewest(sql: Sql, webhooks: readonly Webhook[], filter: DeliveryFilter, most: number) {
-  const ids = webhooks.map(({ id }) => id)
-  return (await searchDeliveries(sql, ids, filter, Number.MAX_SAFE_INTEGER, most)).deliveries
+  return (await searchDeliveries(sql, webhooks, filter, undefined, most)).deliveries
 }
 
 /** What guides beginners is shown to them: also for a while after they have done everything. */

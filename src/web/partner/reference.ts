@@ -48,9 +48,9 @@ ${operations.map((each) => printOperation(each, own, isSandbox))}`,
 
 async function findOwn({ context }: Visit, { branch }: Member, clientId = 'YOUR_CLIENT_ID'): Promise<Own> {
   const { db, baseUrl } = context
-  const ids = (await listWebhooks(db, branch, 0, webhooksPerBranch)).map(({ id }) => id)
-  const { deliveries } = await searchDeliveries(db, ids, {}, Number.MAX_SAFE_INTEGER, 1)
-  return { baseUrl, clientId, branchId: branch.branchId, webhookId: ids[0], deliveryId: deliveries[0]?.id }
+  const webhooks = await listWebhooks(db, branch, 0, webhooksPerBranch)
+  const { deliveries } = await searchDeliveries(db, webhooks, {}, undefined, 1)
+  return { baseUrl, clientId, branchId: branch.branchId, webhookId: webhooks[0]?.id, deliveryId: deliveries[0]?.id }
 }
 
 function printQuickStart({ language, start, verify }: QuickStart, quick: Quick, isOpen: boolean): Html {

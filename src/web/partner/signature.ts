@@ -4,13 +4,8 @@
  */
 import { cut } from '../../cut.ts'
 import { Invalid } from '../../problem.ts'
-import {
-  findRecentEvent,
-  listCheckableSecrets,
-  type RecentEvent,
-  recentEvents,
-} from '../../webhooks/checkable-secrets.ts'
-import { branchKey } from '../../webhooks/dispatch.ts'
+import { branchKey } from '../../webhooks/branch-signal.ts'
+import { findRecentEvent, listCheckableSecrets, type RecentEvent } from '../../webhooks/checkable-secrets.ts'
 import {
   checkSignature as check,
   checkedBytesAtMost,
@@ -178,7 +173,7 @@ pasted: ${line(pasted)}</pre>`
 
 function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
   if (id === undefined) return 'unknown: webhook-id was not pasted'
-  if (!event) return `not among your last ${recentEvents.toLocaleString('en')} events`
+  if (!event) return 'not among your events that are kept'
   return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)}`
 }
 
