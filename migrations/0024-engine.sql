@@ -411,8 +411,9 @@ BEGIN
   IF next IS NULL THEN
     DELETE FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = of_entity;
   ELSE
-    UPDATE exceptions x SET seq = next, day = next_day, attempts = 0, due_at = now, written_at = now
-    WHERE x.part = p AND x.webhook_id = w AND x.entity = of_entity;
+    -- A holder that was loaded while it settled tells the same twice: the first time there may have been no next.
+    INSERT INTO exceptions AS x (part, webhook_id, entity, seq, day, attempts, due_at, written_at) VALUES (p, w, of_entity, next, next_day, 0, now, now)
+    ON CONFLICT (part, webhook_id, entity) DO UPDATE SET seq = excluded.seq, day = excluded.day, attempts = 0, due_at = excluded.due_at, written_at = excluded.written_at;
   END IF;
 END $$;
 

@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts'
 
-together('test/delivery/[a-q]*.test.ts', 'test/engine/*.test.ts')
+together('test/delivery/[a-q]*.test.ts')

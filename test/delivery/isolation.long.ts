@@ -47,11 +47,10 @@ async function timeRounds(name: string, branches: readonly number[]): Promise<nu
 async function untilReceived(wanted: number, name: string): Promise<void> {
   const { received } = engine.receiver
   const all = engine.receiver.until(() => received.length >= wanted, `the healthy in "${name}"`)
-  while ((await Promise.race([all, wait(5 * second, 'late')])) === 'late')
-    await engine.idle(second).then(
-      () => engine.advanceToNextLook(),
-      () => {},
-    )
+  while ((await Promise.race([all, wait(5 * second, 'late')])) === 'late') {
+    engine.house.clock.advance(5 * second)
+    await engine.wake()
+  }
 }
 
 /** With the slower of before and after: the machine may have been given something else to do meanwhile. */

@@ -155,6 +155,15 @@ async function openLanes(house: House, webhooks: number) {
       call('create_cursor', { w: id, f: feeds[0], open: true, wanted: printKinds('x'), wanted_actions: {} }),
     remove: (id: number) => call('delete_cursor', { w: id }),
     settle: (...lanes: Told[]) => call<{ webhook_id: number }>('settle', tell(stage, lanes)),
+    /** The first of entity A fails, or has ended. */
+    settleEntity: (lane: Told, read: number, xdue: Date | null) =>
+      call<{ next: number | null }>('settle', {
+        ...tell(stage, [lane]),
+        ...nothingElse,
+        xentity: ['A'],
+        xdue: [xdue],
+        lread: [read],
+      }),
   }
 }
 
@@ -205,6 +214,8 @@ function tell(stage: Stage, lanes: readonly Told[]) {
     ...{ rw: ids, rround: each(1), rposition: seqs, rsent: each(1) },
   }
 }
+
+const nothingElse = { ow: [], aw: [], gw: [], rw: [] }
 
 const count = async (db: Database, table: string, ids: readonly number[]) => {
   const [row] = await db.query<{ n: number }>(
@@ -329,6 +340,22 @@ export const interleavings = {
     const [cursor] = await cursors()
     assert.deepEqual([cursor!.position, cursor!.epoch, cursor!.holder], [1, 2, 2])
   },
+
+  'an entity that has ended is told of twice, by a holder that was loaded while it settled: what came between waits':
+    async (house: House) => {
+      const { ids, now, publish, look, take, settleEntity } = await openLanes(house, 1)
+      await publish('A')
+      const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
+      await take(1)(house.db)
+      const lane = { id: ids[0]!, epoch: 1, seq, day }
+      await settleEntity(lane, 1, now)(house.db)
+      await settleEntity(lane, 1, null)(house.db)
+      assert.equal(await count(house.db, 'exceptions', ids), 0)
+      await publish('A')
+      await look(house.db)
+      const [told] = await settleEntity(lane, 2, null)(house.db)
+      assert.deepEqual([told!.next, await count(house.db, 'exceptions', ids)], [2, 1])
+    },
 
   'of two who take a lane, one has it': async (house: House) => {
     const { ids, take, cursors } = await openLanes(house, 1)

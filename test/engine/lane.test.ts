@@ -62,3 +62,74 @@ test('an answer of the database to a lane that was loaded meanwhile changes noth
   assert.deepEqual(lane.settled(before, new Map(), now), { replayEnded: false })
   assert.equal(lane.compose(false, now)!.results.length, 10)
 })
+
+test('what could not be sent while the lane was loaded anew is sent later', () => {
+  const lane = openLane(1)
+  const sending = lane.next(now)!
+  lane.load(loadedOf(2))
+  lane.putBack(sending)
+  lane.scan()
+  assert.equal(lane.next(now)?.seq, 1)
+})
+
+const replay = { round: 1, position: 0, last: 3, ahead: [] }
+const replayed = [1, 2, 3].map(entryOf)
+
+function openReplay(): Lane<string> {
+  const lane = openLane(3)
+  lane.load({ ...loadedOf(2), cursor: { ...loadedOf(2).cursor, position: 3 }, replay })
+  lane.takeReplayed(1, 0, 3, replayed)
+  return lane
+}
+
+const loadReplay = (lane: Lane<string>) =>
+  lane.load({ ...loadedOf(3), cursor: { ...loadedOf(3).cursor, position: 3 }, replay })
+
+/** All that it sends until it has nothing more; each is answered. */
+function sendAll(lane: Lane<string>): number[] {
+  const sent: number[] = []
+  for (let sending = lane.next(now); sending; sending = lane.next(now)) {
+    sent.push(sending.seq)
+    lane.answer(sending, { state: 'delivered', dueAt: undefined }, 'yes', now)
+    lane.settled(lane.compose(false, now)!, new Map(), now)
+  }
+  return sent
+}
+
+test('what a replay has sent is sent once, though the lane is loaded anew before the answer, before it is settled, or before it is read again', () => {
+  for (const verdict of [{ state: 'delivered', dueAt: undefined } as const, refused(30 * second)])
+    for (const readsAgain of ['first', 'after the answer', 'after it is settled']) {
+      const lane = openReplay()
+      const sending = lane.next(now)!
+      loadReplay(lane)
+      if (readsAgain === 'first') lane.takeReplayed(1, 0, 3, replayed)
+      lane.answer(sending, verdict, 'an answer', now)
+      if (readsAgain === 'after the answer') lane.takeReplayed(1, 0, 3, replayed)
+      lane.settled(lane.compose(false, now)!, new Map(), now)
+      if (readsAgain === 'after it is settled') lane.takeReplayed(1, 0, 3, replayed)
+      assert.deepEqual(sendAll(lane), [2, 3], `${verdict.state}, read again ${readsAgain}`)
+    }
+})
+
+test('a replay that was loaded anew does not go by what it asked for before', () => {
+  const lane = openReplay()
+  loadReplay(lane)
+  lane.takeReplayed(1, 3, 9, [])
+  assert.deepEqual(lane.wantsReplayed(), { round: 1, after: 0 })
+})
+
+test('what a replay could not send is sent by the same replay, and by no other', () => {
+  const lane = openReplay()
+  const sending = lane.next(now)!
+  lane.putBack(sending)
+  const again = lane.next(now)!
+  assert.equal(again.seq, 1)
+  lane.load({
+    ...loadedOf(3),
+    cursor: { ...loadedOf(3).cursor, position: 3 },
+    replay: { ...replay, round: 2, position: 2 },
+  })
+  lane.putBack(again)
+  lane.takeReplayed(2, 2, 3, [entryOf(3)])
+  assert.deepEqual([lane.next(now)?.seq, lane.next(now)], [3, undefined])
+})

@@ -348,7 +348,12 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   assertFound(await check('dispatch'), 'warn', /the oldest for 60 s/, /worker/)
   clock.advance(hour)
   assertFound(await check('dispatch'), 'fail', /the oldest for 61 min/, /worker/)
-  assertFound(await check('promises'), 'fail', /^event:\S+: not so that what was published has a number/, /A broken promise/)
+  assertFound(
+    await check('promises'),
+    'fail',
+    /^event:\S+: not so that what was published has a number/,
+    /A broken promise/,
+  )
   await engine.sql('UPDATE outbox SET created_at = $1', [clock.now()])
   await numberEvents(engine.house)
   assertFound(await check('deliveries'), 'ok', /1 deliveries wait/)

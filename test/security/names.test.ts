@@ -48,7 +48,17 @@ test('every name and every reason refuses control and format characters, and say
     ['name', (name) => createApiToken(db, user, { environment: 'live', name }, act)],
     ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, act)],
     ['reason', (reason) => askForRefresh(db, partner, reason, act)],
-    ['reason', (reason) => skipDelivery(db, partner.branchId, { ...{ id: '1-1', webhookId: 1, seq: 1 }, ...{ round: 0, day: 260101, entity: 'transaction:1' } } as Delivery, reason, act)],
+    [
+      'reason',
+      (reason) =>
+        skipDelivery(
+          db,
+          partner.branchId,
+          { ...{ id: '1-1', webhookId: 1, seq: 1 }, ...{ round: 0, day: 260101, entity: 'transaction:1' } } as Delivery,
+          reason,
+          act,
+        ),
+    ],
     ['reason', (reason) => startSkip(db, webhook, reason, act)],
     [
       'classification',

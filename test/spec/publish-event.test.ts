@@ -39,10 +39,7 @@ function good(kind: keyof typeof idField, change: Body = {}): Body {
 async function isStored(uid: string): Promise<boolean> {
   const { db } = house.gateway.context
   const [row] = await db.query<{ stored: boolean }>(
-    statement(
-      '',
-      'SELECT EXISTS (SELECT FROM public.outbox WHERE uid = $1) AS stored',
-    ),
+    statement('', 'SELECT EXISTS (SELECT FROM public.outbox WHERE uid = $1) AS stored'),
     [uid],
   )
   return row!.stored

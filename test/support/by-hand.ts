@@ -1,7 +1,7 @@
 /** What workers would do by themselves, in a house that has none or does not wait for them: numbers for what was published, an end for what waits. */
 import { type Database, statement } from '../../src/database/database.ts'
 import { allParts, partOf } from '../../src/webhooks/engine/part.ts'
-import { lookAt } from '../../src/webhooks/engine/sequencer.ts'
+import { looking } from '../../src/webhooks/engine/sequencer.ts'
 import { insertEvents } from '../../src/webhooks/event.ts'
 import type { Branch } from '../../src/webhooks/webhook.ts'
 import type { TestGateway } from './gateway.ts'
@@ -9,7 +9,7 @@ import type { TestGateway } from './gateway.ts'
 type House = Pick<TestGateway, 'gateway' | 'clock'>
 
 export async function numberEvents({ gateway, clock }: House): Promise<void> {
-  for (const part of allParts) await lookAt(gateway.context.db, part, clock.now())
+  for (const part of allParts) await gateway.context.db.query(...looking(part, clock.now()))
 }
 
 /** What is numbered for a webhook and of its kinds, the oldest first, by the names of deliveries. */
@@ -78,7 +78,7 @@ export async function failDeliveries(
       names.map((entity) => ({ ...common, entity, simulated: true, webhookId })),
       now,
     )
-    await lookAt(sql, partOf(branchId), now)
+    await sql.query(...looking(partOf(branchId), now))
     await sql.query(
       statement(
         '',

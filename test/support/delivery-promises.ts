@@ -1,6 +1,6 @@
 /** What the engine promises, held against what is stored and what was received. For the fault suite and the simulated quarter alike; none is the only good answer. */
 import { type Sql, statement } from '../../src/database/database.ts'
-import { findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
+import { findBroken, printBroken, wholeScope } from '../../src/webhooks/invariants.ts'
 
 /** Of one webhook: an entity's events first arrive in the order of their places. Answers those that another had overtaken. */
 export function findOvertaken(
@@ -37,12 +37,25 @@ const selectStuck = statement(
    WHERE EXISTS (SELECT FROM outcomes o WHERE o.part = x.part AND o.webhook_id = x.webhook_id AND o.seq = x.seq AND o.round = 0 AND o.state <> 'retrying')`,
 )
 
+/** Each entry lies in the day that is named for its number: who looks for it there finds it. */
+const selectMisplaced = statement(
+  '',
+  `SELECT 'entry ' || seq || ' of feed ' || feed || ' lies in day ' || day || ', where nobody looks for it' AS problem FROM log l
+   WHERE day IS DISTINCT FROM (SELECT max(d.day) FROM feed_days d WHERE d.part = l.part AND d.feed = l.feed AND d.first <= l.seq)`,
+)
+
+const selectOrphans = statement(
+  '',
+  `SELECT 'webhook ' || webhook_id || ' has no cursor, and something of it waits' AS problem FROM (
+     SELECT part, webhook_id FROM exceptions UNION SELECT part, webhook_id FROM agains UNION SELECT part, webhook_id FROM replay_cursors) waiting
+   WHERE NOT EXISTS (SELECT FROM cursors c WHERE c.part = waiting.part AND c.webhook_id = waiting.webhook_id)`,
+)
+
 /** At a moment at which nothing is on its way. */
 export async function findBrokenPromises(sql: Sql, now = new Date()): Promise<string[]> {
   const problems: string[] = []
-  for (const question of [selectGaps, selectStuck])
+  for (const question of [selectGaps, selectStuck, selectMisplaced, selectOrphans])
     for (const { problem } of await sql.query<{ problem: string }>(question)) problems.push(problem)
-  // The questions that the engine's own sweeper asks, of the days whose log is still there.
-  const { fromDay } = recentScope(now)
-  return [...problems, ...(await findBroken(sql, now, wholeScope(fromDay))).map(printBroken)]
+  // The questions that the engine's own sweeper asks, of everything that is still there.
+  return [...problems, ...(await findBroken(sql, now, wholeScope())).map(printBroken)]
 }

@@ -101,9 +101,7 @@ export class Quarter {
     const seldom = Object.keys(acts) as (keyof typeof acts)[]
     const act = this.chance.isTrue(0.7) ? this.chance.pick(often) : this.chance.pick(seldom)
     this.story.push(`${this.#now.toISOString()} ${act}`)
-    const t = performance.now()
     await acts[act]()
-    console.error('act', act, Math.round(performance.now() - t))
   }
 
   async #publish(count: number, branchId = this.chance.pick(this.branches)): Promise<void> {
@@ -241,36 +239,19 @@ export class Quarter {
 
   /** Everything that can be done now is done; then the books are kept, and what is old leaves. */
   async #rest(): Promise<void> {
-    const t = [performance.now()]
-    const m = (n: string) => { t.push(performance.now()); console.error(n, Math.round(t.at(-1)! - t.at(-2)!)) }
     await this.#stand()
-    m('stand')
     const { hooks } = this.receivers
     await this.books.keep(hooks)
-    m('keep')
     await openDaysAhead(this.engine.db, this.#now)
     await eventually('what is old leaves', () => this.#retire())
-    m('retire')
     await this.books.keep(hooks)
-    m('keep')
     await this.#stand()
-    m('stand2')
     await this.#refresh()
-    m('refresh')
   }
 
   async #stand(): Promise<void> {
     await this.engine.wake()
-    const t0 = performance.now()
-    let said = t0
-    await eventually('a moment at which nothing is to be done', async () => {
-      if (performance.now() - said > 2500) {
-        said = performance.now()
-        console.error('waiting', Math.round(said - t0), this.#now.toISOString(), JSON.stringify(await this.engine.sql(`SELECT webhook_id, position, feed_head(part,feed) AS head, epoch, holder, wake_at, is_open, hold_until, held_at, failures, (SELECT count(*) FROM exceptions x WHERE x.webhook_id=c.webhook_id) x, (SELECT count(*) FROM agains x WHERE x.webhook_id=c.webhook_id) g, (SELECT min(due_at) FROM agains x WHERE x.webhook_id=c.webhook_id) gdue,(SELECT jsonb_agg(x) FROM replay_cursors x WHERE x.webhook_id=c.webhook_id and state='running') r FROM cursors c WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
-           ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END`, [this.#now])), JSON.stringify(await this.engine.sql('SELECT count(*) FROM outbox')), JSON.stringify(await this.engine.sql('SELECT * FROM workers')), this.receivers.hooks.map(h => this.receivers.isUnderWay(h) + h.manner).join())
-      }
-      return this.#isStill()
-    })
+    await eventually('a moment at which nothing is to be done', () => this.#isStill())
   }
 
   /** Nobody has anything to do before the clock is moved: every lane sleeps, is shut, or is held for a receiver that wants to be left alone. */
@@ -326,10 +307,16 @@ export class Quarter {
       hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', this.engine.house.act())
     for (let looks = 0; looks < looksAtMost; looks++) {
       await this.#rest()
-      if (!(await this.books.isAnythingWaiting())) return
+      if (!(await this.books.isAnythingWaiting())) return this.#endBusy()
       await this.#advance()
     }
     this.books.problems.push(`something waits for ever: ${JSON.stringify(await this.books.findWaiting(this.#now))}`)
+  }
+
+  /** However quiet the last days were: something has just arrived. */
+  async #endBusy(): Promise<void> {
+    for (const branch of this.branches) await this.#publish(10, branch)
+    await this.#rest()
   }
 }
 

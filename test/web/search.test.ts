@@ -6,6 +6,7 @@ import { statement } from '../../src/database/database.ts'
 import { printEventId } from '../../src/webhooks/event.ts'
 import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/webhooks/event-search.ts'
 import type { Browser } from '../support/browser.ts'
+import { numberEvents } from '../support/by-hand.ts'
 import { openDesk } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -146,9 +147,10 @@ test('an event is found by the moment in its name, also one that SQL published, 
   )
   const name = parseEventName(published!.uid)!
   assert.equal(name[12], '7')
+  await numberEvents(house)
   assert.equal((await findNamedEvent(db, name, branch))?.entity, 'ach_profile:77')
   const old = 'a3f0c2d4-1111-4222-8333-444455556666'
-  await db.query(statement('', 'UPDATE events SET uid = $2 WHERE uid = $1'), [published!.uid, old])
+  await db.query(statement('', 'UPDATE log SET uid = $2 WHERE uid = $1'), [published!.uid, old])
   assert.equal((await findNamedEvent(db, parseEventName(old)!, branch))?.entity, 'ach_profile:77')
   assert.equal(await findNamedEvent(db, name, branch), undefined)
 })

@@ -29,8 +29,9 @@ export function showSearch(visit: Visit, operator: Operator) {
 async function findAll(sql: Sql, sought: string, reader: Reader): Promise<Group[]> {
   const name = parseEventName(sought)
   if (name !== undefined) return [await findDeliveriesOf(sql, name)]
+  const id = sought.replace(/^#/, '')
   return [
-    ...(parseDeliveryId(sought) ? [await findDelivery(sql, sought)] : []),
+    ...(parseDeliveryId(id) ? [await findDelivery(sql, id)] : []),
     await findPartnersNamed(sql, sought),
     ...(reader.may('users.see') ? [await findPeople(sql, sought)] : []),
     await findReceivers(sql, sought),

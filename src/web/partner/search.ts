@@ -33,7 +33,8 @@ async function findOwn({ db: sql, eventSearches }: Context, member: Member, soug
     await eventSearches.count(branchKey(member.branch))
     return [await findDeliveriesOf(sql, member, name)]
   }
-  if (parseDeliveryId(sought)) return [{ label: 'Deliveries', hits: await findOne(sql, member, sought) }]
+  const id = sought.replace(/^#/, '')
+  if (parseDeliveryId(id)) return [{ label: 'Deliveries', hits: await findOne(sql, member, id) }]
   // A number is an id: as a part of names and addresses it would find whatever has such a digit.
   const number = /^#?(\d+)$/.exec(sought)?.[1]
   if (number !== undefined)

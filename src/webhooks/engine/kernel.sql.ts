@@ -51,7 +51,10 @@ export const take = statement(
   'SELECT webhook_id AS "webhookId" FROM take($1::smallint, $2, $3, $4, $5::bigint[])',
 )
 
-/** What the holder of a lane has to know; in statements after the one that took it. */
+/** First of a transaction: its statements look at the same moment. */
+export const readOneMoment = statement('read_one_moment', 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+
+/** What the holder of a lane has to know; in a transaction after the one that took it. */
 export const loadCursors = statement(
   'load_cursors',
   `SELECT webhook_id AS "webhookId", feed, position, epoch, holder, is_open AS "isOpen", failures, failing_since AS "failingSince",

@@ -381,13 +381,16 @@ export class Lane<Answer> {
     return { round: replay.round, after: replay.read }
   }
 
-  takeReplayed(round: number, upto: number, entries: readonly LogEntry[]): void {
+  /** What was read after a number, up to another. One that was read before the lane was loaded anew is not what it wants now. */
+  takeReplayed(round: number, after: number, upto: number, entries: readonly LogEntry[]): void {
     const replay = this.#replay
-    if (replay?.round !== round || upto <= replay.read) return
+    if (replay?.round !== round || after !== replay.read) return
     for (const entry of entries) {
-      if (replay.ahead.delete(entry.seq) || this.#agains.has(keyOf({ seq: entry.seq, round }))) continue
-      replay.open.set(entry.seq, entry)
-      replay.queue.push(entry)
+      const { seq } = entry
+      if (replay.ahead.delete(seq) || this.#agains.has(keyOf({ seq, round }))) continue
+      replay.open.set(seq, entry)
+      // It may have been sent before the lane was loaded anew.
+      if (!this.#isUnderWay((sending) => sending.seq === seq && sending.round === round)) replay.queue.push(entry)
     }
     replay.read = upto
   }
@@ -578,14 +581,20 @@ export class Lane<Answer> {
     return true
   }
 
-  /** It could not be sent at all: it is as if it had not been begun. */
+  /** It could not be sent at all: it is as if it had not been begun. What a lane that was loaded anew has not read yet, it will read. */
   putBack(sending: Sending): void {
+    const { source, seq, round, entity, entry } = sending
     this.#flying.delete(sending)
-    if (sending.source === 'replay' && sending.entry) this.#replay?.queue.unshift(sending.entry)
-    else if (sending.source === 'new' && this.#open.has(sending.seq)) {
-      this.#queued++
-      this.#queuedBytes += this.#open.get(sending.seq)!.body.length
-      this.#ready.add(sending.entity)
+    if (source === 'replay') {
+      if (entry && this.#replay?.round === round && this.#replay.open.has(seq)) this.#replay.queue.unshift(entry)
+    } else if (source === 'new') {
+      this.#sentBefore.delete(seq)
+      const open = this.#open.get(seq)
+      if (open) {
+        this.#queued++
+        this.#queuedBytes += open.body.length
+        this.#ready.add(entity)
+      }
     }
     this.#dueFromMs = Number.NEGATIVE_INFINITY
   }
@@ -712,8 +721,11 @@ export class Lane<Answer> {
   }
 
   #settleAgain({ source, seq, day, entity, round, attempt }: Sending, verdict: Verdict, now: Date): void {
-    if (source === 'replay') this.#replay?.open.delete(seq)
+    const replay = this.#replay?.round === round ? this.#replay : undefined
+    if (source === 'replay') replay?.open.delete(seq)
     const key = keyOf({ seq, round })
+    // A replay that was loaded anew comes by here once more.
+    if (verdict.state !== 'retrying' && replay && seq > replay.read) replay.ahead.add(seq)
     if (verdict.state !== 'retrying') this.#agains.delete(key)
     else this.#agains.set(key, { entity, seq, day, round, attempts: attempt, dueAt: verdict.dueAt!, writtenAt: now })
   }

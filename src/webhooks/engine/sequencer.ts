@@ -40,7 +40,7 @@ export function looking(part: number, now: Date): Step {
   return [look, [part, now, entriesAtMost, 0]]
 }
 
-async function lookAt(sql: Sql, part: number, now: Date): Promise<Looked> {
+export async function lookAt(sql: Sql, part: number, now: Date): Promise<Looked> {
   return lookedAt(part, await sql.query<NumberedRow>(...looking(part, now)))
 }
 

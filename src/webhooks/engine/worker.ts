@@ -299,7 +299,7 @@ class DeliveryWorker implements Worker {
     this.#mayForget = false
   }
 
-  /** How many lanes are a worker's, with a little more that is not worth a move. */
+  /** How many lanes are a worker's, with a little more that is not worth a move. What is above it is given back (rebalancing). */
   #share(): number {
     const { count, lanes } = this.#others
     if (count === 0) return Number.MAX_SAFE_INTEGER
@@ -410,15 +410,18 @@ class DeliveryWorker implements Worker {
   async #read(part: number, webhookIds: readonly number[]): Promise<ReadonlyMap<number, LoadedLane & Target>> {
     const { db } = this.#options
     const values = [part, plainArray(webhookIds)]
-    // First by itself: an act that comes between is of a later epoch, and what is read afterwards is never older than the epoch that this lane goes by.
-    const cursors = await db.query<CursorRow>(kernel.loadCursors, values)
-    const [filters, exceptions, agains, ahead, replays, replayed, targets] = await Promise.all([
-      db.query<Of & LoadedLane['filters'][number]>(kernel.loadFilters, values),
-      db.query<Of & ExceptionRow>(kernel.loadExceptions, values),
-      db.query<Of & AgainRow>(kernel.loadAgains, values),
-      db.query<Of & { seq: number }>(kernel.loadAhead, values),
-      db.query<Of & Omit<NonNullable<LoadedLane['replay']>, 'ahead'>>(kernel.loadReplays, values),
-      db.query<Of & { seq: number }>(kernel.loadReplayed, values),
+    // Of one moment: half of what a settlement writes would be taken for all of it.
+    const [[, cursors, filters, exceptions, agains, ahead, replays, replayed], targets] = await Promise.all([
+      db.together([
+        [kernel.readOneMoment, []],
+        [kernel.loadCursors, values],
+        [kernel.loadFilters, values],
+        [kernel.loadExceptions, values],
+        [kernel.loadAgains, values],
+        [kernel.loadAhead, values],
+        [kernel.loadReplays, values],
+        [kernel.loadReplayed, values],
+      ]) as unknown as Promise<LoadedRows>,
       db.query<Of & Target>(selectTargets, [plainArray(webhookIds)]),
     ])
     const of = <Row extends Of>(rows: readonly Row[]) => Map.groupBy(rows, (row) => row.webhookId)
@@ -500,6 +503,7 @@ class DeliveryWorker implements Worker {
       const rows = await this.#options.db.query<LogEntry & { upto: number }>(kernel.readReplay, values)
       held.lane.takeReplayed(
         round,
+        after,
         rows.at(-1)!.upto,
         rows.filter((row) => row.seq !== null),
       )
@@ -723,6 +727,17 @@ class DeliveryWorker implements Worker {
 interface Of {
   readonly webhookId: number
 }
+
+type LoadedRows = [
+  unknown[],
+  CursorRow[],
+  (Of & LoadedLane['filters'][number])[],
+  (Of & ExceptionRow)[],
+  (Of & AgainRow)[],
+  (Of & { readonly seq: number })[],
+  (Of & Omit<NonNullable<LoadedLane['replay']>, 'ahead'>)[],
+  (Of & { readonly seq: number })[],
+]
 
 interface Target {
   readonly url: string

@@ -7,7 +7,7 @@ import { statement } from '../../../src/database/database.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
 import { partOf } from '../../../src/webhooks/engine/part.ts'
-import { lookAt } from '../../../src/webhooks/engine/sequencer.ts'
+import { looking } from '../../../src/webhooks/engine/sequencer.ts'
 import { getWebhook, type Webhook } from '../../../src/webhooks/webhook.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -46,7 +46,8 @@ async function fill(
       ),
       [own.partner.branchId, webhookId, `2026-03-02 ${hours}:00Z`, count],
     )
-    for (let left = count; left > 0; left -= 1_000) await lookAt(sql, partOf(own.partner.branchId), house.clock.now())
+    for (let left = count; left > 0; left -= 1_000)
+      await sql.query(...looking(partOf(own.partner.branchId), house.clock.now()))
     await sql.query(
       statement(
         '',
