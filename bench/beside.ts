@@ -4,9 +4,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { statement } from '../src/database/database.ts'
-import { cancelReplay, startReplay } from '../src/webhooks/replay.ts'
-import { retireOnce } from '../src/webhooks/retention.ts'
-import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/webhook.ts'
+import { cancelReplay, startReplay } from '../src/webhooks/deliveries/replay.ts'
+import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
+import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
 import { fillHistory } from './history.ts'

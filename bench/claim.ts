@@ -3,7 +3,8 @@ import { type Database, openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
 import { applyAsPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import * as kernel from '../src/webhooks/engine/kernel.sql.ts'
-import { feedOf, partOf } from '../src/webhooks/engine/part.ts'
+import { readLog } from '../src/webhooks/events/log.sql.ts'
+import { feedOf, partOf } from '../src/webhooks/events/part.ts'
 import type { Benchmark } from './benchmark.ts'
 import { printEntries } from './log-by-hand.ts'
 import { startPostgres } from './postgres.ts'
@@ -78,7 +79,7 @@ function timeClaim({ db, branchId }: Filled): Promise<number> {
     const ids = taken.map((lane) => lane.webhookId)
     for (const load of loads) await sql.query(load, [part, ids])
     const feed = feedOf({ branchId, environment: 'live' })
-    const read = await sql.query(kernel.readLog, [part, feed, 0, readAhead, 1024 * 1024])
+    const read = await sql.query(readLog, [part, feed, 0, readAhead, 1024 * 1024])
     if (ids.length !== lanesAtOnce || read.length !== readAhead) throw new Error(`${read.length} were read.`)
   })
 }

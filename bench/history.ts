@@ -1,6 +1,6 @@
 /** Days that lie behind: events that were published, logged, delivered and written down, as if it had happened. */
 import { day as dayMs } from '../src/clock.ts'
-import { dayOf } from '../src/webhooks/days.ts'
+import { dayOf } from '../src/webhooks/events/days.ts'
 import type { GatewayUnderTest } from './gateway.ts'
 
 export interface History {

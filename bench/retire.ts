@@ -1,5 +1,5 @@
 /** What it takes to retire a day of a million deliveries, beside deleting the same rows; and the memory of who does it. */
-import { retireOnce } from '../src/webhooks/retention.ts'
+import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { fillHistory } from './history.ts'

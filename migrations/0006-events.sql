@@ -55,7 +55,7 @@ BEGIN
 END $$;
 
 -- What is wrong with an event that somebody would publish, in the words of the argument that is at fault; null when nothing is. The same as
--- src/webhooks/kind.ts asks of the interface: a test holds the two together.
+-- src/webhooks/events/kind.ts asks of the interface: a test holds the two together.
 CREATE FUNCTION event_fault(environment text, branch_id integer, kind text, action text, entity_id text, body text)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE

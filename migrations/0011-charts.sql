@@ -12,7 +12,7 @@ CREATE TABLE webhook_counts (
   -- Deliveries that waited, at the look at which most did; blocked: those of them that waited behind another.
   waiting     integer NOT NULL DEFAULT 0,
   blocked     integer NOT NULL DEFAULT 0,
-  -- How many answers, and how many deliveries, took how long: a number for each cell of src/webhooks/durations.ts.
+  -- How many answers, and how many deliveries, took how long: a number for each cell of src/webhooks/health/durations.ts.
   answered    integer[] NOT NULL DEFAULT '{}',
   delivered   integer[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (webhook_id, starts_at, minutes),

@@ -28,11 +28,11 @@ import { removeOldResets } from './users/password-reset.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
-import { removeOldReceipts } from './webhooks/built-in-receiver.ts'
-import { openDaysAhead } from './webhooks/days.ts'
-import { retireOnce } from './webhooks/retention.ts'
-import { openSweeper } from './webhooks/sweeper.ts'
-import { countWaiting, thinCounts } from './webhooks/webhook-counts.ts'
+import { retireOnce } from './webhooks/deliveries/retention.ts'
+import { openDaysAhead } from './webhooks/events/days.ts'
+import { openSweeper } from './webhooks/health/sweeper.ts'
+import { countWaiting, thinCounts } from './webhooks/health/webhook-counts.ts'
+import { removeOldReceipts } from './webhooks/subscriptions/built-in-receiver.ts'
 
 const batchSize = 1_000
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const home = fileURLToPath(new URL('../', import.meta.url))
 
-/** From the roof down. Whoever is on a floor knows those below, and nobody beside or above. A file of the root, or of web/, is a room of its own. */
+/** From the roof down. Whoever is on a floor knows those below, and nobody beside or above. The rooms of web/ and of webhooks/ are rooms of their own, and so is a file of the root, or of web/. */
 const floors: readonly (readonly string[])[] = [
   ['cli'],
   ['processes'],
@@ -23,7 +23,12 @@ const floors: readonly (readonly string[])[] = [
   ['metrics'],
   ['proposals'],
   ['identity', 'tracing'],
-  ['oauth', 'provisioning', 'webhooks'],
+  ['oauth', 'provisioning', 'webhooks/deliveries', 'webhooks/signature-debugger'],
+  ['webhooks/health'],
+  ['webhooks/engine'],
+  ['webhooks/subscriptions'],
+  ['webhooks/events', 'webhooks/outbound'],
+  ['network'],
   ['partners'],
   ['users', 'described-route', 'sibling', 'storage'],
   ['http', 'notices', 'services', 'share'],
@@ -105,7 +110,7 @@ function readSource(path: string): Source {
 function roomOf(path: string): string {
   const [, first, second] = path.replace(/\.ts$/, '').split('/')
   if (second === undefined) return first!
-  return first === 'web' ? `web/${second}` : first!
+  return first === 'web' || first === 'webhooks' ? `${first}/${second}` : first!
 }
 
 function withoutComments(text: string): string {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import type { Statement } from '../src/database/database.ts'
-import { openDay } from '../src/webhooks/days.sql.ts'
+import { openDay } from '../src/webhooks/events/days.sql.ts'
 import { openTestDatabase } from './support/database.ts'
 import { keepOpen } from './support/keep-open.ts'
 

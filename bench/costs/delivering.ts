@@ -4,8 +4,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, statement } from '../../src/database/database.ts'
-import { printNews } from '../../src/webhooks/engine/news.ts'
-import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
+import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
+import { printNews } from '../../src/webhooks/events/news.ts'
 import { openWire } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'

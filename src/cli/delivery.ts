@@ -1,7 +1,13 @@
-import { type Attempt, type DeliveryWithBody, getDelivery, listAttempts, redeliver } from '../webhooks/delivery.ts'
-import { listDeliveries } from '../webhooks/delivery-search.ts'
-import { printEventId } from '../webhooks/event.ts'
-import { skipDelivery } from '../webhooks/skip.ts'
+import {
+  type Attempt,
+  type DeliveryWithBody,
+  getDelivery,
+  listAttempts,
+  redeliver,
+} from '../webhooks/deliveries/delivery.ts'
+import { listDeliveries } from '../webhooks/deliveries/delivery-search.ts'
+import { skipDelivery } from '../webhooks/deliveries/skip.ts'
+import { printEventId } from '../webhooks/events/event.ts'
 import type { Command } from './command.ts'
 import { atWebhook, branchOf, branchOptions, parseReason, reasonOption } from './on-webhook.ts'
 

@@ -4,12 +4,12 @@ import { listSecrets } from '../partners/client-secret.ts'
 import { Invalid } from '../problem.ts'
 import { laneLabels } from '../web/console/lane-words.ts'
 import { isFailing, nameAnswer } from '../web/frame/failure-words.ts'
-import { readFailures, type WebhookFailure } from '../webhooks/failure.ts'
-import { getLane, type LaneHealth, listLanes } from '../webhooks/lane-health.ts'
-import { findCause } from '../webhooks/likely-cause.ts'
-import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
-import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/replay.ts'
-import { type Skip, startSkip } from '../webhooks/skip.ts'
+import { countRecovery, startRecovery } from '../webhooks/deliveries/recovery.ts'
+import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/deliveries/replay.ts'
+import { type Skip, startSkip } from '../webhooks/deliveries/skip.ts'
+import { readFailures, type WebhookFailure } from '../webhooks/health/failure.ts'
+import { getLane, type LaneHealth, listLanes } from '../webhooks/health/lane-health.ts'
+import { findCause } from '../webhooks/health/likely-cause.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -22,8 +22,8 @@ import {
   updateWebhook,
   type Webhook,
   webhooksPerBranch,
-} from '../webhooks/webhook.ts'
-import { listHeaderNames } from '../webhooks/webhook-headers.ts'
+} from '../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../webhooks/subscriptions/webhook-headers.ts'
 import { type Command, type CommandWords, type Desk, type ReadingDesk, UsageError } from './command.ts'
 import { parseDuration } from './environment.ts'
 import { atWebhook, branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'

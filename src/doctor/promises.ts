@@ -1,7 +1,7 @@
 /** What must hold at every moment, asked of the unfinished and of the last week. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { findBroken, printBroken, wideScope } from '../webhooks/invariants.ts'
+import { findBroken, printBroken, wideScope } from '../webhooks/health/invariants.ts'
 import { type Answer, fail, ok } from './finding.ts'
 
 const namedAtMost = 5

@@ -1,7 +1,7 @@
 /** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to fix them. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { allThatWait, readDepths, readOldest } from '../webhooks/depths.ts'
+import { allThatWait, readDepths, readOldest } from '../webhooks/health/depths.ts'
 import { type Answer, grade, ok, printDuration, warn } from './finding.ts'
 import { limits } from './limits.ts'
 

@@ -16,9 +16,9 @@ import {
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listSources } from '../provisioning/reconciliation.ts'
-import type { AttemptMade } from '../webhooks/attempt-made.ts'
-import { type Depths, readDepths } from '../webhooks/depths.ts'
-import { type Broken, promises } from '../webhooks/invariants.ts'
+import type { AttemptMade } from '../webhooks/engine/attempt-made.ts'
+import { type Depths, readDepths } from '../webhooks/health/depths.ts'
+import { type Broken, promises } from '../webhooks/health/invariants.ts'
 import { addApprovals, addProviders } from './people-wait.ts'
 
 const depthsForMs = 1_000

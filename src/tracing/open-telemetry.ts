@@ -18,8 +18,8 @@ import {
 import type { Logger } from 'pino'
 import type { TracingConfig } from '../config.ts'
 import type { AnsweredRequest, RequestSpan } from '../http/spans.ts'
-import { type AttemptMade, nameState } from '../webhooks/attempt-made.ts'
-import { printEventId } from '../webhooks/event.ts'
+import { type AttemptMade, nameState } from '../webhooks/engine/attempt-made.ts'
+import { printEventId } from '../webhooks/events/event.ts'
 import { parseTraceparent, printTraceparent } from './traceparent.ts'
 import type { Tracing } from './tracing.ts'
 

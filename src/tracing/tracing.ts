@@ -1,6 +1,6 @@
 /** What whoever collects traces is told of. These names load nothing: OpenTelemetry is loaded only where an address for it is set. */
 import type { RequestSpan } from '../http/spans.ts'
-import type { AttemptMade } from '../webhooks/attempt-made.ts'
+import type { AttemptMade } from '../webhooks/engine/attempt-made.ts'
 
 export interface Tracing {
   /** Under the caller's span when `traceparent` names one. */

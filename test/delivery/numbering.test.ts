@@ -1,9 +1,9 @@
 /** What comes by itself is numbered in the commit that publishes it, and sent from there; whatever else happens, it keeps its place. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { partOf } from '../../src/webhooks/engine/part.ts'
-import { findBroken, wholeScope } from '../../src/webhooks/invariants.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
+import { findBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, entities, eventOf, openEngine } from '../support/engine.ts'
 
 let engine: Engine

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { after, minute, second } from '../../src/clock.ts'
-import { readDepths, readOldest } from '../../src/webhooks/depths.ts'
-import { partOf } from '../../src/webhooks/engine/part.ts'
-import { getLane } from '../../src/webhooks/lane-health.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
+import { readDepths, readOldest } from '../../src/webhooks/health/depths.ts'
+import { getLane } from '../../src/webhooks/health/lane-health.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, fillWithSettled, openEngine } from '../support/engine.ts'
 
 let engine: Engine

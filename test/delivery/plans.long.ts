@@ -7,16 +7,18 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { hour, after as later } from '../../src/clock.ts'
+import { plainArray } from '../../src/database/array-literal.ts'
 import { type Database, statement } from '../../src/database/database.ts'
-import { readBacklog } from '../../src/webhooks/backlog.ts'
-import { findLogBounds, readLog } from '../../src/webhooks/branch-log.ts'
-import { findRecentEvent } from '../../src/webhooks/checkable-secrets.ts'
-import * as delivery from '../../src/webhooks/delivery.ts'
-import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
-import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
-import { plainArray } from '../../src/webhooks/engine/array-literal.ts'
-import { Feed } from '../../src/webhooks/engine/feed.ts'
+import * as delivery from '../../src/webhooks/deliveries/delivery.ts'
+import { listDeliveries, searchDeliveries } from '../../src/webhooks/deliveries/delivery-search.ts'
+import { listNewestDeliveries } from '../../src/webhooks/deliveries/delivery-summary.ts'
+import { findProbeOutcome, startProbe } from '../../src/webhooks/deliveries/probe.ts'
+import { startRecovery } from '../../src/webhooks/deliveries/recovery.ts'
+import * as replay from '../../src/webhooks/deliveries/replay.ts'
+import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
+import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
 import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
+import * as log from '../../src/webhooks/events/log.sql.ts'
 import {
   type AgainRow,
   type CursorRow,
@@ -24,23 +26,22 @@ import {
   Lane,
   type LoadedLane,
 } from '../../src/webhooks/engine/lane.ts'
-import { feedOf, partOf } from '../../src/webhooks/engine/part.ts'
 import { type DeliveryLane, type ReceiverAnswer, Settlements } from '../../src/webhooks/engine/settlements.ts'
 import { selectTargets } from '../../src/webhooks/engine/targets.sql.ts'
-import { printEventId } from '../../src/webhooks/event.ts'
-import { listFailingWebhooks } from '../../src/webhooks/failing-webhooks.ts'
-import { readFailures } from '../../src/webhooks/failure.ts'
-import { getLane } from '../../src/webhooks/lane-health.ts'
-import { findProbeOutcome, startProbe } from '../../src/webhooks/probe.ts'
-import { openPublisher } from '../../src/webhooks/publisher.ts'
-import { startRecovery } from '../../src/webhooks/recovery.ts'
-import * as replay from '../../src/webhooks/replay.ts'
-import { retireOnce } from '../../src/webhooks/retention.ts'
-import { skipDelivery, startSkip } from '../../src/webhooks/skip.ts'
-import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
-import { openAttemptCounter, readCounts } from '../../src/webhooks/webhook-counts.ts'
-import { readHealth } from '../../src/webhooks/webhook-health.ts'
-import * as workers from '../../src/webhooks/workers.sql.ts'
+import * as workers from '../../src/webhooks/engine/workers.sql.ts'
+import { findLogBounds, readLog } from '../../src/webhooks/events/branch-log.ts'
+import { printEventId } from '../../src/webhooks/events/event.ts'
+import { Feed } from '../../src/webhooks/events/feed.ts'
+import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
+import { openPublisher } from '../../src/webhooks/events/publisher.ts'
+import { readBacklog } from '../../src/webhooks/health/backlog.ts'
+import { listFailingWebhooks } from '../../src/webhooks/health/failing-webhooks.ts'
+import { readFailures } from '../../src/webhooks/health/failure.ts'
+import { getLane } from '../../src/webhooks/health/lane-health.ts'
+import { openAttemptCounter, readCounts } from '../../src/webhooks/health/webhook-counts.ts'
+import { readHealth } from '../../src/webhooks/health/webhook-health.ts'
+import { findRecentEvent } from '../../src/webhooks/signature-debugger/checkable-secrets.ts'
+import { deleteWebhook, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { attemptOf } from '../support/attempt-made.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
@@ -77,7 +78,7 @@ async function lookWith(statistics: string): Promise<void> {
   await tidy(db)
 }
 
-const partsToLook = statement('parts_to_look', `SELECT ${kernel.partsToLook}`)
+const partsToLook = statement('parts_to_look', `SELECT ${log.partsToLook}`)
 const partsToTake = statement('parts_to_take', `SELECT ${kernel.partsToTake.replace('round.now', '$1')}`)
 
 async function publishAndNumber(db: Database): Promise<void> {
@@ -90,7 +91,7 @@ async function publishAndNumber(db: Database): Promise<void> {
   await openPublisher(db).publish(events, now, { idempotency: { owner: 'plans', key: randomUUID() } })
   await openPublisher(db, numbering).publish(events.slice(0, 5), now)
   await db.query(partsToLook)
-  const entries = await db.query(kernel.look, [partOf(first!.branchId), now, batch, 0])
+  const entries = await db.query(log.look, [partOf(first!.branchId), now, batch, 0])
   assert.equal(entries.length, batch)
 }
 
@@ -135,7 +136,7 @@ async function serve(db: Database, webhook: Webhook): Promise<void> {
   const lane: DeliveryLane = new Lane<ReceiverAnswer>(webhook.id, feed)
   lane.load(await load(db, webhook))
   await db.query(selectTargets, [plainArray([webhook.id])])
-  const [row] = await db.query<{ head: number }>(kernel.selectHeads, [feed.part, plainArray([feed.id])])
+  const [row] = await db.query<{ head: number }>(log.selectHeads, [feed.part, plainArray([feed.id])])
   feed.append(row!.head)
   for (let after = lane.scan(); after !== undefined; after = lane.scan()) await feed.read(after)
   const settled = Promise.withResolvers<void>()

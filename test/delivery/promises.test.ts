@@ -5,9 +5,9 @@ import { pino } from 'pino'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { type Metrics, openMetrics } from '../../src/metrics/metrics.ts'
-import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/invariants.ts'
-import { openSweeper } from '../../src/webhooks/sweeper.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/health/invariants.ts'
+import { openSweeper } from '../../src/webhooks/health/sweeper.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Kernel, openKernel } from '../support/engine-kernel.ts'
 
 let kernel: Kernel

@@ -11,11 +11,11 @@ import {
   listAttempts,
   listDeliveriesOfEvent,
   redeliver,
-} from '../../src/webhooks/delivery.ts'
-import { selectPassed } from '../../src/webhooks/delivery-search.sql.ts'
-import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
-import { readLaneStates } from '../../src/webhooks/lane-state.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+} from '../../src/webhooks/deliveries/delivery.ts'
+import { selectPassed } from '../../src/webhooks/deliveries/delivery-search.sql.ts'
+import { listDeliveries, searchDeliveries } from '../../src/webhooks/deliveries/delivery-search.ts'
+import { readLaneStates } from '../../src/webhooks/health/lane-state.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Kernel, openKernel } from '../support/engine-kernel.ts'
 
 describe('a delivery', () => {

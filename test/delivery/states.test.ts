@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { deliveryStates } from '../../src/webhooks/delivery.ts'
+import { deliveryStates } from '../../src/webhooks/deliveries/delivery.ts'
 import { openEngine } from '../support/engine.ts'
 import { keepOpen } from '../support/keep-open.ts'
 

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import { type Database, statement } from '../../src/database/database.ts'
-import { type Period, periods } from '../../src/webhooks/columns.ts'
 import {
   countWaiting,
   everyWebhook,
   openAttemptCounter,
   readCounts,
   thinCounts,
-} from '../../src/webhooks/webhook-counts.ts'
+} from '../../src/webhooks/health/webhook-counts.ts'
+import { type Period, periods } from '../../src/webhooks/subscriptions/columns.ts'
 import { attemptOf } from '../support/attempt-made.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openEngine } from '../support/engine.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, second } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
-import type { LogEntry } from '../../src/webhooks/engine/entry.ts'
-import { Feed } from '../../src/webhooks/engine/feed.ts'
 import { Lane, type LoadedLane } from '../../src/webhooks/engine/lane.ts'
+import type { LogEntry } from '../../src/webhooks/events/entry.ts'
+import { Feed } from '../../src/webhooks/events/feed.ts'
 
 const now = new Date('2026-03-02T10:00:00Z')
 const refused = (due: number) => ({ state: 'retrying', dueAt: after(now, due) }) as const

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Sql } from '../../src/database/database.ts'
 import { statement } from '../../src/database/database.ts'
-import { dayOf } from '../../src/webhooks/days.ts'
+import { dayOf } from '../../src/webhooks/events/days.ts'
 import { isEnding } from './model/lane.ts'
 import { type Act, type Effect, entityOf, type Rules, type Settlement, type World } from './model/world.ts'
 import { kindNames, openNextDay, printKinds, type Stage } from './stage.ts'

@@ -1,7 +1,7 @@
 /** A scene of the model on a real PostgreSQL: feeds and webhooks of its own for each walk, on one database for all. */
 import type { Database, Sql } from '../../src/database/database.ts'
 import { statement } from '../../src/database/database.ts'
-import { dayOf } from '../../src/webhooks/days.ts'
+import { dayOf } from '../../src/webhooks/events/days.ts'
 import { TestClock } from '../support/clock.ts'
 import { type Kernel, openKernel, type Values } from './kernel-calls.ts'
 import type { Scene } from './model/world.ts'

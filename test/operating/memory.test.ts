@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
-import { Feed } from '../../src/webhooks/engine/feed.ts'
+import { Feed } from '../../src/webhooks/events/feed.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 

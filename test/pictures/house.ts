@@ -12,8 +12,8 @@ import {
   setRefreshAccess,
 } from '../../src/partners/partner.ts'
 import { createUser, type User } from '../../src/users/user.ts'
-import type { NewEvent } from '../../src/webhooks/event.ts'
-import { createWebhook } from '../../src/webhooks/webhook.ts'
+import type { NewEvent } from '../../src/webhooks/events/event.ts'
+import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { isAtRest } from '../support/by-hand.ts'
 import { eventually } from '../support/eventually.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'

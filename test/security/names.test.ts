@@ -9,9 +9,9 @@ import { addAccount } from '../../src/users/account.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { createUser } from '../../src/users/user.ts'
-import type { Delivery } from '../../src/webhooks/delivery.ts'
-import { skipDelivery, startSkip } from '../../src/webhooks/skip.ts'
-import { createWebhook } from '../../src/webhooks/webhook.ts'
+import type { Delivery } from '../../src/webhooks/deliveries/delivery.ts'
+import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
+import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { openHouse, password } from '../support/gateway.ts'
 
 const house = await openHouse()

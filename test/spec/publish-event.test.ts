@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { createService } from '../../src/services/service.ts'
-import { isPublishedKind, kinds, payloads } from '../../src/webhooks/kind.ts'
+import { isPublishedKind, kinds, payloads } from '../../src/webhooks/events/kind.ts'
 import { achProfile, application, callJson, openBranch, transaction } from '../support/branch.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 

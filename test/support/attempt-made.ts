@@ -1,5 +1,5 @@
 /** An attempt as a worker tells of it. */
-import type { AttemptMade } from '../../src/webhooks/attempt-made.ts'
+import type { AttemptMade } from '../../src/webhooks/engine/attempt-made.ts'
 
 interface AttemptDraft {
   readonly webhookId: number

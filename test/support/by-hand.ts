@@ -1,9 +1,9 @@
 /** What workers would do by themselves, in a house that has none or does not wait for them: numbers for what was published, an end for what waits. */
 import { type Database, statement } from '../../src/database/database.ts'
-import { allParts, partOf } from '../../src/webhooks/engine/part.ts'
-import { looking } from '../../src/webhooks/engine/sequencer.ts'
-import { insertEvents } from '../../src/webhooks/event.ts'
-import type { Branch } from '../../src/webhooks/webhook.ts'
+import type { Branch } from '../../src/webhooks/events/branch.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { allParts, partOf } from '../../src/webhooks/events/part.ts'
+import { looking } from '../../src/webhooks/events/sequencer.ts'
 import type { TestGateway } from './gateway.ts'
 
 type House = Pick<TestGateway, 'gateway' | 'clock'>

@@ -1,6 +1,6 @@
 /** What the engine promises, held against what is stored and what was received. For the fault suite and the simulated quarter alike; none is the only good answer. */
 import { type Sql, statement } from '../../src/database/database.ts'
-import { findBroken, printBroken, wholeScope } from '../../src/webhooks/invariants.ts'
+import { findBroken, printBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
 
 /** Of one webhook: an entity's events first arrive in the order of their places. Answers those that another had overtaken. */
 export function findOvertaken(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Database, statement } from '../../src/database/database.ts'
-import { parseDeliveryId } from '../../src/webhooks/delivery-id.ts'
+import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 
 const give = statement(
   '',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { after, second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
-import { lifeLock, registerWorker } from '../../src/webhooks/workers.sql.ts'
+import { lifeLock, registerWorker } from '../../src/webhooks/engine/workers.sql.ts'
 import type { TestGateway } from './gateway.ts'
 import { hold } from './hold.ts'
 

@@ -1,8 +1,8 @@
 /** What is left of a quarter, held against its ledger. None is the only good answer. */
 import { after, day } from '../../src/clock.ts'
-import { dayOf } from '../../src/webhooks/days.ts'
-import { printEventId } from '../../src/webhooks/event.ts'
-import { retryWaitsMs } from '../../src/webhooks/retry-schedule.ts'
+import { dayOf } from '../../src/webhooks/events/days.ts'
+import { printEventId } from '../../src/webhooks/events/event.ts'
+import { retryWaitsMs } from '../../src/webhooks/outbound/retry-schedule.ts'
 import { findBrokenPromises, findOvertaken } from './delivery-promises.ts'
 import { policy, type Quarter } from './quarter.ts'
 import type { LedgerDelivery } from './quarter-books.ts'

@@ -1,8 +1,8 @@
 /** Every page that links lead to, with something of each state to show, in today's words. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { insertEvents } from '../../src/webhooks/event.ts'
-import { listWebhooks } from '../../src/webhooks/webhook.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { listWebhooks } from '../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../support/branch.ts'
 import { deliveriesOf, endDelivery, failDeliveries, numberEvents } from '../support/by-hand.ts'
 import { crawl, makeEverything } from '../support/forms-of-pages.ts'

@@ -10,11 +10,11 @@ import {
   deliveryStates,
   getDelivery,
   listAttempts,
-} from '../../webhooks/delivery.ts'
-import { listDeliveries as list, placePattern } from '../../webhooks/delivery-search.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { type Kind, kinds } from '../../webhooks/kind.ts'
-import { printCanceler, skipDelivery as skip } from '../../webhooks/skip.ts'
+} from '../../webhooks/deliveries/delivery.ts'
+import { listDeliveries as list, placePattern } from '../../webhooks/deliveries/delivery-search.ts'
+import { printCanceler, skipDelivery as skip } from '../../webhooks/deliveries/skip.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { type Kind, kinds } from '../../webhooks/events/kind.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'

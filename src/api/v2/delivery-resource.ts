@@ -1,7 +1,7 @@
 /** What deliveries look like wherever they are told of. */
 import { integer, oneOf, Type, text } from '../../schema.ts'
-import { deliveryStates } from '../../webhooks/delivery.ts'
-import { deliveryIdPattern } from '../../webhooks/delivery-id.ts'
+import { deliveryStates } from '../../webhooks/deliveries/delivery.ts'
+import { deliveryIdPattern } from '../../webhooks/engine/delivery-id.ts'
 
 /** A webhook, an entry of its branch's log and, of what was sent again, which time. */
 export const deliveryId = (description: string, example = '12-345') =>

@@ -4,7 +4,7 @@
  */
 import { Invalid } from '../../problem.ts'
 import { instant, integer, oneOf, Type } from '../../schema.ts'
-import { countRecovery, startRecovery } from '../../webhooks/recovery.ts'
+import { countRecovery, startRecovery } from '../../webhooks/deliveries/recovery.ts'
 import {
   cancelReplay as cancel,
   countReplay,
@@ -13,7 +13,7 @@ import {
   replayedAtMost,
   type Selection,
   startReplay as start,
-} from '../../webhooks/replay.ts'
+} from '../../webhooks/deliveries/replay.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { Entity, IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'

@@ -1,7 +1,7 @@
 /** Skipping all that waits at a webhook. */
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { noteCharacters, textPattern } from '../../webhooks/note.ts'
-import { getSkip, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
+import { getSkip, type Skip, startSkip as start, usualReason } from '../../webhooks/deliveries/skip.ts'
+import { noteCharacters, textPattern } from '../../webhooks/subscriptions/note.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'

@@ -1,5 +1,5 @@
-import type { Ahead, Delivery, DeliveryState } from '../../webhooks/delivery.ts'
-import { type Condition, countedAtMost } from '../../webhooks/webhook-health.ts'
+import type { Ahead, Delivery, DeliveryState } from '../../webhooks/deliveries/delivery.ts'
+import { type Condition, countedAtMost } from '../../webhooks/health/webhook-health.ts'
 import type { Html } from './html.ts'
 import { badge, type Tone } from './parts.ts'
 

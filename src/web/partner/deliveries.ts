@@ -1,10 +1,10 @@
 /** The delivery log: filters, pages, and the newest of them live. */
 
 import { cut } from '../../cut.ts'
-import { type Ahead, type DeliveryFilter, deliveryStates, findAhead } from '../../webhooks/delivery.ts'
-import { type FoundDeliveries, searchDeliveries } from '../../webhooks/delivery-search.ts'
-import { kinds } from '../../webhooks/kind.ts'
-import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { type Ahead, type DeliveryFilter, deliveryStates, findAhead } from '../../webhooks/deliveries/delivery.ts'
+import { type FoundDeliveries, searchDeliveries } from '../../webhooks/deliveries/delivery-search.ts'
+import { kinds } from '../../webhooks/events/kind.ts'
+import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { any, anyOf, choiceField, textField } from '../frame/fields.ts'
 import { stateLabels } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'

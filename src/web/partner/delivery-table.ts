@@ -1,5 +1,5 @@
-import type { Ahead, Delivery } from '../../webhooks/delivery.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
+import type { Ahead, Delivery } from '../../webhooks/deliveries/delivery.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { menu, printMoment, table } from '../frame/parts.ts'

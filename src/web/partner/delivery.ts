@@ -11,13 +11,13 @@ import {
   getDelivery,
   listAttempts,
   redeliver as sendAgain,
-} from '../../webhooks/delivery.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { printHead } from '../../webhooks/request-head.ts'
-import { printSignatures, type SigningSecrets } from '../../webhooks/signature.ts'
-import { skipDelivery } from '../../webhooks/skip.ts'
-import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
-import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
+} from '../../webhooks/deliveries/delivery.ts'
+import { skipDelivery } from '../../webhooks/deliveries/skip.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { printHead } from '../../webhooks/outbound/request-head.ts'
+import { printSignatures, type SigningSecrets } from '../../webhooks/outbound/signature.ts'
+import { getWebhook, type Webhook } from '../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
 import { emptyDraft, findProblem } from '../frame/fields.ts'

@@ -17,7 +17,7 @@ import {
   type PartnerMembership,
 } from '../../partners/partner.ts'
 import { mayAct } from '../../partners/partner-status.ts'
-import { type FailingOfBranch, listFailingOf } from '../../webhooks/failing-webhooks.ts'
+import { type FailingOfBranch, listFailingOf } from '../../webhooks/health/failing-webhooks.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'

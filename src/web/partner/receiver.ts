@@ -1,7 +1,11 @@
 /** The receiver that the sandbox has built in: one click makes a webhook for it and sends an event, and the page shows what arrived. */
 import type { Database } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
-import { branchKey } from '../../webhooks/branch-signal.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
+import { insertEvents } from '../../webhooks/events/event.ts'
+import { payloads } from '../../webhooks/events/kind.ts'
+import { partOf } from '../../webhooks/events/part.ts'
+import { freshId, simulateEvent } from '../../webhooks/events/simulated-event.ts'
 import {
   type BuiltInReceiver,
   ensureReceiver,
@@ -11,11 +15,7 @@ import {
   type Receipt,
   receiptDays,
   receiptsKept,
-} from '../../webhooks/built-in-receiver.ts'
-import { partOf } from '../../webhooks/engine/part.ts'
-import { insertEvents } from '../../webhooks/event.ts'
-import { payloads } from '../../webhooks/kind.ts'
-import { freshId, simulateEvent } from '../../webhooks/simulated-event.ts'
+} from '../../webhooks/subscriptions/built-in-receiver.ts'
 import { copyBlock, copyLine } from '../frame/copy.ts'
 import { leadToDone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'

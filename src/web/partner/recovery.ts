@@ -9,9 +9,9 @@ import {
   findRecoveryRefusal,
   type RecoveryCount,
   startRecovery as start,
-} from '../../webhooks/recovery.ts'
-import type { Replay } from '../../webhooks/replay.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
+} from '../../webhooks/deliveries/recovery.ts'
+import type { Replay } from '../../webhooks/deliveries/replay.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'

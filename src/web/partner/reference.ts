@@ -1,7 +1,7 @@
 /** The API as /openapi.json describes it, for reading, with the partner's own ids in every example; in the sandbox, to be called from the page. */
 import { listClients } from '../../partners/client.ts'
-import { searchDeliveries } from '../../webhooks/delivery-search.ts'
-import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { searchDeliveries } from '../../webhooks/deliveries/delivery-search.ts'
+import { listWebhooks, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../frame/html.ts'
 import { badge, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'

@@ -14,8 +14,8 @@ import {
   replayedAtMost,
   type Selection,
   startReplay as start,
-} from '../../webhooks/replay.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
+} from '../../webhooks/deliveries/replay.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'

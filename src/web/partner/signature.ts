@@ -4,17 +4,21 @@
  */
 import { cut } from '../../cut.ts'
 import { Invalid } from '../../problem.ts'
-import { branchKey } from '../../webhooks/branch-signal.ts'
-import { findRecentEvent, listCheckableSecrets, type RecentEvent } from '../../webhooks/checkable-secrets.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
+import {
+  findRecentEvent,
+  listCheckableSecrets,
+  type RecentEvent,
+} from '../../webhooks/signature-debugger/checkable-secrets.ts'
 import {
   checkSignature as check,
   checkedBytesAtMost,
   type NamedSecret,
   type SignatureAnswer,
   type SignatureFinding,
-} from '../../webhooks/signature-check.ts'
-import { type PastedHeaders, readHeaders } from '../../webhooks/signature-headers.ts'
-import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+} from '../../webhooks/signature-debugger/signature-check.ts'
+import { type PastedHeaders, readHeaders } from '../../webhooks/signature-debugger/signature-headers.ts'
+import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import {
   type Choice,

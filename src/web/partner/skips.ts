@@ -4,10 +4,17 @@ import { cut } from '../../cut.ts'
 import type { Database, Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
 import { getUserById } from '../../users/user.ts'
-import { noteCharacters } from '../../webhooks/note.ts'
-import { getSkip, listSkips, printCanceler, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
-import { countedAtMost, readHealth } from '../../webhooks/webhook-health.ts'
+import {
+  getSkip,
+  listSkips,
+  printCanceler,
+  type Skip,
+  startSkip as start,
+  usualReason,
+} from '../../webhooks/deliveries/skip.ts'
+import { countedAtMost, readHealth } from '../../webhooks/health/webhook-health.ts'
+import { noteCharacters } from '../../webhooks/subscriptions/note.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'

@@ -1,34 +1,8 @@
-/** The kernel's functions (migrations/0024-engine.sql) as statements. Each names one part. */
+/** Lanes, as statements of the kernel's functions (migrations/0024-engine.sql). Each names one part. */
 import { statement } from '../../database/database.ts'
+import { entryColumns } from '../events/log.sql.ts'
 
-const entryColumns = `seq, day, uid, kind, action, entity, simulated, webhook_id AS "webhookId", created_at AS "createdAt", traceparent, body`
-
-export const publish = statement(
-  'publish_events',
-  `INSERT INTO outbox (part, feed, uid, kind, action, entity, body, simulated, webhook_id, created_at, traceparent)
-   SELECT $1, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, $10, e.traceparent
-   FROM unnest($2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::bigint[], $11::text[])
-     WITH ORDINALITY AS e (feed, uid, kind, action, entity, body, simulated, webhook_id, traceparent, place) ORDER BY e.place`,
-)
-
-export const look = statement(
-  'look',
-  `SELECT feed, ${entryColumns}, woken FROM look($1::smallint, $2, $3, $4) ORDER BY feed, seq`,
-)
-
-/** Where nobody else is at the part; otherwise no row, and the sequencer that is at it, or the next, takes what is there. */
-export const tryLook = statement(
-  'try_look',
-  `SELECT feed, ${entryColumns}, woken FROM try_look($1::smallint, $2, $3) ORDER BY feed, seq`,
-)
-
-/** How long this transaction waits for others at most. */
-export const beImpatientFor = statement('be_impatient', "SELECT set_config('lock_timeout', $1, true)")
-
-export const partsToLook = 'parts_to_look()'
 export const partsToTake = 'parts_to_take(round.now)'
-
-export const readLog = statement('read_log', `SELECT ${entryColumns} FROM read_log($1::smallint, $2, $3, $4, $5)`)
 
 export const readEntries = statement(
   'read_entries',
@@ -39,11 +13,6 @@ export const readReplay = statement(
   'read_replay',
   `SELECT upto, ${entryColumns.replace(/\b(seq|day|uid|kind|action|entity|simulated|webhook_id|created_at|traceparent|body)\b/g, '(entry).$1')}
    FROM read_replay($1::smallint, $2, $3, $4, $5)`,
-)
-
-export const selectHeads = statement(
-  'select_feed_heads',
-  'SELECT feed, feed_head($1::smallint, feed) AS head FROM unnest($2::int[]) AS feed',
 )
 
 export const take = statement(
@@ -63,20 +32,24 @@ export const loadCursors = statement(
      coalesce((SELECT max(p.upto) FROM passes p WHERE p.part = $1 AND p.webhook_id = c.webhook_id), 0) AS passed
    FROM cursors c WHERE part = $1 AND webhook_id = ANY ($2::bigint[])`,
 )
+
 export const loadFilters = statement(
   'load_filters',
   'SELECT webhook_id AS "webhookId", from_seq AS "fromSeq", kinds, actions FROM filters WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) ORDER BY webhook_id, from_seq',
 )
+
 export const loadExceptions = statement(
   'load_exceptions',
   `SELECT webhook_id AS "webhookId", entity, seq, day, attempts, due_at AS "dueAt", written_at AS "writtenAt" FROM exceptions
    WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) ORDER BY webhook_id, seq`,
 )
+
 export const loadAgains = statement(
   'load_agains',
   `SELECT webhook_id AS "webhookId", seq, round, day, entity, attempts, due_at AS "dueAt", written_at AS "writtenAt" FROM agains
    WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) ORDER BY webhook_id, seq, round`,
 )
+
 /** What is done ahead of the position. */
 export const loadAhead = statement(
   'load_ahead',
@@ -85,6 +58,7 @@ export const loadAhead = statement(
        AND day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = $1 AND d.feed = c.feed AND d.first <= c.position + 1), 0)) o
    WHERE c.part = $1 AND c.webhook_id = ANY ($2::bigint[])`,
 )
+
 /** What a replay that runs has finished ahead of its position. */
 export const loadReplayed = statement(
   'load_replayed',
@@ -92,6 +66,7 @@ export const loadReplayed = statement(
      SELECT seq FROM outcomes WHERE part = $1 AND webhook_id = r.webhook_id AND seq > r.position AND seq <= r.last AND round = r.round AND state <> 'retrying') o
    WHERE r.part = $1 AND r.webhook_id = ANY ($2::bigint[]) AND r.state = 'running'`,
 )
+
 export const loadReplays = statement(
   'load_replays',
   `SELECT DISTINCT ON (webhook_id) webhook_id AS "webhookId", round, position, last FROM replay_cursors
@@ -113,19 +88,25 @@ export const rest = statement(
   'rest_lanes',
   'SELECT webhook_id AS "webhookId" FROM rest($1::smallint, $2, $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[])',
 )
+
 export const giveBack = statement('give_back_lanes', 'SELECT give_back($1::smallint, $2::bigint[], $3::bigint[])')
+
 export const freeLanes = statement('free_lanes', 'SELECT free_lanes($1::smallint, $2::int[]) AS freed')
+
 export const keepLanes = statement('keep_lanes', 'SELECT keep_lanes($1::smallint, $2, $3)')
+
 /** Workers that hold lanes of a part. */
 export const selectHolders = statement(
   'select_holders',
   'SELECT DISTINCT holder FROM cursors WHERE part = $1 AND holder IS NOT NULL',
 )
+
 /** The lanes that are a worker's: $2 is every number that it had. */
 export const selectHeld = statement(
   'select_held_lanes',
   'SELECT webhook_id AS "webhookId" FROM cursors WHERE part = $1 AND holder = ANY ($2::int[])',
 )
+
 /** Those of them ($3) that it does not know of: what it may once have known counts no more. */
 export const takeForgotten = statement(
   'take_forgotten_lanes',
@@ -133,4 +114,3 @@ export const takeForgotten = statement(
      SELECT webhook_id FROM cursors WHERE part = $1 AND holder = ANY ($2::int[]) AND webhook_id = ANY ($3::bigint[]) ORDER BY webhook_id FOR NO KEY UPDATE))
    RETURNING webhook_id AS "webhookId"`,
 )
-export const notify = statement('notify_workers', "SELECT pg_notify('countersign_work', $1)")

@@ -7,9 +7,10 @@
  * of that entity alone). What is sent and not settled is bounded. Failing entities and what may become one are bounded: that is asked before something new is
  * sent, and retries go on.
  */
+
+import { type Filter, isWanted, type LogEntry } from '../events/entry.ts'
+import type { Feed } from '../events/feed.ts'
 import { Breaker } from './breaker.ts'
-import { type Filter, isWanted, type LogEntry } from './entry.ts'
-import type { Feed } from './feed.ts'
 
 const attemptsAtOnce = 10
 /** Sent and not settled: what a crash would send again, and what may go out after a pause that has not been heard of. */

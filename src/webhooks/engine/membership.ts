@@ -5,12 +5,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../../clock.ts'
+import { plainArray } from '../../database/array-literal.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../../database/database.ts'
 import { openFlights } from '../../single-flight.ts'
-import * as table from '../workers.sql.ts'
-import { plainArray } from './array-literal.ts'
+import { allParts } from '../events/part.ts'
 import { freeLanes, keepLanes, selectHolders } from './kernel.sql.ts'
-import { allParts } from './part.ts'
+import * as table from './workers.sql.ts'
 
 /** A connection that hears of work and is silent for longer is opened anew. */
 const silenceLimitMs = 5_000

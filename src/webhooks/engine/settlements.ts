@@ -4,10 +4,10 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
+import { plainArray, textArray } from '../../database/array-literal.ts'
 import type { Database } from '../../database/database.ts'
-import type { Outcome } from '../attempt.ts'
-import { dayOf } from '../days.ts'
-import { plainArray, textArray } from './array-literal.ts'
+import { dayOf } from '../events/days.ts'
+import type { Outcome } from '../outbound/attempt.ts'
 import { settle } from './kernel.sql.ts'
 import type { Answered, Lane, LaneSettlement, Nexts } from './lane.ts'
 

@@ -5,27 +5,31 @@
 import type { Logger } from 'pino'
 import { gatewayAct } from '../../audit/audit.ts'
 import { type Clock, second } from '../../clock.ts'
+import { plainArray } from '../../database/array-literal.ts'
 import { type Changes, everything } from '../../database/changes.ts'
 import type { Database } from '../../database/database.ts'
 import type { Repeated } from '../../repeat.ts'
 import { openRerun } from '../../rerun.ts'
 import type { Rounds } from '../../rounds.ts'
 import { openFlights } from '../../single-flight.ts'
-import { notPosted, type Posted, type Sender } from '../attempt.ts'
-import type { AttemptMade } from '../attempt-made.ts'
-import { printDeliveryId } from '../delivery-id.ts'
-import { printEventId } from '../event.ts'
-import { Pace } from '../pace.ts'
-import { printHead } from '../request-head.ts'
-import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../retry-schedule.ts'
-import { SendLimit } from '../send-limit.ts'
-import { SignaturesOfEvents } from '../signature.ts'
-import type { SecretKeeper } from '../signing-secrets.ts'
-import { disableWebhook } from '../webhook.ts'
-import type { HeaderKeeper } from '../webhook-headers.ts'
-import { plainArray } from './array-literal.ts'
-import type { LogEntry } from './entry.ts'
-import { Feed } from './feed.ts'
+import type { LogEntry } from '../events/entry.ts'
+import { printEventId } from '../events/event.ts'
+import { Feed } from '../events/feed.ts'
+import * as log from '../events/log.sql.ts'
+import { type News, printNews, readNews } from '../events/news.ts'
+import { allParts, branchOfFeed, partOf } from '../events/part.ts'
+import { Sequencer } from '../events/sequencer.ts'
+import { notPosted, type Posted, type Sender } from '../outbound/attempt.ts'
+import { Pace } from '../outbound/pace.ts'
+import { printHead } from '../outbound/request-head.ts'
+import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../outbound/retry-schedule.ts'
+import { SendLimit } from '../outbound/send-limit.ts'
+import { SignaturesOfEvents } from '../outbound/signature.ts'
+import type { SecretKeeper } from '../subscriptions/signing-secrets.ts'
+import { disableWebhook } from '../subscriptions/webhook.ts'
+import type { HeaderKeeper } from '../subscriptions/webhook-headers.ts'
+import type { AttemptMade } from './attempt-made.ts'
+import { printDeliveryId } from './delivery-id.ts'
 import * as kernel from './kernel.sql.ts'
 import {
   type AgainRow,
@@ -38,9 +42,6 @@ import {
   type Verdict,
 } from './lane.ts'
 import { Membership } from './membership.ts'
-import { type News, printNews, readNews } from './news.ts'
-import { allParts, branchOfFeed, partOf } from './part.ts'
-import { Sequencer } from './sequencer.ts'
 import { type DeliveryLane, type ReceiverAnswer, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
 
@@ -170,7 +171,7 @@ class DeliveryWorker implements Worker {
       }),
       options.rounds.add({
         name: 'sequencer',
-        question: kernel.partsToLook,
+        question: log.partsToLook,
         work: async (parts) => this.published(parts as number[]),
       }),
     ]
@@ -232,7 +233,7 @@ class DeliveryWorker implements Worker {
   }
 
   #tell(news: News): void {
-    this.#options.db.query(kernel.notify, [printNews(news)]).catch((error: unknown) => this.#complain(error))
+    this.#options.db.query(log.notify, [printNews(news)]).catch((error: unknown) => this.#complain(error))
   }
 
   /** What stands in a cursor may have changed, or where it goes. */
@@ -634,7 +635,7 @@ class DeliveryWorker implements Worker {
     for (const [part, feeds] of Map.groupBy(some, (feed) => feed.part)) {
       const values = [part, plainArray(feeds.map(({ id }) => id))]
       for (const { feed, head } of await this.#options.db.query<{ feed: number; head: number }>(
-        kernel.selectHeads,
+        log.selectHeads,
         values,
       ))
         this.#feeds.get(feed)?.append(head)

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../../src/audit/chain.ts'
 import { statement } from '../../../src/database/database.ts'
-import { printEventId } from '../../../src/webhooks/event.ts'
+import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { findBrokenPromises, findOvertaken } from '../../support/delivery-promises.ts'
 import { eventually } from '../../support/eventually.ts'
 import { patienceMs } from '../../support/patience.ts'
