@@ -7,6 +7,7 @@ import { statement } from '../src/database/database.ts'
 import { cancelReplay, startReplay } from '../src/webhooks/deliveries/replay.ts'
 import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
 import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
+import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
 import { fillHistory } from './history.ts'
@@ -90,6 +91,7 @@ async function makeLarge(house: Branches, receiver: Receiver, rows: number): Pro
   const webhook = await makeWebhook(house, receiver, 'large')
   await house.gateway.db.script(`
     UPDATE webhooks SET state = 'paused' WHERE id = ${webhook.id};
+    ${followByHand}
     ${printEntries(webhook.branchId, rows)}`)
   await house.gateway.db.script('VACUUM ANALYZE')
   return webhook

@@ -5,6 +5,7 @@ import { applyAsPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import * as kernel from '../src/webhooks/engine/kernel.sql.ts'
 import { readLog } from '../src/webhooks/events/log.sql.ts'
 import { feedOf, partOf } from '../src/webhooks/events/part.ts'
+import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
 import { printEntries } from './log-by-hand.ts'
 import { startPostgres } from './postgres.ts'
@@ -53,6 +54,7 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Fi
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
     FROM generate_series(1, ${webhooks}) AS n;
+    ${followByHand}
     ${printEntries(branchId, waiting)}`)
   await db.script('VACUUM ANALYZE')
   return { db, branchId }

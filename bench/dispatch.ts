@@ -5,6 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, statement } from '../src/database/database.ts'
+import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark, Course, Figure } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
@@ -44,7 +45,7 @@ async function openCourse(stage: Stage, source: Source): Promise<Course> {
   const publisher = await gateway.makePublisher()
   const groups: number[][] = []
   for (const { webhooks } of widths) groups.push(await makeBranches(gateway, webhooks))
-  await gateway.db.script("UPDATE webhooks SET state = 'paused'")
+  await gateway.db.script(`UPDATE webhooks SET state = 'paused'; ${followByHand}`)
   return {
     async measure() {
       const figures = []

@@ -11,6 +11,7 @@ import { makeEventUids } from '../src/webhooks/events/event.ts'
 import { everyWebhook, readCounts } from '../src/webhooks/health/webhook-counts.ts'
 import { listWebhooks, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
 import type { Browser } from '../test/support/browser.ts'
+import { followByHand } from '../test/support/follow.ts'
 import { signIn } from '../test/support/process.ts'
 import type { Benchmark } from './benchmark.ts'
 import { measureConsole } from './console.ts'
@@ -90,6 +91,7 @@ async function fill(db: Database): Promise<number> {
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
+    ${followByHand}
     ${printEntries(branchId, events, 1_000)}
     ${printDelivered(branchId, `branch_id = ${branchId}`, 'l.seq % 500 = 0')}
     ${printDelivered(branchId, `branch_id = ${branchId}`, 'l.seq % 500 > 0 OR l.seq % 1000 = 0', "'exhausted'")}

@@ -81,8 +81,10 @@ CREATE TABLE cursors (
   -- Asleep until then. Only `rest` sets it; the sequencer and every act set it to -infinity.
   wake_at       timestamptz NOT NULL DEFAULT '-infinity',
   rested_at     timestamptz NOT NULL DEFAULT '-infinity',
-  -- Its webhook is active and its partner may act.
-  is_open       boolean NOT NULL,
+  -- Its webhook is active, and its partner may act: only then something is sent.
+  is_active     boolean NOT NULL,
+  may_act       boolean NOT NULL DEFAULT true,
+  is_open       boolean GENERATED ALWAYS AS (is_active AND may_act) STORED,
   -- What it wants of what is numbered now: the newest row of `filters`.
   kinds         text[] NOT NULL,
   actions       jsonb NOT NULL,
@@ -540,14 +542,40 @@ CREATE FUNCTION touch_cursor(p smallint, w bigint) RETURNS cursors LANGUAGE sql 
   UPDATE cursors SET epoch = epoch + 1, wake_at = '-infinity' WHERE part = p AND webhook_id = w RETURNING *
 $$;
 
-CREATE FUNCTION create_cursor(p smallint, w bigint, f integer, open boolean, wanted text[], wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
+-- Everything above a number and up to this one has ended, or its entity is an exception.
+CREATE FUNCTION reach_from(p smallint, w bigint, f integer, after bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  first bigint;
+BEGIN
+  SELECT l.seq INTO first FROM log l
+  CROSS JOIN LATERAL (SELECT r.kinds, r.actions FROM filters r WHERE r.part = p AND r.webhook_id = w AND r.from_seq <= l.seq ORDER BY r.from_seq DESC LIMIT 1) wanted
+  WHERE l.part = p AND l.feed = f AND l.seq > after
+    AND l.day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = p AND d.feed = f AND d.first <= after + 1), 0)
+    AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(wanted.kinds, wanted.actions, l.kind, l.action) ELSE l.webhook_id = w END
+    AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying')
+    AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = l.entity)
+  ORDER BY l.seq LIMIT 1;
+  RETURN coalesce(first - 1, greatest(after, feed_head(p, f)));
+END $$;
+
+-- At the newest there is; or, where there was one before, where that was: a cursor follows from its filters, and from what became of what they let through.
+CREATE FUNCTION create_cursor(p smallint, w bigint, f integer, open boolean, wanted text[], wanted_actions jsonb, allowed boolean DEFAULT true) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   head bigint;
+  since bigint;
 BEGIN
   PERFORM FROM parts WHERE part = p FOR SHARE;
   head := feed_head(p, f);
-  INSERT INTO cursors (part, webhook_id, feed, position, is_open, kinds, actions) VALUES (p, w, f, head, open, wanted, wanted_actions);
-  INSERT INTO filters (part, webhook_id, from_seq, kinds, actions) VALUES (p, w, head + 1, wanted, wanted_actions);
+  since := (SELECT greatest(min(r.from_seq) - 1, (SELECT max(s.upto) FROM passes s WHERE s.part = p AND s.webhook_id = w)) FROM filters r WHERE r.part = p AND r.webhook_id = w);
+  INSERT INTO cursors (part, webhook_id, feed, position, is_active, kinds, actions, may_act) VALUES (p, w, f, head, open, wanted, wanted_actions, allowed);
+  IF since IS NOT NULL THEN
+    UPDATE cursors SET position = reach_from(p, w, f, since), rounds = coalesce(greatest(
+      (SELECT max(o.round) FROM outcomes o WHERE o.part = p AND o.webhook_id = w), (SELECT max(g.round) FROM agains g WHERE g.part = p AND g.webhook_id = w),
+      (SELECT max(r.round) FROM replay_cursors r WHERE r.part = p AND r.webhook_id = w)), 0)
+    WHERE part = p AND webhook_id = w;
+  END IF;
+  INSERT INTO filters AS r (part, webhook_id, from_seq, kinds, actions) VALUES (p, w, head + 1, wanted, wanted_actions)
+  ON CONFLICT (part, webhook_id, from_seq) DO UPDATE SET kinds = excluded.kinds, actions = excluded.actions;
 END $$;
 
 -- What a webhook wants from the next number on.
@@ -563,14 +591,22 @@ BEGIN
   UPDATE cursors SET kinds = wanted, actions = wanted_actions WHERE part = p AND webhook_id = w;
 END $$;
 
--- Pause, resume, disable, suspend, reinstate. What is opened is tried at once, whatever its receiver asked for before; time in which nothing could be sent is no time of
--- failure.
+-- Pause, resume, disable. What is opened is tried at once, whatever its receiver asked for before; time in which nothing could be sent is no time of failure.
 CREATE FUNCTION open_cursors(p smallint, webhooks bigint[], open boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM FROM cursors WHERE part = p AND webhook_id = ANY (webhooks) AND is_open <> open ORDER BY webhook_id FOR NO KEY UPDATE;
-  UPDATE cursors SET is_open = open, epoch = epoch + 1, wake_at = '-infinity', hold_until = CASE WHEN open THEN '-infinity' ELSE hold_until END,
+  PERFORM FROM cursors WHERE part = p AND webhook_id = ANY (webhooks) AND is_active <> open ORDER BY webhook_id FOR NO KEY UPDATE;
+  UPDATE cursors SET is_active = open, epoch = epoch + 1, wake_at = '-infinity', hold_until = CASE WHEN open THEN '-infinity' ELSE hold_until END,
     failures = CASE WHEN open THEN 0 ELSE failures END, failing_since = CASE WHEN open THEN NULL ELSE failing_since END
-  WHERE part = p AND webhook_id = ANY (webhooks) AND is_open <> open;
+  WHERE part = p AND webhook_id = ANY (webhooks) AND is_active <> open;
+END $$;
+
+-- Suspend, reinstate: all of a branch in one environment.
+CREATE FUNCTION allow_feed(p smallint, f integer, allowed boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM cursors WHERE part = p AND feed = f AND may_act <> allowed ORDER BY webhook_id FOR NO KEY UPDATE;
+  UPDATE cursors SET may_act = allowed, epoch = epoch + 1, wake_at = '-infinity', hold_until = CASE WHEN allowed THEN '-infinity' ELSE hold_until END,
+    failures = CASE WHEN allowed THEN 0 ELSE failures END, failing_since = CASE WHEN allowed THEN NULL ELSE failing_since END
+  WHERE part = p AND feed = f AND may_act <> allowed;
 END $$;
 
 CREATE FUNCTION delete_cursor(p smallint, w bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -660,23 +696,10 @@ BEGIN
   RETURN hurried;
 END $$;
 
--- How far a webhook is, whatever has been written of it: everything up to this number has ended, or its entity is an exception. A position is written each second.
-CREATE FUNCTION reach_of(p smallint, w bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  c cursors;
-  first bigint;
-BEGIN
-  SELECT * INTO c FROM cursors WHERE part = p AND webhook_id = w;
-  SELECT l.seq INTO first FROM log l
-  CROSS JOIN LATERAL (SELECT r.kinds, r.actions FROM filters r WHERE r.part = p AND r.webhook_id = w AND r.from_seq <= l.seq ORDER BY r.from_seq DESC LIMIT 1) wanted
-  WHERE l.part = p AND l.feed = c.feed AND l.seq > c.position
-    AND l.day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = p AND d.feed = c.feed AND d.first <= c.position + 1), 0)
-    AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(wanted.kinds, wanted.actions, l.kind, l.action) ELSE l.webhook_id = w END
-    AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying')
-    AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = l.entity)
-  ORDER BY l.seq LIMIT 1;
-  RETURN coalesce(first - 1, greatest(c.position, feed_head(p, c.feed)));
-END $$;
+-- How far a webhook is, whatever has been written of it: a position is written each second.
+CREATE FUNCTION reach_of(p smallint, w bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT reach_from(p, w, c.feed, c.position) FROM cursors c WHERE c.part = p AND c.webhook_id = w
+$$;
 
 -- Everything from a number on that has ended, in the order of each entity, up to where the webhook is. Answers its round.
 CREATE FUNCTION start_replay(p smallint, w bigint, from_seq bigint, of_entity text, from_moment timestamptz, to_moment timestamptz, only_failed boolean, since_moment timestamptz, now timestamptz)
@@ -701,36 +724,18 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- ---- cursors follow webhooks ----
--- Whoever changes a webhook or a partner, gateway, command line or a person in psql: its cursor is as its configuration says when that commits.
-
-CREATE FUNCTION follow_webhook() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- A cursor becomes what the configuration of its webhook says, whatever it was. Whoever changes a webhook calls this in the same transaction, with the webhook's row
+-- locked; it may be called at any time.
+CREATE FUNCTION follow_webhook(p smallint, w bigint, f integer, open boolean, allowed boolean, wanted text[], wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  p smallint := part_of(NEW.branch_id);
-  open boolean := NEW.state = 'active' AND (SELECT may_act(status, NEW.environment) FROM partners WHERE branch_id = NEW.branch_id);
+  c cursors;
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    PERFORM create_cursor(p, NEW.id, feed_of(NEW.branch_id, NEW.environment), open, NEW.kinds, NEW.actions);
-    RETURN NULL;
+  SELECT * INTO c FROM cursors WHERE part = p AND webhook_id = w;
+  IF c.webhook_id IS NULL THEN
+    PERFORM create_cursor(p, w, f, open, wanted, wanted_actions, allowed);
+    RETURN;
   END IF;
-  IF NEW.state = 'deleted' THEN
-    PERFORM delete_cursor(p, NEW.id);
-    RETURN NULL;
-  END IF;
-  IF OLD.kinds <> NEW.kinds OR OLD.actions <> NEW.actions THEN PERFORM filter_cursor(p, NEW.id, NEW.kinds, NEW.actions); END IF;
-  PERFORM open_cursors(p, ARRAY[NEW.id], open);
-  RETURN NULL;
+  IF c.kinds <> wanted OR c.actions <> wanted_actions THEN PERFORM filter_cursor(p, w, wanted, wanted_actions); END IF;
+  PERFORM open_cursors(p, ARRAY[w], open);
+  IF c.may_act <> allowed THEN PERFORM allow_feed(p, f, allowed); END IF;
 END $$;
-CREATE TRIGGER follow_webhook AFTER INSERT OR UPDATE OF state, kinds, actions ON webhooks FOR EACH ROW EXECUTE FUNCTION follow_webhook();
-
-CREATE FUNCTION follow_partner() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE
-  place text;
-BEGIN
-  FOREACH place IN ARRAY ARRAY['live', 'sandbox'] LOOP
-    PERFORM open_cursors(part_of(NEW.branch_id), ARRAY(
-      SELECT id FROM webhooks WHERE branch_id = NEW.branch_id AND environment = place AND state = 'active'), may_act(NEW.status, place));
-  END LOOP;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER follow_partner AFTER UPDATE OF status ON partners FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION follow_partner();

@@ -33,6 +33,7 @@ import { openDaysAhead } from './webhooks/events/days.ts'
 import { openSweeper } from './webhooks/health/sweeper.ts'
 import { countWaiting, thinCounts } from './webhooks/health/webhook-counts.ts'
 import { removeOldReceipts } from './webhooks/subscriptions/built-in-receiver.ts'
+import { followStrays } from './webhooks/subscriptions/cursor.ts'
 
 const batchSize = 1_000
 
@@ -135,6 +136,7 @@ function keepHouse(context: SharedContext, rounds: Rounds, anchors: AnchorWriter
     repeat(context.log, 'days', minute, () => turnDays(context)),
     repeat(context.log, 'counts', minute, () => keepCounts(context)),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
+    repeat(context.log, 'cursors', minute, () => followStrays(context.db)),
     rounds.add({
       name: 'audit chain',
       question: isUnsealed,

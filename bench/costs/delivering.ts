@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, statement } from '../../src/database/database.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
 import { printNews } from '../../src/webhooks/events/news.ts'
+import { followByHand } from '../../test/support/follow.ts'
 import { openWire } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
@@ -209,12 +210,12 @@ async function skip(db: Database, branchId: number): Promise<void> {
 }
 
 async function pause(db: Database, branchId: number): Promise<void> {
-  await db.script(`UPDATE webhooks SET state = 'paused' WHERE branch_id = ${branchId}`)
+  await db.script(`UPDATE webhooks SET state = 'paused' WHERE branch_id = ${branchId}; ${followByHand}`)
 }
 
 async function resume(db: Database, branchId: number): Promise<void> {
   await db.script(
-    `UPDATE webhooks SET state = 'active' WHERE branch_id = ${branchId}; SELECT pg_notify('countersign_work', '*')`,
+    `UPDATE webhooks SET state = 'active' WHERE branch_id = ${branchId}; ${followByHand} SELECT pg_notify('countersign_work', '*')`,
   )
 }
 

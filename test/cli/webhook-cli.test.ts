@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { minute } from '../../src/clock.ts'
 import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
@@ -260,6 +261,7 @@ test('a receiver that was down is recovered, and what nobody wants any more is s
   await db.query({ name: '', text: `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1` }, [
     created.id,
   ])
+  await db.script(followByHand)
   const before = sink.received.length
   const recovered = await say<{ state: string; total: number; done: number }>([
     ...['webhook', 'recover', id, ...ofBranch(), '--since', '6h'],

@@ -8,6 +8,7 @@ import { deleteWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../support/branch.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { fail, gate } from '../support/receiver.ts'
 
@@ -96,6 +97,7 @@ test('a redelivery of a webhook that is deleted at the same moment goes out, or 
   await db.transaction(async (on) => {
     await on.script(stayOpen)
     await on.query(statement('', `UPDATE webhooks SET state = 'deleted' WHERE id = $1`), [webhook.id])
+    await on.script(followByHand)
     asking = engine.call('POST', `/v2/deliveries/${delivery!.id}/redeliver`)
     await eventually('the redelivery waits for the lane', () => waits('%send_again%'))
   })

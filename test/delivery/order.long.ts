@@ -8,6 +8,7 @@ import { readLog } from '../../src/webhooks/events/log.sql.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { findInversions, finishAll, numbered } from '../support/entity-order.ts'
+import { followByHand } from '../support/follow.ts'
 import type { Behaviour } from '../support/receiver.ts'
 
 let engine: Engine
@@ -72,6 +73,7 @@ test('property: whatever fails and however publishers and workers interleave, ev
     fc.asyncProperty(scenario, async ({ webhooks, publishers }) => {
       run++
       await engine.sql(`UPDATE webhooks SET state = 'deleted'`)
+      await engine.db.script(followByHand)
       const paths = webhooks.map((_, index) => `/${run}-${index}`)
       for (const [index, path] of paths.entries()) {
         // Never only failures, or the schedule would be used up.

@@ -18,7 +18,6 @@ import * as replay from '../../src/webhooks/deliveries/replay.ts'
 import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
 import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
 import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
-import * as log from '../../src/webhooks/events/log.sql.ts'
 import {
   type AgainRow,
   type CursorRow,
@@ -32,6 +31,7 @@ import * as workers from '../../src/webhooks/engine/workers.sql.ts'
 import { findLogBounds, readLog } from '../../src/webhooks/events/branch-log.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { Feed } from '../../src/webhooks/events/feed.ts'
+import * as log from '../../src/webhooks/events/log.sql.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
 import { openPublisher } from '../../src/webhooks/events/publisher.ts'
 import { readBacklog } from '../../src/webhooks/health/backlog.ts'

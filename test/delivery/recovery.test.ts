@@ -6,6 +6,7 @@ import { hour, minute } from '../../src/clock.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, entities, fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { accept, answer, fail } from '../support/receiver.ts'
 
 let engine: Engine
@@ -138,6 +139,7 @@ test('a disabled webhook is resumed, a paused one is its owner’s to resume, an
   assert.equal(paused.status, 409)
   assert.match(paused.text, /Resume it, then recover/)
   await engine.sql(`UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1`, [webhook.id])
+  await engine.db.script(followByHand)
   await engine.publish({})
   const future = await recover({ since: now() + minute })
   assert.deepEqual(

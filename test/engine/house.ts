@@ -10,6 +10,7 @@ import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
 import { openSender } from '../../src/webhooks/outbound/attempt.ts'
 import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { followByHand } from '../support/follow.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
@@ -52,6 +53,7 @@ export async function openEngineHouse(): Promise<EngineHouse> {
         `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at) VALUES ($1, 'live', $2, $3, now(), now()) RETURNING id`,
         [branchId, receiver.url(path), kinds],
       )
+      await db.script(followByHand)
       return row!.id
     },
     async publish(branchId, entities) {

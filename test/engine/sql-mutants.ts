@@ -164,8 +164,11 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     about: 'a webhook is made asleep',
     replace: [
       [
-        within('create_cursor', /is_open, kinds, actions\) VALUES \(p, w, f, head, open, wanted, wanted_actions\)/),
-        "$1is_open, kinds, actions, wake_at) VALUES (p, w, f, head, open, wanted, wanted_actions, 'infinity')",
+        within(
+          'create_cursor',
+          /is_active, kinds, actions, may_act\) VALUES \(p, w, f, head, open, wanted, wanted_actions, allowed\)/,
+        ),
+        "$1is_active, kinds, actions, may_act, wake_at) VALUES (p, w, f, head, open, wanted, wanted_actions, allowed, 'infinity')",
       ],
     ],
     caughtBy: { walks: 'two kinds' },

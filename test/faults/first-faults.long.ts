@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { checkPromises } from './suite/checker.ts'
 import { openHouse } from './suite/house.ts'
 import { scenarios } from './suite/scenarios.ts'
@@ -43,6 +44,7 @@ test('the checker names every kind of broken promise', async () => {
     await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")
     // Of a webhook that is paused, so that nobody comes upon it.
     await house.db.script(`UPDATE webhooks SET state = 'paused' WHERE id = (SELECT max(id) FROM webhooks);
+      ${followByHand}
       INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
       SELECT part, webhook_id, 'transaction:stuck', 1, 1, 1, now(), now() FROM cursors ORDER BY webhook_id DESC LIMIT 1`)
     const { lost } = await checkPromises(house, promises, 0)

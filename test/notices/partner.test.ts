@@ -13,6 +13,7 @@ import { failingMs, watchFailingWebhooks } from '../../src/webhooks/health/webho
 import { failDeliveries } from '../support/by-hand.ts'
 import { entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
 import { answer, fail } from '../support/receiver.ts'
@@ -83,6 +84,7 @@ test('a webhook that is paused, or fails now and then, is not told', async () =>
   const webhook = await engine.makeWebhook('/quiet')
   const set = async (failures: number, failing: number, state: string) => {
     await engine.sql('UPDATE webhooks SET state = $2 WHERE id = $1', [webhook.id, state])
+    await engine.db.script(followByHand)
     await engine.sql('DELETE FROM exceptions WHERE webhook_id = $1', [webhook.id])
     const since = new Date(now().getTime() - day)
     await failDeliveries(engine.house, webhook.id, { failures, since, entities: failing })

@@ -9,6 +9,7 @@ import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { webhookColumns } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
+import { followByHand } from './follow.ts'
 import { openPatiently } from './patiently.ts'
 
 export interface Attempted {
@@ -98,6 +99,7 @@ export async function openKernel(): Promise<Kernel> {
     addPartner,
     async register({ kinds = ['TRANSACTION'], actions = {}, branchId: of = branchId, environment = 'live' } = {}) {
       const [webhook] = await db.query<Webhook>(insertWebhook, [of, environment, kinds, actions, clock.now()])
+      await db.script(followByHand)
       return webhook!
     },
     async publish(entities, more = {}) {

@@ -9,6 +9,7 @@ import { usualSettings, valuesOf } from '../../src/webhooks/subscriptions/webhoo
 import { insertWebhook } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
+import { followByHand } from './follow.ts'
 import { operatorAct } from './gateway.ts'
 import { openPatiently } from './patiently.ts'
 
@@ -82,6 +83,7 @@ async function makeOthers(sql: FullHouse['sql'], now: Date): Promise<void> {
      SELECT branch_id, 'live', 'https://other.example/hook', $2::text[], $1, $1 FROM made, generate_series(1, 2)`,
     [now, defaultKinds],
   )
+  for (const text of followByHand.split(';').filter((each) => each.trim())) await sql(text)
 }
 
 async function leaveAlone(sql: FullHouse['sql']): Promise<void> {

@@ -11,6 +11,7 @@ import { Conflict, Invalid, NotFound } from '../../problem.ts'
 import type { Branch } from '../events/branch.ts'
 import { defaultKinds, type Kind } from '../events/kind.ts'
 import { selectAddress } from './built-in-receivers.sql.ts'
+import { followWebhook } from './cursor.ts'
 import { tellDisabled } from './notices.sql.ts'
 import { changeHeaders, deleteAllHeaders, listHeaderNames } from './webhook-headers.ts'
 import {
@@ -82,6 +83,7 @@ export async function createWebhook(
     }
     const values = [branchId, environment, signer, draft.url, kinds, act.at, ...valuesOf(settings)]
     const [webhook] = await sql.query<Webhook>(table.insertWebhook, values)
+    await followWebhook(sql, webhook!)
     if (draft.headers) await changeHeaders(sql, vault, webhook!.id, draft.headers, act.at)
     if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, act.at)
     await recordAct(sql, act, 'webhook.created', subjectOf(webhook!), { branchId, url: draft.url })
@@ -117,6 +119,7 @@ export async function updateWebhook(
     if (url !== before.url) refuseStrangeHost(before.url, url, await headersOf(sql, webhook), headers)
     const values = [webhook.id, url, kinds, act.at, ...valuesOf(settle(before, change, kinds))]
     const [updated] = await sql.query<Webhook>(table.updateWebhook, values)
+    await followWebhook(sql, webhook)
     if (headers) await changeHeaders(sql, vault, webhook.id, headers, act.at)
     if (secret !== undefined) await rotateIn(sql, vault, webhook.id, secret, act.at, act.at)
     await recordAct(sql, act, 'webhook.updated', subjectOf(webhook), { url, kinds, ...namesOf(change) })
@@ -124,11 +127,12 @@ export async function updateWebhook(
   })
 }
 
-/** The URL is forgotten by the interface at once; what was delivered stays in the history. What waits is cleared away later, in bites. */
+/** The URL is forgotten by the interface at once, and what waits with it; what was delivered stays in the history. */
 export async function deleteWebhook(db: Database, webhook: Webhook, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, act.at])
     if (!deleted) throw absent(webhook.id)
+    await followWebhook(sql, webhook)
     await deleteAllHeaders(sql, webhook.id)
     await recordAct(sql, act, 'webhook.deleted', subjectOf(webhook))
   })
@@ -144,14 +148,16 @@ export async function setWebhookState(
   return db.transaction(async (sql) => {
     const [changed] = await sql.query<Webhook>(table.updateWebhookState, [webhook.id, state, null, act.at])
     if (!changed) throw absent(webhook.id)
+    await followWebhook(sql, changed)
     await recordAct(sql, act, state === 'paused' ? 'webhook.paused' : 'webhook.resumed', subjectOf(webhook))
     return changed
   })
 }
 
 export async function disableWebhook(sql: Sql, webhookId: number, reason: string, act: Act): Promise<void> {
-  const [disabled] = await sql.query(table.updateActiveToDisabled, [webhookId, reason, act.at])
+  const [disabled] = await sql.query<Webhook>(table.updateActiveToDisabled, [webhookId, reason, act.at])
   if (!disabled) return
+  await followWebhook(sql, disabled)
   await recordAct(sql, act, 'webhook.disabled', `webhook:${webhookId}`, { reason })
   await sql.query(tellDisabled, [...memberLimits(act.at), webhookId])
 }

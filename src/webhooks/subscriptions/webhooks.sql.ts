@@ -45,7 +45,6 @@ export const updateWebhook = statement(
   `UPDATE webhooks SET url = $2, kinds = $3, updated_at = $4, actions = $5, rate_limit = $6, description = $7 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
 )
 
-/** Its cursor follows (`follow_webhook` in the migrations). */
 export const updateWebhookState = statement(
   'update_webhook_state',
   `UPDATE webhooks SET state = $2, disabled_reason = $3, updated_at = $4 WHERE id = $1 AND state <> 'deleted' RETURNING ${webhookColumns}`,
@@ -54,7 +53,7 @@ export const updateWebhookState = statement(
 /** Undefined when it is no longer active: of ten answers that disable, one does. */
 export const updateActiveToDisabled = statement(
   'update_active_to_disabled',
-  `UPDATE webhooks SET state = 'disabled', disabled_reason = $2, updated_at = $3 WHERE id = $1 AND state = 'active' RETURNING id`,
+  `UPDATE webhooks SET state = 'disabled', disabled_reason = $2, updated_at = $3 WHERE id = $1 AND state = 'active' RETURNING ${webhookColumns}`,
 )
 
 export const insertWebhookSecret = statement(

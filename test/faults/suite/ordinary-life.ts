@@ -6,6 +6,7 @@ import { statement } from '../../../src/database/database.ts'
 import { deleteWebhook, getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { type Answer, send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
+import { followByHand } from '../../support/follow.ts'
 import { basic, operatorAct } from '../../support/gateway.ts'
 import { patienceMs } from '../../support/patience.ts'
 import type { House } from './house.ts'
@@ -97,6 +98,7 @@ const lanesWithinMs = 60 * second
 async function deleteWithBacklog({ db, branchId, client }: House, waiting: number): Promise<void> {
   const [doomed] = await db.query<{ id: number }>(makeDoomed, [branchId, client.id])
   const { id } = doomed!
+  await db.script(followByHand)
   for (let filled = 0; filled < waiting; filled += fillAtOnce)
     await db.query(fillOutbox, [branchId, Math.min(fillAtOnce, waiting - filled)])
   const areNumbered = async () => (await db.query<{ waiting: number }>(selectWaiting, [id]))[0]!.waiting === waiting

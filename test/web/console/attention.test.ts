@@ -20,6 +20,7 @@ import { assertAnswered } from '../../support/answers.ts'
 import { failDeliveries } from '../../support/by-hand.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
+import { followByHand } from '../../support/follow.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { importLines } from '../../support/imports.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -267,6 +268,7 @@ test('the queue is found by indexes, however many people, partners and entries t
     INSERT INTO audit_entries (at, actor, action, subject, details) SELECT now(), 'gateway', 'token.refreshed', 'user:x', '{}' FROM generate_series(1, 20000);
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
       SELECT (SELECT max(branch_id) FROM partners), 'live', 'https://a.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 5000) n;
+    ${followByHand}
     ANALYZE`)
   const looks: Looks = new Map()
   const looking = await openLookingDatabase(patient, looks)

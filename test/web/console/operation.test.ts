@@ -19,6 +19,7 @@ import { transaction } from '../../support/branch.ts'
 import { numberEvents } from '../../support/by-hand.ts'
 import { openDesk } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
+import { followByHand } from '../../support/follow.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdLanes } from '../../support/held-lane.ts'
 import { holdReplays } from '../../support/held-replays.ts'
@@ -175,7 +176,8 @@ test('pages of webhooks lead on without a double', async () => {
   const { branchId } = await house.makePartner()
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-    SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n`)
+    SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n;
+    ${followByHand}`)
   const seen: number[] = []
   let path: string | undefined = `/console/webhooks?partner=${branchId}`
   while (path !== undefined) {
@@ -257,7 +259,7 @@ test('a recovery that would be refused is not offered: while one runs, or while 
   await holdReplays(t, house, recovered, { since: 1 })
   assert.deepEqual(await offered(running), [false, false])
   assert.match(await show(`${running}/recover`), /This webhook is being recovered already\./)
-  await db.script(`UPDATE webhooks SET state = 'paused' WHERE id = ${paused}`)
+  await db.script(`UPDATE webhooks SET state = 'paused' WHERE id = ${paused}; ${followByHand}`)
   assert.deepEqual(await offered(waiting), [false, false])
 })
 

@@ -7,6 +7,7 @@ import { pageRoutes } from '../../../src/web/routes.ts'
 import { transaction } from '../../support/branch.ts'
 import { endDelivery, isAtRest } from '../../support/by-hand.ts'
 import { eventually } from '../../support/eventually.ts'
+import { followByHand } from '../../support/follow.ts'
 import { rowOf } from '../../support/forms-of-pages.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdReplays } from '../../support/held-replays.ts'
@@ -202,6 +203,7 @@ const pages: Record<
          SELECT $1, 'live', 'https://app.example.com', '{TRANSACTION}', $2, $2 FROM generate_series(2, 100)`,
       )
       await house.gateway.context.db.query(more, [scene.partner.branchId, house.clock.now()])
+      await house.gateway.context.db.script(followByHand)
       return { scene, page: `${scene.home}/webhooks` }
     },
   },
