@@ -559,7 +559,7 @@ BEGIN
 END $$;
 
 -- At the newest there is; or, where there was one before, where that was: a cursor follows from its filters, and from what became of what they let through.
-CREATE FUNCTION create_cursor(p smallint, w bigint, f integer, open boolean, wanted text[], wanted_actions jsonb, allowed boolean DEFAULT true) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION create_cursor(p smallint, w bigint, f integer, open boolean, wanted text[], wanted_actions jsonb, allowed boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   head bigint;
   since bigint;
@@ -632,6 +632,9 @@ BEGIN
   FOR x IN SELECT e.entity FROM exceptions e WHERE e.part = p AND e.webhook_id = w AND e.seq <= until LOOP
     PERFORM advance_exception(p, w, c.feed, x.entity, until, feed_head(p, c.feed), now);
   END LOOP;
+  INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, state, reason, canceled_by)
+  SELECT p, w, g.seq, g.round, 0, g.day, now, 0, 'canceled', coalesce(why, as_state), by_whom FROM agains g WHERE g.part = p AND g.webhook_id = w AND g.seq <= until
+  ON CONFLICT DO NOTHING;
   DELETE FROM agains WHERE part = p AND webhook_id = w AND seq <= until;
 END $$;
 

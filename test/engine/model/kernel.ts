@@ -167,6 +167,12 @@ function pass(s: World, rules: Rules, w: number, upto: number): void {
   c.pos = Math.max(c.pos, upto)
   for (const { entity, seq } of [...s.exceptions[w]!])
     if (seq <= upto) advance(s, w, entity, upto, logOf(s, w).length, rules.is('actEndsException'))
+  const passed = s.agains[w]!.filter((x) => x.seq <= upto)
+  writeFinals(
+    s,
+    w,
+    passed.map((x) => keyOf(x.seq, x.round)),
+  )
   s.agains[w] = s.agains[w]!.filter((x) => x.seq > upto)
 }
 
