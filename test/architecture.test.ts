@@ -37,6 +37,7 @@ const floors: readonly (readonly string[])[] = [
   ['database', 'settings'],
   ['crypto', 'words', 'name', 'repeat', 'source'],
   [
+    'bell',
     'bounded-map',
     'brand',
     'clock',

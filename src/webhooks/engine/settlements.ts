@@ -3,6 +3,7 @@
  * for more to come, unless a delivery is blocked on one of them.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { Bell } from '../../bell.ts'
 import type { Clock } from '../../clock.ts'
 import { plainArray, textArray } from '../../database/array-literal.ts'
 import type { Database } from '../../database/database.ts'
@@ -25,20 +26,24 @@ const lingerMs = 50
 const retryMs = 250
 /** Enough of a part to be worth a statement at once. */
 const lingerCount = 200
-/** At once, of different parts: the other connections are for whoever else wants something. */
-const writesAtMost = 3
 /** How often positions are written. */
 const positionEveryMs = 1_000
 
 interface SettlementsOptions {
   readonly db: Database
   readonly clock: Clock
-  /** What was composed is written down, and the lane knows it. */
-  readonly settled: (lane: DeliveryLane, settlement: LaneSettlement<ReceiverAnswer>, replayEnded: boolean) => void
-  /** The lane was refused by its epoch (a fencing token), or nobody knows whether it was written: it is loaded anew. */
-  readonly refused: (lane: DeliveryLane, settlement: LaneSettlement<ReceiverAnswer>) => void
-  readonly failed: (error: unknown) => void
 }
+
+/** What became of one statement. */
+export interface Written {
+  /** What was composed is written down, and the lane knows it. */
+  readonly settled: readonly { readonly lane: DeliveryLane; readonly replayEnded: boolean }[]
+  /** Refused by their epoch (a fencing token), or nobody knows whether they were written: they are to be loaded anew. */
+  readonly refused: readonly DeliveryLane[]
+  readonly error?: unknown
+}
+
+type Composed = ReadonlyMap<DeliveryLane, LaneSettlement<ReceiverAnswer>>
 
 class Part {
   readonly lanes = new Set<DeliveryLane>()
@@ -51,8 +56,10 @@ class Part {
 export class Settlements {
   readonly #options: SettlementsOptions
   readonly #parts = new Map<number, Part>()
-  readonly #writing = new Set<Promise<void>>()
-  readonly #waiting = new Set<number>()
+  /** Parts that are to be written now, in their order. */
+  readonly #ripe = new Set<number>()
+  readonly #bell = new Bell()
+  #writing = 0
   #isClosing = false
 
   constructor(options: SettlementsOptions) {
@@ -64,23 +71,31 @@ export class Settlements {
     const part = this.#partOf(lane)
     part.lanes.add(lane)
     part.answers++
-    if (part.isWriting) return
-    if (this.#isClosing || part.answers >= lingerCount || lane.isAwaited) this.#write(lane.feed.part)
-    else part.timer ??= setTimeout(() => this.#write(lane.feed.part), lingerMs)
+    if (!part.isWriting) this.#plan(lane.feed.part, part, part.answers >= lingerCount || lane.isAwaited)
   }
 
   /** A lane has a position, or a replay has come further, without an answer. */
   touch(lane: DeliveryLane): void {
     const part = this.#partOf(lane)
     part.lanes.add(lane)
-    if (!part.isWriting) part.timer ??= setTimeout(() => this.#write(lane.feed.part), lingerMs)
+    if (!part.isWriting) this.#plan(lane.feed.part, part, false)
   }
 
-  /** Writes at once from here on, and answers when nothing is left to write. */
-  async close(): Promise<void> {
+  /** What was written, statement by statement, until nothing is left to write after it was closed. As many may run as parts are written at once. */
+  async *run(): AsyncGenerator<Written, void, void> {
+    for (;;) {
+      const [number] = this.#ripe
+      if (number !== undefined) yield* this.#write(number)
+      else if (this.#isClosing && this.#writing === 0) return
+      else await this.#bell.rung
+    }
+  }
+
+  /** Writes at once from here on. */
+  close(): void {
     this.#isClosing = true
-    for (const part of this.#parts.keys()) this.#write(part)
-    while (this.#writing.size > 0) await Promise.all(this.#writing)
+    for (const [number, part] of this.#parts) if (!part.isWriting) this.#plan(number, part, true)
+    this.#bell.ring()
   }
 
   #partOf({ feed }: DeliveryLane): Part {
@@ -89,15 +104,35 @@ export class Settlements {
     return known
   }
 
-  #write(number: number): void {
-    const part = this.#parts.get(number)!
+  #plan(number: number, part: Part, isUrgent: boolean): void {
+    if (!isUrgent && !this.#isClosing) {
+      part.timer ??= setTimeout(() => this.#plan(number, part, true), lingerMs)
+      return
+    }
     clearTimeout(part.timer)
     part.timer = undefined
     if (part.isWriting || part.lanes.size === 0) return
-    if (this.#writing.size >= writesAtMost) {
-      this.#waiting.add(number)
-      return
+    this.#ripe.add(number)
+    this.#bell.ring()
+  }
+
+  async *#write(number: number): AsyncGenerator<Written, void, void> {
+    const part = this.#parts.get(number)!
+    this.#ripe.delete(number)
+    const composed = this.#compose(part)
+    if (composed.size === 0) return
+    part.isWriting = true
+    this.#writing++
+    try {
+      yield await this.#execute(number, composed)
+    } finally {
+      part.isWriting = false
+      this.#writing--
+      this.#goOn(number, part)
     }
+  }
+
+  #compose(part: Part): Composed {
     const nowMs = performance.now()
     const isThorough = this.#isClosing || nowMs - part.writtenMs >= positionEveryMs
     if (isThorough) part.writtenMs = nowMs
@@ -108,50 +143,33 @@ export class Settlements {
     }
     part.lanes.clear()
     part.answers = 0
-    if (composed.size === 0) return
-    part.isWriting = true
-    const writing = this.#execute(number, composed).finally(() => {
-      part.isWriting = false
-      this.#writing.delete(writing)
-      this.#goOn(number, part)
-      this.#writeNext()
-    })
-    this.#writing.add(writing)
-  }
-
-  /** Whoever waited for one of the places; the answers that came meanwhile go with it. */
-  #writeNext(): void {
-    const [number] = this.#waiting
-    if (number === undefined) return
-    this.#waiting.delete(number)
-    this.#write(number)
+    return composed
   }
 
   /** What came meanwhile. */
   #goOn(number: number, part: Part): void {
-    if (part.lanes.size === 0) return
-    const isUrgent = this.#isClosing || part.answers >= lingerCount || [...part.lanes].some((lane) => lane.isAwaited)
-    if (isUrgent) this.#write(number)
-    else part.timer ??= setTimeout(() => this.#write(number), lingerMs)
+    if (part.lanes.size > 0)
+      this.#plan(number, part, part.answers >= lingerCount || [...part.lanes].some((lane) => lane.isAwaited))
+    if (this.#isClosing) this.#bell.ring()
   }
 
-  async #execute(part: number, composed: ReadonlyMap<DeliveryLane, LaneSettlement<ReceiverAnswer>>): Promise<void> {
-    const { db, clock, settled, refused, failed } = this.#options
+  async #execute(part: number, composed: Composed): Promise<Written> {
+    const { db, clock } = this.#options
     const now = clock.now()
     try {
       const rows = await db.query<SettledRow>(settle, [part, now, dayOf(now), ...columnsOf(composed, now)])
       const held = new Set(rows.flatMap((row) => (row.entity === null ? [row.webhookId] : [])))
       const nexts = nextsOf(rows)
-      for (const [lane, settlement] of composed) {
-        if (!held.has(lane.webhookId)) refused(lane, settlement)
-        else
-          settled(lane, settlement, lane.settled(settlement, nexts.get(lane.webhookId) ?? new Map(), now).replayEnded)
-      }
+      const settled = [...composed].flatMap(([lane, settlement]) => {
+        const { webhookId } = lane
+        if (!held.has(webhookId)) return []
+        return [{ lane, ...lane.settled(settlement, nexts.get(webhookId) ?? new Map(), now) }]
+      })
+      return { settled, refused: [...composed.keys()].filter(({ webhookId }) => !held.has(webhookId)) }
     } catch (error) {
-      failed(error)
       if (!this.#isClosing) await wait(retryMs)
       // Never told again: what was written is found by whoever loads.
-      for (const [lane, settlement] of composed) refused(lane, settlement)
+      return { settled: [], refused: [...composed.keys()], error }
     }
   }
 }
@@ -174,7 +192,7 @@ function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
 }
 
 /** The arrays of `settle`, group by group. */
-function columnsOf(composed: ReadonlyMap<DeliveryLane, LaneSettlement<ReceiverAnswer>>, now: Date): string[] {
+function columnsOf(composed: Composed, now: Date): string[] {
   const lanes = [...composed]
   const results = lanes.flatMap(([lane, { results }]) =>
     results.map((result) => ({ ...result, webhookId: lane.webhookId })),

@@ -36,18 +36,20 @@ import {
   type CursorRow,
   type ExceptionRow,
   Lane,
-  type LaneSettlement,
   type LoadedLane,
   type Sending,
   type Verdict,
 } from './lane.ts'
 import { Membership } from './membership.ts'
-import { type DeliveryLane, type ReceiverAnswer, Settlements } from './settlements.ts'
+import { type DeliveryLane, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
 
 /** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
 const attemptsForAll = { most: 500, least: 100 }
 const takenAtOnce = 500
+/** Parts at once: the other connections are for whoever else wants something. */
+const looksAtOnce = 2
+const writesAtOnce = 3
 const lookEveryMs = second
 /** Of the feeds whose lanes it holds, a worker asks so many a second whether they have grown unheard. */
 const feedsLooked = 200
@@ -122,6 +124,8 @@ class DeliveryWorker implements Worker {
   readonly #signatures = new SignaturesOfEvents()
   readonly #chores: readonly Repeated[]
   readonly #timers: NodeJS.Timeout[]
+  readonly #numbering: readonly Promise<void>[]
+  readonly #writing: readonly Promise<void>[]
   /** Lanes that would send more and wait for room, in their order. */
   readonly #hungry = new Set<Held>()
   readonly #partsToTake = new Set<number>()
@@ -156,13 +160,8 @@ class DeliveryWorker implements Worker {
       heard: (text) => this.#hear(text),
       joined: () => this.#rejoin(),
     })
-    this.#sequencer = new Sequencer({ ...options, looked: (looked) => this.numbered(looked) })
-    this.#settlements = new Settlements({
-      ...options,
-      settled: (lane, settlement, replayEnded) => this.#settled(lane, settlement, replayEnded),
-      refused: (lane) => this.#loadAnew(lane),
-      failed: (error) => this.#complain(error),
-    })
+    this.#sequencer = new Sequencer(options)
+    this.#settlements = new Settlements(options)
     this.#chores = [
       options.rounds.add({
         name: 'lanes',
@@ -182,6 +181,8 @@ class DeliveryWorker implements Worker {
     options.changes.subscribe((tag) => this.#reconsider(tag))
     this.#membership.attend()
     this.published(allParts)
+    this.#numbering = Array.from({ length: looksAtOnce }, () => this.#hearOfNumbers())
+    this.#writing = Array.from({ length: writesAtOnce }, () => this.#hearOfWritten())
   }
 
   wake(): void {
@@ -207,18 +208,32 @@ class DeliveryWorker implements Worker {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#resting)
     await Promise.all(this.#chores.map((chore) => chore.stop()))
-    await this.#sequencer.close()
+    this.#sequencer.close()
+    await Promise.all(this.#numbering)
     await this.#takes.ended()
     await this.#rests.ended()
     for (const { lane } of this.#held.values()) lane.leave()
     if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
-    await this.#settlements.close()
+    this.#settlements.close()
+    await Promise.all(this.#writing)
     await this.#reports.landed()
     await this.#giveBack([...this.#held.values()]).catch((error: unknown) => this.#complain(error))
     await this.#membership.close()
   }
 
   // ---- hearing ----
+
+  async #hearOfNumbers(): Promise<void> {
+    for await (const looked of this.#sequencer.run()) this.numbered(looked)
+  }
+
+  async #hearOfWritten(): Promise<void> {
+    for await (const { settled, refused, error } of this.#settlements.run()) {
+      if (error !== undefined) this.#complain(error)
+      for (const lane of refused) this.#loadAnew(lane)
+      for (const { lane, replayEnded } of settled) this.#settled(lane, replayEnded)
+    }
+  }
 
   #hear(text: string): void {
     const news = readNews(text)
@@ -606,7 +621,7 @@ class DeliveryWorker implements Worker {
     return sender.post({ url, webhookId, headers: head, body: entry.body })
   }
 
-  #settled(lane: DeliveryLane, _settlement: LaneSettlement<ReceiverAnswer>, replayEnded: boolean): void {
+  #settled(lane: DeliveryLane, replayEnded: boolean): void {
     const held = this.#held.get(lane.webhookId)
     if (held?.lane !== lane) return
     // The next replay, if there is one, is found by loading.

@@ -3,13 +3,13 @@
  * node need not read it.
  */
 import type { Logger } from 'pino'
+import { Bell } from '../../bell.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Sql, Step } from '../../database/database.ts'
 import type { LogEntry } from './entry.ts'
 import { look, tryLook } from './log.sql.ts'
 
 const entriesAtMost = 1_000
-const partsAtOnce = 2
 
 /** An entry that has just been numbered. */
 interface Numbered extends LogEntry {
@@ -48,13 +48,13 @@ interface SequencerOptions {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
-  readonly looked: (looked: Looked) => void
 }
 
 export class Sequencer {
   readonly #options: SequencerOptions
   readonly #wanted = new Set<number>()
-  readonly #running = new Map<number, Promise<void>>()
+  readonly #busy = new Set<number>()
+  readonly #bell = new Bell()
   #isClosing = false
 
   constructor(options: SequencerOptions) {
@@ -64,38 +64,36 @@ export class Sequencer {
   /** Something was published in this part. */
   wake(part: number): void {
     this.#wanted.add(part)
-    this.#start()
+    this.#bell.ring()
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true
-    await Promise.all(this.#running.values())
-  }
-
-  #start(): void {
-    for (const part of this.#wanted) {
-      if (this.#isClosing || this.#running.size >= partsAtOnce) return
-      if (this.#running.has(part)) continue
-      const run = this.#lookUntilEmpty(part).finally(() => {
-        this.#running.delete(part)
-        this.#start()
-      })
-      this.#running.set(part, run)
+  /** What was numbered, look by look, until it is closed. As many may run as parts are looked at at once. */
+  async *run(): AsyncGenerator<Looked, void, void> {
+    while (!this.#isClosing) {
+      const part = [...this.#wanted].find((each) => !this.#busy.has(each))
+      if (part === undefined) await this.#bell.rung
+      else yield* this.#lookAt(part)
     }
   }
 
-  async #lookUntilEmpty(part: number): Promise<void> {
-    const { db, clock, log, looked } = this.#options
-    while (this.#wanted.has(part) && !this.#isClosing) {
-      this.#wanted.delete(part)
-      try {
-        const found = await lookAt(db, part, clock.now())
-        if (found.entries.length === entriesAtMost) this.#wanted.add(part)
-        if (found.entries.length > 0) looked(found)
-      } catch (error) {
-        if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
-        return
-      }
+  close(): void {
+    this.#isClosing = true
+    this.#bell.ring()
+  }
+
+  async *#lookAt(part: number): AsyncGenerator<Looked, void, void> {
+    const { db, clock, log } = this.#options
+    this.#wanted.delete(part)
+    this.#busy.add(part)
+    try {
+      const looked = await lookAt(db, part, clock.now())
+      if (looked.entries.length === entriesAtMost) this.#wanted.add(part)
+      if (looked.entries.length > 0) yield looked
+    } catch (error) {
+      if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
+    } finally {
+      this.#busy.delete(part)
+      if (this.#wanted.has(part)) this.#bell.ring()
     }
   }
 }
