@@ -30,7 +30,7 @@ export const loadCursors = statement(
      CASE WHEN isfinite(hold_until) THEN hold_until END AS "holdUntil",
      CASE WHEN isfinite(held_at) THEN held_at END AS "heldAt",
      coalesce((SELECT max(p.upto) FROM passes p WHERE p.part = $1 AND p.webhook_id = c.webhook_id), 0) AS passed
-   FROM cursors c WHERE part = $1 AND webhook_id = ANY ($2::bigint[])`,
+   FROM cursors c WHERE c.part = $1 AND c.webhook_id = ANY ($2::bigint[])`,
 )
 
 export const loadFilters = statement(
