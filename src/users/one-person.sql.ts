@@ -8,7 +8,8 @@ const alone = `NOT EXISTS (SELECT FROM audit_entries d WHERE d.subject = e.subje
 
 /**
  * Whether one person could have come in as both $1 and $2: they share an address, or somebody (one of them, or anybody else) opened both accounts since $3 by acts of
- * $4, one after the other or through accounts that they opened before. Whoever enabled or changed a provider for staff alone opened every account linked there.
+ * $4, one after the other or through accounts that they opened before. Whoever enabled or changed a provider for staff alone opened every account linked there,
+ * also when it is removed: links stay, and it can be added again.
  */
 export const selectSameHand = statement(
   'select_same_hand',
@@ -17,8 +18,10 @@ export const selectSameHand = statement(
      WHERE u.role = 'operator' AND e.actor LIKE 'user:%' AND e.actor <> ${about} AND e.action NOT LIKE 'partner.%' AND ${about} LIKE 'user:%'
        AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}
      UNION
-     SELECT substr(e.actor, 6), i.user_id FROM identity_providers p JOIN audit_entries e ON e.subject = 'provider:' || p.name JOIN identities i ON i.issuer = p.issuer
-     WHERE p.kind = 'staff' AND e.actor LIKE 'user:%' AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}),
+     SELECT substr(e.actor, 6), i.user_id
+     FROM (SELECT name, issuer FROM identity_providers WHERE kind = 'staff' UNION SELECT name, issuer FROM removed_providers) p
+       JOIN audit_entries e ON e.subject = 'provider:' || p.name JOIN identities i ON i.issuer = p.issuer
+     WHERE e.actor LIKE 'user:%' AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}),
    reached AS (
      SELECT id AS hand, id AS account FROM users WHERE id IN ($1, $2) OR id IN (SELECT hand FROM opened)
      UNION

@@ -6,7 +6,7 @@ import { openingActions } from '../../src/audit/powers.ts'
 import { day, hour } from '../../src/clock.ts'
 import { statement, violates } from '../../src/database/database.ts'
 import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
-import { enableProvider, factsOf } from '../../src/identity/provider.ts'
+import { enableProvider, factsOf, removeProvider } from '../../src/identity/provider.ts'
 import { changeProvider } from '../../src/identity/provider-change.ts'
 import { applyAsPartner, printSeen } from '../../src/partners/partner.ts'
 import { carryOut, decideProposal } from '../../src/proposals/proposal.ts'
@@ -124,6 +124,23 @@ test('whoever opened two accounts, or one through the other, is in neither a sec
   await assertTwo(third!, further!)
 })
 
+test('whoever opened accounts by a provider is behind them also when it is removed, and added again by somebody they opened', async () => {
+  const [hand, puppet, further, third] = [await makeBoss(), await makeBoss(), await makeBoss(), await makeBoss()]
+  const provider = await draftUpstream(house, { kind: 'staff', linkClaim: null })
+  await enableProvider(db, provider.id, actOf(hand))
+  await linkByHand(db, provider, 'sub-puppet', puppet, house.act())
+  await setEmail(db, further, address(), actOf(puppet))
+  await removeProvider(db, provider, actOf(hand))
+  await assertOne(hand, puppet)
+  await assertOne(hand, further)
+  await assertTwo(third, puppet)
+  const { name, issuer, kind, linkClaim } = provider
+  const again = await draftUpstream(house, { name: `${name}-2`, issuer, kind, linkClaim })
+  await enableProvider(db, again.id, actOf(further))
+  await assertOne(hand, puppet)
+  await assertTwo(third, further)
+})
+
 test('two accounts with one address are one person', async () => {
   const [one, other] = [await makeBoss(), await makeBoss()]
   const shared = address()
@@ -209,6 +226,9 @@ test('a security officer gives no role that they lack to an account behind which
     await giveRole(db, member, 'viewer', actOf(officer))
     await giveRole(db, member, 'support', actOf(await makeBoss()))
   }
+  await removeProvider(db, provider, actOf(officer))
+  const left = await getStaffMember(db, second.id)
+  await assert.rejects(giveRole(db, left, 'partner-manager', actOf(officer)), /Ask an administrator/)
   const colleague = await house.makeOperator('Carl Colleague', [])
   await giveRole(db, await getStaffMember(db, colleague.id), 'support', actOf(officer))
 })
