@@ -141,6 +141,22 @@ test('whoever opened accounts by a provider is behind them also when it is remov
   await assertTwo(third, further)
 })
 
+test('a change of a provider that takes one person opens nothing: to what is written down, a name, fewer roles', async () => {
+  const [hand, one, other, third] = [await makeBoss(), await makeBoss(), await makeBoss(), await makeBoss()]
+  const draft = await draftUpstream(house, { kind: 'staff', linkClaim: null, roleMap: { a: 'viewer', b: 'support' } })
+  await changeProvider(db, draft.id, { ...factsOf(draft), clientId: 'another' }, actOf(hand))
+  await enableProvider(db, draft.id, house.act())
+  for (const [subject, user] of Object.entries({ one, other })) await linkByHand(db, draft, subject, user, house.act())
+  const narrower = { ...factsOf(draft), clientId: 'another', label: 'Another name', roleMap: { a: 'viewer' } } as const
+  await changeProvider(db, draft.id, narrower, actOf(hand))
+  await assertTwo(hand, one)
+  await assertTwo(one, other)
+  await changeProvider(db, draft.id, { ...narrower, roleMap: { a: 'support' } }, actOf(hand))
+  await assertOne(hand, one)
+  await assertOne(one, other)
+  await assertTwo(one, third)
+})
+
 test('two accounts with one address are one person', async () => {
   const [one, other] = [await makeBoss(), await makeBoss()]
   const shared = address()
