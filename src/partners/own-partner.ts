@@ -6,7 +6,7 @@ import { selectOwnPartner } from './partners.sql.ts'
 /** Whoever left a moment ago could be back a moment later. */
 const formerMs = 30 * day
 
-/** Whether they are a member, were one lately, or a member has their address. */
+/** Whether they are a member, were one lately, or have or had the address of one. */
 export async function isOwnPartner(
   sql: Sql,
   branchId: string | number | undefined,

@@ -157,12 +157,18 @@ test('a change of a provider that takes one person opens nothing: to what is wri
   await assertTwo(one, third)
 })
 
-test('two accounts with one address are one person', async () => {
+test('two accounts with one address are one person, and stay so for 30 days when one of them takes another', async () => {
   const [one, other] = [await makeBoss(), await makeBoss()]
   const shared = address()
   await setEmail(db, one, shared, actOf(one))
   await setEmail(db, other, shared.toUpperCase(), actOf(other))
   await assertOne(one, other)
+  for (const each of [other, one]) {
+    await setEmail(db, each, address(), actOf(each))
+    await assertOne(one, other)
+  }
+  house.clock.advance(31 * day)
+  await assertTwo(one, other)
 })
 
 test('one’s own changes, and what two people decided, open an account to nobody else', async () => {

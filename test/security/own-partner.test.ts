@@ -82,7 +82,13 @@ test('whoever leaves to decide, or shares the address of a member, is one still'
   await addMember(db, partner, other, house.act(), 'viewer')
   for (const each of [user, other]) await setEmail(db, each, `Same.${branchId}@example.com`, house.act())
   assert.equal(await grant(), 403)
+  // Nor does another address make them somebody else, whose ever it is, or that the other one leaves.
   await setEmail(db, other, 'other@example.com', house.act())
+  assert.equal(await grant(), 403)
+  await setEmail(db, user, 'own@example.com', house.act())
+  await removeMember(db, partner, other, house.act())
+  assert.equal(await grant(), 403)
+  house.clock.advance(31 * day)
   assert.equal(await grant(), 303)
 })
 
