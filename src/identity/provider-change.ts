@@ -46,7 +46,9 @@ export async function changeProvider(db: Database, id: number, after: ProviderFa
     // Whoever has a role that the map gives to nobody any more does not keep it until they sign in again.
     if (differences.includes('roleMap') || differences.includes('rolesClaim'))
       await dropProvidedRoles(sql, id, act, undefined, after.rolesClaim === null ? [] : Object.values(after.roleMap))
-    await recordChange(sql, after, differences, act)
+    // Nobody comes in by what is believed of nobody new, or by what is written down alone.
+    const opensNothing = before.enabledAt === null || isNarrower(before, after)
+    await recordChange(sql, after, { changed: differences, ...(opensNothing && { opens: 'nothing' }) }, act)
     return true
   })
 }
@@ -57,11 +59,14 @@ async function update(sql: Sql, id: number, after: ProviderFacts): Promise<void>
   await sql.query(table.updateProvider, [id, ...names, after.rolesClaim, JSON.stringify(after.roleMap), logoutEnds])
 }
 
-function recordChange(sql: Sql, after: ProviderFacts, differences: readonly string[], act: Act): Promise<void> {
-  return recordAct(sql, act, 'provider.changed', `provider:${after.name}`, {
-    ...handedOutBy(after),
-    changed: differences,
-  })
+interface Change {
+  /** By name. */
+  readonly changed: readonly string[]
+  readonly opens?: 'nothing'
+}
+
+function recordChange(sql: Sql, after: ProviderFacts, change: Change, act: Act): Promise<void> {
+  return recordAct(sql, act, 'provider.changed', `provider:${after.name}`, { ...handedOutBy(after), ...change })
 }
 
 /**
@@ -92,6 +97,6 @@ export async function moveProvider(
       })
     await sql.query(table.deleteDocuments, [provider.id])
     await sql.query(moveIdentities, [provider.issuer, issuer])
-    await recordChange(sql, after, ['issuer'], act)
+    await recordChange(sql, after, { changed: ['issuer'] }, act)
   })
 }

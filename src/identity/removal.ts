@@ -17,7 +17,7 @@ export async function findTouched(sql: Sql, { issuer }: Provider): Promise<Touch
   return touched!
 }
 
-export function tellTouched({ label, kind }: Provider, { people, stranded }: Touched): string {
+export function tellTouched({ label, kind, enabledAt }: Provider, { people, stranded }: Touched): string {
   const count = `${people.toLocaleString('en')}${people >= countedAtMost ? ' or more' : ''}`
   const [one, many] = kind === 'staff' ? ['member of staff', 'members of staff'] : ['customer', 'customers']
   const linked =
@@ -26,5 +26,11 @@ export function tellTouched({ label, kind }: Provider, { people, stranded }: Tou
     stranded === 0
       ? ''
       : ` ${stranded === people ? (people === 1 ? 'They have' : 'All of them have') : `${stranded.toLocaleString('en')} of them ${stranded === 1 ? 'has' : 'have'}`} no other way in: no password here, and no other provider that knows them.`
-  return `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more. ${linked}${left} They stay linked, and are known again when a provider with the same issuer is added.`
+  const ended =
+    enabledAt === null
+      ? `Nobody signs in at ${label} yet.`
+      : `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`
+  const kept =
+    people === 0 ? '' : ' They stay linked, and are known again when a provider with the same issuer is added.'
+  return `${ended} ${linked}${left}${kept}`
 }

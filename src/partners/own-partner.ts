@@ -1,20 +1,26 @@
 /** Staff who belong to a partner do not act on it for the brokerage: they would decide about themselves. */
 import { after, day } from '../clock.ts'
-import type { Sql } from '../database/database.ts'
-import { selectOwnPartner } from './partners.sql.ts'
+import type { Sql, Statement } from '../database/database.ts'
+import { selectOwnMembership, selectOwnPartner } from './partners.sql.ts'
 
 /** Whoever left a moment ago could be back a moment later. */
 const formerMs = 30 * day
 
-/** Whether they are a member, were one lately, or a member has their address. */
-export async function isOwnPartner(
-  sql: Sql,
-  branchId: string | number | undefined,
-  userId: string,
-  now: Date,
-): Promise<boolean> {
+type Asked = readonly [sql: Sql, branchId: string | number | undefined, userId: string, now: Date]
+
+/** Whether they are a member, or were one lately. */
+export function isMemberOf(...asked: Asked): Promise<boolean> {
+  return find(selectOwnMembership, asked)
+}
+
+/** The same, or they have or had the address of one. That is for what is given alone: a member could take an address to be out of its holder's reach. */
+export function isOwnPartner(...asked: Asked): Promise<boolean> {
+  return find(selectOwnPartner, asked)
+}
+
+async function find(statement: Statement, [sql, branchId, userId, now]: Asked): Promise<boolean> {
   if (!/^\d{1,9}$/.test(String(branchId))) return false
-  return (await sql.query(selectOwnPartner, [branchId, userId, after(now, -formerMs)])).length > 0
+  return (await sql.query(statement, [branchId, userId, after(now, -formerMs)])).length > 0
 }
 
 export const ownPartnerWords =

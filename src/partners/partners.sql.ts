@@ -1,4 +1,5 @@
 import { statement } from '../database/database.ts'
+import { addressesOf } from '../users/one-person.sql.ts'
 
 export const partnerColumns =
   'branch_id AS "branchId", name, status, status_reason AS "statusReason", revision, refresh_access AS "refreshAccess", created_at AS "createdAt"'
@@ -106,10 +107,18 @@ export const selectPartnerNames = statement(
   'SELECT branch_id AS "branchId", name FROM partners WHERE branch_id = ANY ($1::int[])',
 )
 
-/** Of user $2 now, since $3, or by an address that they share with a member. */
+/** Members of branch $1, and those who left since $3. */
+const members = `SELECT user_id FROM partner_members WHERE branch_id = $1::int
+     UNION SELECT e.details ->> 'userId' FROM audit_entries e WHERE e.subject = 'branch:' || $1::int AND e.action = 'partner.member_removed' AND e.at > $3`
+
+/** Of user $2. */
+export const selectOwnMembership = statement(
+  'select_own_membership',
+  `SELECT 1 AS own FROM (${members}) m WHERE m.user_id = $2 LIMIT 1`,
+)
+
+/** Of user $2, or by an address that they shared with a member since $3. */
 export const selectOwnPartner = statement(
   'select_own_partner',
-  `SELECT 1 AS own WHERE EXISTS (SELECT FROM partner_members m JOIN users u ON u.id = m.user_id WHERE m.branch_id = $1::int
-       AND (m.user_id = $2 OR lower(u.email) = (SELECT lower(email) FROM users WHERE id = $2)))
-     OR EXISTS (SELECT FROM audit_entries e WHERE e.subject = 'branch:' || $1::int AND e.action = 'partner.member_removed' AND e.details ->> 'userId' = $2 AND e.at > $3)`,
+  `SELECT 1 AS own FROM (${members}) m WHERE m.user_id = $2 OR EXISTS ((${addressesOf('$2')}) INTERSECT (${addressesOf('m.user_id')})) LIMIT 1`,
 )

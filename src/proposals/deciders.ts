@@ -53,4 +53,4 @@ export async function isOwnOf(sql: Sql, { kind, values }: Wanted, userId: string
 }
 
 const onePersonWords =
-  'Somebody else has to decide: your account and that of whoever proposed it share an address, or in the last 30 days one person changed how one of you, or both, sign in.'
+  'Somebody else has to decide: in the last 30 days your account and that of whoever proposed it shared an address, or one person changed how one of you, or both, sign in.'

@@ -6,9 +6,16 @@ const about = `coalesce('user:' || (e.details ->> 'userId'), e.subject)`
 const alone = `NOT EXISTS (SELECT FROM audit_entries d WHERE d.subject = e.subject AND d.actor = e.actor AND d.action = 'proposal.approved'
      AND d.at = e.at AND d.request_id IS NOT DISTINCT FROM e.request_id)`
 
+/** The addresses that somebody has, or had since $3: whoever has two accounts could give one of them another address first. */
+export function addressesOf(user: string): string {
+  return `SELECT lower(u.email) AS email FROM users u WHERE u.id = ${user} AND u.email IS NOT NULL
+     UNION SELECT lower(f.email) FROM former_emails f WHERE f.user_id = ${user} AND f.replaced_at > $3`
+}
+
 /**
- * Whether one person could have come in as both $1 and $2: they share an address, or somebody (one of them, or anybody else) opened both accounts since $3 by acts of
- * $4, one after the other or through accounts that they opened before. Whoever enabled or changed a provider for staff alone opened every account linked there.
+ * Whether one person could have come in as both $1 and $2: they share an address, or did since $3, or somebody (one of them, or anybody else) opened both accounts since $3 by acts of
+ * $4, one after the other or through accounts that they opened before. Whoever enabled or changed a provider for staff alone opened every account linked there,
+ * also when it is removed: links stay, and it can be added again.
  */
 export const selectSameHand = statement(
   'select_same_hand',
@@ -17,14 +24,16 @@ export const selectSameHand = statement(
      WHERE u.role = 'operator' AND e.actor LIKE 'user:%' AND e.actor <> ${about} AND e.action NOT LIKE 'partner.%' AND ${about} LIKE 'user:%'
        AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}
      UNION
-     SELECT substr(e.actor, 6), i.user_id FROM identity_providers p JOIN audit_entries e ON e.subject = 'provider:' || p.name JOIN identities i ON i.issuer = p.issuer
-     WHERE p.kind = 'staff' AND e.actor LIKE 'user:%' AND e.action = ANY ($4::text[]) AND e.at > $3 AND ${alone}),
+     SELECT substr(e.actor, 6), i.user_id
+     FROM (SELECT name, issuer FROM identity_providers WHERE kind = 'staff' UNION SELECT substr(subject, 10), details ->> 'issuer' FROM audit_entries WHERE action = 'provider.removed' AND at > $3) p
+       JOIN audit_entries e ON e.subject = 'provider:' || p.name JOIN identities i ON i.issuer = p.issuer
+     WHERE e.actor LIKE 'user:%' AND e.action = ANY ($4::text[]) AND e.details ->> 'opens' IS DISTINCT FROM 'nothing' AND e.at > $3 AND ${alone}),
    reached AS (
      SELECT id AS hand, id AS account FROM users WHERE id IN ($1, $2) OR id IN (SELECT hand FROM opened)
      UNION
      SELECT r.hand, o.account FROM reached r JOIN opened o ON o.hand = r.account)
    SELECT 'hand' AS why FROM reached WHERE account IN ($1, $2) GROUP BY hand HAVING count(*) = 2
    UNION ALL
-   SELECT 'address' FROM users a JOIN users b ON lower(a.email) = lower(b.email) WHERE a.id = $1 AND b.id = $2
+   SELECT 'address' FROM (${addressesOf('$1')}) a JOIN (${addressesOf('$2')}) b USING (email)
    LIMIT 1`,
 )

@@ -183,7 +183,7 @@ async function refuseOwnSecond(sql: Sql, to: StaffMember, role: StaffRole, { by,
   if (permissionsOf[role].every((each) => permits(own, each))) return
   if (await mayBeOnePerson(sql, giver, to.id, at))
     throw new Forbidden(
-      'You have the same address as this person, or in the last 30 days you changed how they sign in. Ask an administrator.',
+      'In the last 30 days you had the same address as this person, or changed how they sign in. Ask an administrator.',
     )
 }
 

@@ -6,7 +6,7 @@
 import type { Act } from '../audit/audit.ts'
 import { alwaysInDoubt, type Judge } from '../http/standing.ts'
 import { type MemberRole, reaches } from '../member-role.ts'
-import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
+import { isMemberOf, ownPartnerWords } from '../partners/own-partner.ts'
 import { listPartnersOf, type PartnerMembership } from '../partners/partner.ts'
 import { mayAct } from '../partners/partner-status.ts'
 import { type Permission, permits, type StaffRole } from '../permission.ts'
@@ -249,7 +249,7 @@ export function staff(permission: Permission): PersonGate<Operator> {
     if (lack === 'factor') return sendFactorNeeded(visit, visitor)
     const roles = await listRolesIn(visit.context.db, session.user.id, session.upstream?.providerId)
     if (!permits(roles, permission)) return sendPermissionNeeded(visit, visitor, roles, permission)
-    const isOwn = await isOwnPartner(visit.context.db, paramsOf(visit.request).branch, session.user.id, visitor.act.at)
+    const isOwn = await isMemberOf(visit.context.db, paramsOf(visit.request).branch, session.user.id, visitor.act.at)
     const may = (other: Permission) => permits(roles, other) && !(isOwn && other === 'partners.manage')
     if (!may(permission)) throw new Forbidden(ownPartnerWords)
     return { ...visitor, isOperator: true as const, roles, may }

@@ -6,7 +6,7 @@ import { openingActions } from '../../src/audit/powers.ts'
 import { day, hour } from '../../src/clock.ts'
 import { statement, violates } from '../../src/database/database.ts'
 import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
-import { enableProvider, factsOf } from '../../src/identity/provider.ts'
+import { enableProvider, factsOf, removeProvider } from '../../src/identity/provider.ts'
 import { changeProvider } from '../../src/identity/provider-change.ts'
 import { applyAsPartner, printSeen } from '../../src/partners/partner.ts'
 import { carryOut, decideProposal } from '../../src/proposals/proposal.ts'
@@ -124,12 +124,51 @@ test('whoever opened two accounts, or one through the other, is in neither a sec
   await assertTwo(third!, further!)
 })
 
-test('two accounts with one address are one person', async () => {
+test('whoever opened accounts by a provider is behind them also when it is removed, and added again by somebody they opened', async () => {
+  const [hand, puppet, further, third] = [await makeBoss(), await makeBoss(), await makeBoss(), await makeBoss()]
+  const provider = await draftUpstream(house, { kind: 'staff', linkClaim: null })
+  await enableProvider(db, provider.id, actOf(hand))
+  await linkByHand(db, provider, 'sub-puppet', puppet, house.act())
+  await setEmail(db, further, address(), actOf(puppet))
+  await removeProvider(db, provider, actOf(hand))
+  await assertOne(hand, puppet)
+  await assertOne(hand, further)
+  await assertTwo(third, puppet)
+  const { name, issuer, kind, linkClaim } = provider
+  const again = await draftUpstream(house, { name: `${name}-2`, issuer, kind, linkClaim })
+  await enableProvider(db, again.id, actOf(further))
+  await assertOne(hand, puppet)
+  await assertTwo(third, further)
+})
+
+test('a change of a provider that takes one person opens nothing: to what is written down, a name, fewer roles', async () => {
+  const [hand, one, other, third] = [await makeBoss(), await makeBoss(), await makeBoss(), await makeBoss()]
+  const draft = await draftUpstream(house, { kind: 'staff', linkClaim: null, roleMap: { a: 'viewer', b: 'support' } })
+  await changeProvider(db, draft.id, { ...factsOf(draft), clientId: 'another' }, actOf(hand))
+  await enableProvider(db, draft.id, house.act())
+  for (const [subject, user] of Object.entries({ one, other })) await linkByHand(db, draft, subject, user, house.act())
+  const narrower = { ...factsOf(draft), clientId: 'another', label: 'Another name', roleMap: { a: 'viewer' } } as const
+  await changeProvider(db, draft.id, narrower, actOf(hand))
+  await assertTwo(hand, one)
+  await assertTwo(one, other)
+  await changeProvider(db, draft.id, { ...narrower, roleMap: { a: 'support' } }, actOf(hand))
+  await assertOne(hand, one)
+  await assertOne(one, other)
+  await assertTwo(one, third)
+})
+
+test('two accounts with one address are one person, and stay so for 30 days when one of them takes another', async () => {
   const [one, other] = [await makeBoss(), await makeBoss()]
   const shared = address()
   await setEmail(db, one, shared, actOf(one))
   await setEmail(db, other, shared.toUpperCase(), actOf(other))
   await assertOne(one, other)
+  for (const each of [other, one]) {
+    await setEmail(db, each, address(), actOf(each))
+    await assertOne(one, other)
+  }
+  house.clock.advance(31 * day)
+  await assertTwo(one, other)
 })
 
 test('one’s own changes, and what two people decided, open an account to nobody else', async () => {
@@ -209,6 +248,9 @@ test('a security officer gives no role that they lack to an account behind which
     await giveRole(db, member, 'viewer', actOf(officer))
     await giveRole(db, member, 'support', actOf(await makeBoss()))
   }
+  await removeProvider(db, provider, actOf(officer))
+  const left = await getStaffMember(db, second.id)
+  await assert.rejects(giveRole(db, left, 'partner-manager', actOf(officer)), /Ask an administrator/)
   const colleague = await house.makeOperator('Carl Colleague', [])
   await giveRole(db, await getStaffMember(db, colleague.id), 'support', actOf(officer))
 })

@@ -5,7 +5,14 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { day } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { getClient, updateClient } from '../../src/partners/client.ts'
-import { addMember, applyAsPartner, getPartner, printSeen, removeMember } from '../../src/partners/partner.ts'
+import {
+  addMember,
+  applyAsPartner,
+  getPartner,
+  printSeen,
+  removeMember,
+  setPartnerStatus,
+} from '../../src/partners/partner.ts'
 import { askForScopes, findOpenScopeRequest } from '../../src/partners/scope-request.ts'
 import { proposableActs } from '../../src/proposals/acts.ts'
 import { carryOut, decideProposal, getProposal } from '../../src/proposals/proposal.ts'
@@ -62,7 +69,7 @@ test('the page of their own partner says so, and offers nothing', async () => {
   assert.ok(!look.text.includes(`action="${address}`))
 })
 
-test('whoever leaves to decide, or shares the address of a member, is one still', async () => {
+test('whoever leaves to decide, or shares the address of a member, gives it nothing; who shares an address may take away', async () => {
   const { user, browser } = await openDesk(house, 'Ina Insider', ['partner-manager'])
   const { branchId } = await house.makePartner({ refresh: false })
   const partner = await getPartner(db, String(branchId))
@@ -82,7 +89,23 @@ test('whoever leaves to decide, or shares the address of a member, is one still'
   await addMember(db, partner, other, house.act(), 'viewer')
   for (const each of [user, other]) await setEmail(db, each, `Same.${branchId}@example.com`, house.act())
   assert.equal(await grant(), 403)
+  // A member who takes an address is not out of its holder's reach.
+  const from = await house.signIn(user)
+  const taken = await from.post(`/console/partners/${branchId}/suspend`, {
+    csrf: await tokenOf(from),
+    reason: 'Ticket 4711.',
+    seen: printSeen(await getPartner(db, String(branchId))),
+  })
+  assert.equal(taken.status, 303)
+  assert.equal((await getPartner(db, String(branchId))).status, 'suspended')
+  await setPartnerStatus(db, partner, 'approved', undefined, house.act())
+  // Nor does another address make them somebody else, whose ever it is, or that the other one leaves.
   await setEmail(db, other, 'other@example.com', house.act())
+  assert.equal(await grant(), 403)
+  await setEmail(db, user, 'own@example.com', house.act())
+  await removeMember(db, partner, other, house.act())
+  assert.equal(await grant(), 403)
+  house.clock.advance(31 * day)
   assert.equal(await grant(), 303)
 })
 

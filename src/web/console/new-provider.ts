@@ -168,15 +168,15 @@ ${longField(draft, { name: 'role', label: 'Staff: which group has which role', m
 
 function printStrength(draft: Draft): Html {
   const steps = [
-    { value: 'yes', label: 'a second step of this gateway stands in' },
+    { value: 'yes', label: 'a second step here stands in' },
     { value: 'no', label: 'nothing stands in' },
   ]
   const reaches = [
     { value: 'session', label: 'the session that it names' },
-    { value: 'person', label: 'all sessions of that person (Keycloak’s “log out all” needs it)' },
+    { value: 'person', label: 'all sessions of that person' },
   ]
   return html`${textField(draft, { name: 'strong-acr', label: 'Step-up: acr values', more: html`${plain} maxlength="${lengths['strong-acr']}"`, hint: 'That mean a second factor was given, with spaces between.' })}
 ${textField(draft, { name: 'strong-amr', label: 'Step-up: amr values', more: html`${plain} maxlength="${lengths['strong-amr']}"`, hint: 'That mean the same, such as mfa.' })}
 ${choiceField(draft, { name: 'own-step', label: 'Where the provider does not say' }, steps)}
-${choiceField(draft, { name: 'logout-ends', label: 'A logout token from there ends' }, reaches)}`
+${choiceField(draft, { name: 'logout-ends', label: 'A logout token from there ends', hint: 'Keycloak’s “log out all” needs all sessions of that person.' }, reaches)}`
 }

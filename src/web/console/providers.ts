@@ -221,10 +221,13 @@ function printFacts(provider: Provider): Html {
 }
 
 function printAddresses({ context }: Visit, { name }: Provider): Html {
-  const sites = [context.baseUrl, context.sisterUrl]
+  const sites = [
+    ['live', context.baseUrl],
+    ['sandbox', context.sisterUrl],
+  ] as const
   const addresses = [
-    ...sites.map((site) => ['Redirect URI', `${site}/login/from/${name}`] as const),
-    ...sites.map((site) => ['After sign-out', `${site}/login/signed-out`] as const),
+    ...sites.map(([site, url]) => [`Redirect URI, ${site}`, `${url}/login/from/${name}`] as const),
+    ...sites.map(([site, url]) => [`After sign-out, ${site}`, `${url}/login/signed-out`] as const),
     ['Back-channel logout', `${context.baseUrl}/logout/from/${name}`] as const,
   ]
   return html`<section class="card"><h2>Register these at the provider</h2><dl>${addresses.map(([what, address]) => html`<dt>${what}</dt><dd class="break"><code>${address}</code></dd>`)}</dl></section>`

@@ -39,6 +39,9 @@ test('a provider is saved, tested and enabled: only then can anybody sign in the
   const page = await browser.get(saved.location!)
   assert.equal(toldBy(page)!.text, 'The identity provider is saved. Test it, then enable it.')
   assert.ok(!page.text.includes(clientSecret))
+  assert.match(page.text, /Nobody signs in at Bank \w+ yet\. No customer is linked to it\.</)
+  for (const [site, url] of Object.entries({ live: house.baseUrl, sandbox: house.sandboxUrl }))
+    assert.match(page.text, new RegExp(`Redirect URI, ${site}</dt><dd class="break"><code>${url}/login/from/${name}<`))
   const stranger = () => new Browser(house.baseUrl)
   const isOffered = async () => (await stranger().get('/login')).text.includes(`Bank ${name}`)
   assert.equal(await isOffered(), false)
@@ -49,6 +52,8 @@ test('a provider is saved, tested and enabled: only then can anybody sign in the
   const enabled = await press(browser, saved.location!, '/enable')
   assert.equal(toldBy(await browser.get(pathOf(enabled)))!.text, `Bank ${name} is enabled.`)
   assert.equal(await isOffered(), true)
+  const removal = /is signed out at once, and nobody can sign in there any more\. No customer is linked to it\.</
+  assert.match((await browser.get(saved.location!)).text, removal)
   const again = await browser.post(`${saved.location}/enable`, { csrf: await tokenOf(browser) })
   assert.match(toldBy(await browser.get(pathOf(again)))!.text, /^Nothing was changed/)
 })
