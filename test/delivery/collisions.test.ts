@@ -36,7 +36,7 @@ test('a webhook that is deleted while its event is being numbered keeps nothing 
     await on.script(stayOpen)
     assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
     deleting = deleteWebhook(db, webhook, engine.house.act())
-    await eventually('the deletion waits for the lane', () => waits('%webhooks%'))
+    await eventually('the deletion waits for the lane', () => waits('%delete_cursor%'))
   })
   await deleting
   assert.deepEqual(await engine.deliveries(webhook), [])
@@ -53,7 +53,7 @@ test('events that are published while a webhook is created are either before it 
     await on.script(stayOpen)
     assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
     creating = engine.makeWebhook('/c')
-    await eventually('the webhook waits for the number', () => waits('INSERT INTO webhooks%'))
+    await eventually('the webhook waits for the number', () => waits('%follow_webhook%'))
   })
   const webhook = await creating!
   await engine.publish({ entity: 'transaction:after' })
