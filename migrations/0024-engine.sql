@@ -315,7 +315,7 @@ END $$;
 -- Single entries, which lie anywhere.
 CREATE FUNCTION read_entries(p smallint, f integer, seqs bigint[], of_days integer[]) RETURNS SETOF log LANGUAGE sql STABLE AS $$
   SELECT l.* FROM unnest(seqs, of_days) AS wanted (seq, day)
-  CROSS JOIN LATERAL (SELECT * FROM log WHERE part = p AND feed = f AND seq = wanted.seq AND day = wanted.day) l
+  CROSS JOIN LATERAL (SELECT * FROM log WHERE part = p AND feed = f AND seq = wanted.seq AND day = wanted.day OFFSET 0) l
 $$;
 
 -- What a replay sends next: after a number and up to `upto`, which is as far as this look has come. Always one row at least: the last has no entry.

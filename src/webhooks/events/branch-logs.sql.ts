@@ -1,4 +1,8 @@
-/** What statements about a feed have in common. Everywhere $1 is the part and $2 the feed, unless it is said otherwise. */
+/**
+ * What statements about a feed have in common. Everywhere $1 is the part and $2 the feed, unless it is said otherwise.
+ *
+ * Single rows of the log and of outcomes are read behind `OFFSET 0`: joined, a day that the statistics believe empty would be read whole for each of them.
+ */
 import { statement } from '../../database/database.ts'
 
 /** On which day a number was given; null for one that has left. */
