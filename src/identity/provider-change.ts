@@ -45,7 +45,13 @@ export async function changeProvider(db: Database, id: number, after: ProviderFa
     await update(sql, id, after)
     // Whoever has a role that the map gives to nobody any more does not keep it until they sign in again.
     if (differences.includes('roleMap') || differences.includes('rolesClaim'))
-      await dropProvidedRoles(sql, id, act, undefined, after.rolesClaim === null ? [] : Object.values(after.roleMap))
+      await dropProvidedRoles(
+        sql,
+        before,
+        act,
+        undefined,
+        after.rolesClaim === null ? [] : Object.values(after.roleMap),
+      )
     await recordChange(sql, after, differences, act)
     return true
   })
