@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
+import { tellOfAct } from '../../src/webhooks/engine/cursor-acts.sql.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { deleteWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
@@ -133,6 +134,7 @@ test('a lane that is read while somebody skips what it would send does not send 
     const skip = statement('', `SELECT skip_one($1, $2, $3, (SELECT day FROM exceptions), $4, 'no', 'me', $5) AS done`)
     const values = [part, webhook.id, failing!.seq, failing!.entity, engine.house.clock.now()]
     assert.deepEqual(await on.query(skip, values), [{ done: true }])
+    await on.query(tellOfAct, [part, webhook.id])
   })
   engine.house.clock.advance(60_000)
   held.open()

@@ -2,6 +2,7 @@
  * What a node delivers: it takes lanes, reads their feeds, sends what may be sent, and has the answers written down. Notifications are hints: what is not heard
  * of is found by a look. A worker knows no lease: whoever lost a lane is refused by its epoch, and has sent no more than may be unsettled.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { gatewayAct } from '../../audit/audit.ts'
 import { type Clock, second } from '../../clock.ts'
@@ -143,6 +144,9 @@ class DeliveryWorker implements Worker {
   #resting: NodeJS.Timeout | undefined
   readonly #feedLooks = openFlights(() => this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)))
   readonly #reports = openFlights(() => this.#report().catch(() => {}))
+  /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
+  readonly #arriving = new Set<number>()
+  readonly #touched = new Set<number>()
   #inFlight = 0
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
@@ -254,6 +258,8 @@ class DeliveryWorker implements Worker {
   /** What stands in a cursor may have changed, or where it goes. */
   #reconsider(tag: string): void {
     const [kind, id] = tag.split(':')
+    for (const webhookId of this.#arriving)
+      if (kind !== 'webhook' || webhookId === Number(id)) this.#touched.add(webhookId)
     if (kind === 'webhook') {
       const held = this.#held.get(Number(id))
       if (held) this.#load([held])
@@ -324,13 +330,18 @@ class DeliveryWorker implements Worker {
 
   async #loadNew(part: number, webhookIds: readonly number[]): Promise<void> {
     if (webhookIds.length === 0) return
-    const loaded = await this.#read(part, webhookIds)
+    for (const webhookId of webhookIds) this.#arriving.add(webhookId)
+    const loaded = await this.#read(part, webhookIds).finally(() => {
+      for (const webhookId of webhookIds) this.#arriving.delete(webhookId)
+    })
     for (const webhookId of webhookIds) {
+      const wasTouched = this.#touched.delete(webhookId)
       const of = loaded.get(webhookId)
       if (!of || of.cursor.holder === null || !this.#membership.numbers.has(of.cursor.holder)) continue
       const held = this.#hold(of)
       held.lane.load(of)
-      this.#serve(held)
+      if (wasTouched) this.#load([held])
+      else this.#serve(held)
     }
   }
 
@@ -380,32 +391,26 @@ class DeliveryWorker implements Worker {
     const mine = all.filter((held) => !held.isLoading && !held.lane.isLost)
     if (mine.length === 0) return
     for (const held of mine) held.isLoading = true
-    try {
-      // One of which something was written down meanwhile is read again: what was read might not have it.
-      for (let left = mine; left.length > 0; ) left = await this.#loadOnce(part, left)
-    } catch (error) {
-      this.#complain(error)
-      for (const held of mine) {
-        held.isLoading = false
-        held.isStale = true
-      }
-    }
-    const again = mine.filter((held) => held.isStale && !held.lane.isLost)
-    for (const held of again) held.isStale = false
-    if (again.length > 0) setTimeout(() => this.#load(again), retryLoadMs).unref()
+    // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
+    for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; ) left = await this.#loadOnce(part, left)
   }
 
   /** Answers those that are to be loaded once more. They send nothing until then, so that this ends. */
-  async #loadOnce(part: number, all: readonly Held[]): Promise<Held[]> {
+  async #loadOnce(part: number, all: readonly Held[]): Promise<readonly Held[]> {
     const before = all.map(({ lane }) => lane.settlements)
-    const loaded = await this.#read(
-      part,
-      all.map(({ lane }) => lane.webhookId),
-    )
+    const webhookIds = all.map(({ lane }) => lane.webhookId)
+    const loaded = await this.#read(part, webhookIds).catch((error: unknown) => this.#complain(error))
+    if (!loaded) {
+      await wait(retryLoadMs, undefined, { ref: false })
+      return all.filter(({ lane }) => !lane.isLost)
+    }
     const numbers = this.#membership.numbers
     return all.filter((held, index) => {
       const { lane } = held
-      if (lane.settlements !== before[index]) return true
+      if (held.isStale || lane.settlements !== before[index]) {
+        held.isStale = false
+        return true
+      }
       const of = loaded.get(lane.webhookId)
       held.isLoading = false
       if (!of || of.cursor.holder === null || !numbers.has(of.cursor.holder)) this.#drop(held)
