@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { gatewayAct } from '../../audit/audit.ts'
-import { type Clock, second } from '../../clock.ts'
+import { after, type Clock, second } from '../../clock.ts'
 import { plainArray } from '../../database/array-literal.ts'
 import { type Changes, everything } from '../../database/changes.ts'
 import type { Database } from '../../database/database.ts'
@@ -331,21 +331,32 @@ class DeliveryWorker implements Worker {
   async #loadNew(part: number, webhookIds: readonly number[]): Promise<void> {
     if (webhookIds.length === 0) return
     for (const webhookId of webhookIds) this.#arriving.add(webhookId)
-    const loaded = await this.#read(part, webhookIds).finally(() => {
+    const [loaded, begun] = await this.#readNew(part, webhookIds).finally(() => {
       for (const webhookId of webhookIds) this.#arriving.delete(webhookId)
     })
     for (const webhookId of webhookIds) {
       const wasTouched = this.#touched.delete(webhookId)
       const of = loaded.get(webhookId)
       if (!of || of.cursor.holder === null || !this.#membership.numbers.has(of.cursor.holder)) continue
-      const held = this.#hold(of)
+      const held = this.#hold(of, begun.get(webhookId) ?? [])
       held.lane.load(of)
       if (wasTouched) this.#load([held])
       else this.#serve(held)
     }
   }
 
-  #hold({ cursor, url, rateLimit }: LoadedLane & Target): Held {
+  /** With what its last holder began within the second before. */
+  async #readNew(part: number, webhookIds: readonly number[]) {
+    const { db, clock } = this.#options
+    const loaded = await this.#read(part, webhookIds)
+    const limited = webhookIds.filter((webhookId) => (loaded.get(webhookId)?.rateLimit ?? null) !== null)
+    const values = [part, plainArray(limited), after(clock.now(), -second)]
+    const rows = limited.length === 0 ? [] : await db.query<Of & { readonly at: Date }>(kernel.loadBegun, values)
+    const begun = Map.groupBy(rows, (row) => row.webhookId)
+    return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
+  }
+
+  #hold({ cursor, url, rateLimit }: LoadedLane & Target, begun: readonly Date[]): Held {
     const known = this.#held.get(cursor.webhookId)
     if (known) return known
     const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed)
@@ -356,7 +367,7 @@ class DeliveryWorker implements Worker {
       part: feed.part,
       branchId: branchOfFeed(cursor.feed).branchId,
       url,
-      limit: rateLimit === null ? undefined : new SendLimit(rateLimit),
+      limit: rateLimit === null ? undefined : new SendLimit(rateLimit, begun),
       isLoading: false,
       isStale: false,
       isReplaying: false,
