@@ -403,7 +403,8 @@ class DeliveryWorker implements Worker {
     if (mine.length === 0) return
     for (const held of mine) held.isLoading = true
     // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
-    for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; ) left = await this.#loadOnce(part, left)
+    for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; )
+      left = await this.#loadOnce(part, left)
   }
 
   /** Answers those that are to be loaded once more. They send nothing until then, so that this ends. */
