@@ -399,7 +399,7 @@ class DeliveryWorker implements Worker {
 
   async #loadHeld(part: number, all: readonly Held[]): Promise<void> {
     for (const held of all) if (held.isLoading) held.isStale = true
-    const mine = all.filter((held) => !held.isLoading && !held.lane.isLost)
+    const mine = all.filter((held) => !held.isLoading && held.lane.state !== 'lost')
     if (mine.length === 0) return
     for (const held of mine) held.isLoading = true
     // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
@@ -414,7 +414,7 @@ class DeliveryWorker implements Worker {
     const loaded = await this.#read(part, webhookIds).catch((error: unknown) => this.#complain(error))
     if (!loaded) {
       await wait(retryLoadMs, undefined, { ref: false })
-      return all.filter(({ lane }) => !lane.isLost)
+      return all.filter(({ lane }) => lane.state !== 'lost')
     }
     const numbers = this.#membership.numbers
     return all.filter((held, index) => {
@@ -486,7 +486,7 @@ class DeliveryWorker implements Worker {
   #serve(held: Held): void {
     const { lane } = held
     // One that is being loaded may be closed by now, or somebody else's.
-    if (lane.isLost || held.isLoading || this.#isClosing) return
+    if (lane.state === 'lost' || held.isLoading || this.#isClosing) return
     const after = lane.scan()
     if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
     this.#sendFrom(held)
@@ -693,9 +693,9 @@ class DeliveryWorker implements Worker {
       else held.quietSince ??= nowMs
       if (held.quietSince === undefined) continue
       const dueMs = (lane.findDue(now)?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime()
-      if (!lane.isOpen || lane.isLeaving || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)) tired.push(held)
+      if (lane.state !== 'open' || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)) tired.push(held)
     }
-    const leaving = tired.filter(({ lane }) => !lane.isOpen || lane.isLeaving)
+    const leaving = tired.filter(({ lane }) => lane.state !== 'open')
     await this.#giveBack(leaving)
     const quiet = tired.filter((held) => !leaving.includes(held))
     for (const [part, of] of Map.groupBy(quiet, (held) => held.part)) {
