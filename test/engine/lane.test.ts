@@ -54,6 +54,14 @@ test('what a lane knows of its receiver and has not written down outlives that i
   }
 })
 
+test('a failure that could not be written down because somebody acted is written down later', () => {
+  const lane = openLane(1)
+  lane.answer(lane.next(now)!, refused(30 * second), 'no', now)
+  assert.equal(lane.compose(false, now)!.failures, 1)
+  lane.load(loadedOf(2))
+  assert.deepEqual([lane.compose(false, now)!.failures, lane.breaker.failingSince], [1, now])
+})
+
 test('an answer of the database to a lane that was loaded meanwhile changes nothing', () => {
   const lane = openLane(20)
   failTen(lane)

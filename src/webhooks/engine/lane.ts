@@ -286,8 +286,8 @@ export class Lane<Answer> {
       deferred: [],
     }
     this.#results = [...(this.#settling?.results ?? []), ...this.#results]
+    if (this.#settling?.failures !== undefined) this.#breakerIsWritten = false
     if (wasTouched) this.#learnHealth(cursor, isFirst)
-    else if (this.#settling?.failures !== undefined) this.#breakerIsWritten = false
     this.#settling = undefined
     this.#dueFromMs = Number.NEGATIVE_INFINITY
     this.#results = this.#results.filter(({ sending }) => this.#matters(sending))
