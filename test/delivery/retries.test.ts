@@ -27,8 +27,9 @@ async function advanceToNextLook(): Promise<number> {
 
 /** When the lane wants attention, if ever. */
 async function wakesAt(): Promise<Date | undefined> {
-  const { wake_at, is_open } = await engine.cursor(webhook)
-  return is_open && wake_at instanceof Date ? wake_at : undefined
+  const { holder, wake_at, hold_until, is_open } = await engine.cursor(webhook)
+  const at = holder === null ? wake_at : hold_until
+  return is_open && at instanceof Date ? at : undefined
 }
 
 /** Moves the clock to the moment from which the lane may send again. It has something to send: its worker keeps it until then. */
