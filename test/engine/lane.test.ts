@@ -68,6 +68,7 @@ test('an answer of the database to a lane that was loaded meanwhile changes noth
   const before = lane.compose(false, now)!
   lane.load(loadedOf(1))
   assert.deepEqual(lane.settled(before, new Map(), now), { replayEnded: false })
+  assert.deepEqual([lane.settlements, lane.findDue(now)], [0, undefined])
   assert.equal(lane.compose(false, now)!.results.length, 10)
 })
 
@@ -289,6 +290,17 @@ test('what is in the air while the lane is loaded anew is not sent again, and it
   assert.deepEqual([settlement.epoch, settlement.results.length], [2, 2])
   lane.settled(settlement, new Map(), now)
   assert.deepEqual(seqsOf(sendMost(lane)), [2])
+})
+
+test('what is sent and not settled takes no room of what a lane reads ahead when it is loaded anew', () => {
+  const lane = laneOf(many(150))
+  for (let sent = 0; sent < 60; sent++) {
+    accept(lane, lane.next(now)!)
+    lane.scan()
+  }
+  lane.load(loaded({ epoch: 2 }))
+  lane.scan()
+  assert.equal(lane.read, 110)
 })
 
 test('what was refused for an act is told once more, with the epoch of the act', () => {
