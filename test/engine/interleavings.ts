@@ -150,9 +150,17 @@ async function openLanes(house: House, webhooks: number) {
     skipToNow: (id: number) =>
       call<{ skip_to_now: number }>('skip_to_now', { w: id, why: 'a reason', by_whom: 'somebody' }),
     pause: (...webhooks: number[]) => call('open_cursors', { webhooks, open: false }),
-    filter: (id: number) => call('filter_cursor', { w: id, wanted: printKinds('y'), wanted_actions: {}, allowed: true }),
+    filter: (id: number) =>
+      call('filter_cursor', { w: id, wanted: printKinds('y'), wanted_actions: {}, allowed: true }),
     create: (id: number) =>
-      call('create_cursor', { w: id, f: feeds[0], open: true, wanted: printKinds('x'), wanted_actions: {}, allowed: true }),
+      call('create_cursor', {
+        w: id,
+        f: feeds[0],
+        open: true,
+        wanted: printKinds('x'),
+        wanted_actions: {},
+        allowed: true,
+      }),
     remove: (id: number) => call('delete_cursor', { w: id }),
     settle: (...lanes: Told[]) => call<{ webhook_id: number }>('settle', tell(stage, lanes)),
     /** The first of entity A fails, or has ended. */

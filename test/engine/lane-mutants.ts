@@ -61,7 +61,7 @@ const titles = {
   replayPutBack: 'what a replay could not send is sent by the same replay, and by no other',
 } as const
 
-export const laneMutants: Readonly<Record<string, LaneMutant>> = {
+const ofLanes: Readonly<Record<string, LaneMutant>> = {
   // order of an entity
   answerFreesEntity: lane(
     'the next of an entity is sent when the one before is answered, not when it is settled',
@@ -371,6 +371,215 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     replace: [['filters.findLast(({ fromSeq }) => fromSeq <= entry.seq)', 'filters.at(-1)']],
     caughtBy: ['lane.test.ts', titles.filter],
   },
+}
+
+const more = (
+  file: string,
+  caughtBy: LaneMutant['caughtBy'],
+  about: string,
+  ...replace: LaneMutant['replace'][number][]
+): LaneMutant => ({ about, file, replace, caughtBy })
+
+export const laneMutants: Readonly<Record<string, LaneMutant>> = {
+  ...ofLanes,
+  // settlements
+  tellsAgainBlindly: more(
+    'engine/settlements.ts',
+    [
+      'settlements.test.ts',
+      'a settlement whose answer was lost is not told again: what is written is found by loading',
+    ],
+    'a settlement whose answer was lost is told again, without loading anew',
+    [
+      'return { settled: [], refused: [...composed.keys()], error }',
+      `const again = () => db.query<SettledRow>(settle, [part, now, dayOf(now), ...columnsOf(composed, now)])
+      await again().catch(again).catch(() => {})
+      return { settled: [...composed].map(([lane, told]) => ({ lane, ...lane.settled(told, new Map(), now) })), refused: [] }`,
+    ],
+  ),
+  settlesRefused: more(
+    'engine/settlements.ts',
+    ['settlements.test.ts', 'lanes whose epoch is another are refused, and the others of the statement are written'],
+    'a lane whose settlement was refused takes it for written',
+    ['if (!held.has(webhookId)) return []', ''],
+  ),
+  forgetsWhatCame: more(
+    'engine/settlements.ts',
+    ['settlements.test.ts', 'what is answered while a statement runs is written by the next'],
+    'what is answered while a statement runs waits for somebody else to answer',
+    ['      this.#goOn(number, part)\n', ''],
+  ),
+  closesEarly: more(
+    'engine/settlements.ts',
+    ['settlements.test.ts', 'whoever closes has written everything that was answered'],
+    'whoever closes leaves what lingers',
+    ['for (const [number, part] of this.#parts) if (!part.isWriting) this.#plan(number, part, true)', ''],
+  ),
+  positionPassesFailed: more(
+    'engine/settlements.ts',
+    ['worker.test.ts', 'an entity that fails holds back itself alone, and goes on in its order when it is accepted'],
+    'the position passes what failed, and no exception is written',
+    [
+      "isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying')",
+      "isLive(sending) && sending.source === 'exception'",
+    ],
+  ),
+  endsNoException: more(
+    'engine/settlements.ts',
+    ['worker.test.ts', 'an entity that fails holds back itself alone, and goes on in its order when it is accepted'],
+    'that an entity has recovered is not written down',
+    [
+      "isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying')",
+      "isLive(sending) && verdict.state === 'retrying'",
+    ],
+  ),
+  holdStays: more(
+    'engine/settlements.ts',
+    [
+      'settlements.test.ts',
+      'how a receiver fares is written as it changes: failures with the moment until which it is held, and that they are over',
+    ],
+    'that nothing holds a lane any more is not written down',
+    ["holdUntil === null ? '-infinity' : printInstant(holdUntil)", 'printInstant(holdUntil ?? undefined)'],
+  ),
+  // workers
+  takesOverInOneStatement: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'whoever takes a lane over knows what was settled until the moment that it was taken'],
+    'whoever takes over reads outcomes and exceptions of the moment before it has the lane',
+    [
+      'const rows = await db.query<{ webhookId: number }>(kernel.take, values)',
+      `const free = await db.query<{ webhookId: number }>({ name: '', text: 'SELECT webhook_id AS "webhookId" FROM cursors WHERE part = $1 AND holder IS NULL' }, [part])
+      const before = await this.#read(part, free.map(({ webhookId }) => webhookId))
+      Object.assign(this, { before: new Map([...before].map(([id, of]) => [id, { ...of, cursor: { ...of.cursor, epoch: of.cursor.epoch + 1, holder: number } }])) })
+      const rows = await db.query<{ webhookId: number }>(kernel.take, values)`,
+    ],
+    ['const loaded = await this.#read(part, webhookIds)', 'const loaded = (this as any).before'],
+  ),
+  refusedIsForgotten: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'what was in the air during an act is written down after it'],
+    'a lane whose settlement was refused is not loaded anew',
+    ['for (const lane of refused) this.#loadAnew(lane)', ''],
+  ),
+  loadsOldMoment: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a lane is not loaded with what was read before something of it was written down'],
+    'a lane is loaded with what was read before something of it was written down',
+    ['if (lane.settlements !== before[index]) return true', ''],
+  ),
+  keepsWhatIsOthers: more(
+    'engine/worker.ts',
+    [
+      'takeover.test.ts',
+      'a worker lets go of a lane that somebody else has taken, and what it sent is not written down',
+    ],
+    'a worker that loads a lane of somebody else goes on with its epoch',
+    [
+      'if (!of || of.cursor.holder === null || !numbers.has(of.cursor.holder)) this.#drop(held)',
+      'if (!of || numbers.size === 0) this.#drop(held)',
+    ],
+  ),
+  neverLooks: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a lane that is held finds by itself what nobody told it of'],
+    'a lane that is held looks when it is told so, and never by itself (a notification was lost)',
+    ['    void this.#feedLooks.join()\n', ''],
+  ),
+  sleepsWithoutTimer: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a lane falls asleep until its retry is due'],
+    'falling asleep forgets the retries',
+    ["lane.findDue(now)?.toISOString() ?? 'infinity'", "'infinity'"],
+  ),
+  closesWithoutAnswers: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a worker that closes has written down what it sent, and its lanes are awake and free'],
+    'a worker that closes does not wait for what is in the air',
+    ['if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))', ''],
+  ),
+  closesWithLanes: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a worker that closes has written down what it sent, and its lanes are awake and free'],
+    'a worker that closes keeps its lanes',
+    ['await this.#giveBack([...this.#held.values()]).catch((error: unknown) => this.#complain(error))', ''],
+  ),
+  // numbering and reading
+  looksOnce: more(
+    'events/sequencer.ts',
+    ['sequencer.test.ts', 'a part in which more was published than a look takes is looked at until nothing is left'],
+    'what a look leaves waits for the next event',
+    ['if (looked.entries.length === entriesAtMost) this.#wanted.add(part)', ''],
+  ),
+  looksDeaf: more(
+    'events/sequencer.ts',
+    ['sequencer.test.ts', 'what is published while its part is looked at has its number by the next look'],
+    'what is published while its part is looked at is not looked for',
+    [
+      '      if (looked.entries.length > 0) yield looked',
+      '      this.#wanted.delete(part)\n      if (looked.entries.length > 0) yield looked',
+    ],
+  ),
+  headGoesBack: more(
+    'events/feed.ts',
+    [
+      'sequencer.test.ts',
+      'a feed tells its lanes when it has grown and when it has read, and its head never goes back',
+    ],
+    'older news sets the head of a feed back',
+    ['if (head <= this.#head) return', ''],
+  ),
+  growsUnheard: more(
+    'events/feed.ts',
+    [
+      'sequencer.test.ts',
+      'a feed tells its lanes when it has grown and when it has read, and its head never goes back',
+    ],
+    'lanes are not told that their feed has grown',
+    [
+      'for (const entry of entries) this.#keep(entry)\n    this.#tell()',
+      'for (const entry of entries) this.#keep(entry)',
+    ],
+  ),
+  readsUnheard: more(
+    'events/feed.ts',
+    [
+      'sequencer.test.ts',
+      'a feed tells its lanes when it has grown and when it has read, and its head never goes back',
+    ],
+    'lanes are not told that their feed was read',
+    [
+      'this.#head = Math.max(this.#head, entries.at(-1)?.seq ?? 0)\n    this.#tell()',
+      'this.#head = Math.max(this.#head, entries.at(-1)?.seq ?? 0)',
+    ],
+  ),
+  waitsForWhatLeft: more(
+    'events/feed.ts',
+    ['sequencer.test.ts', 'what has left with its day is passed: a feed says where the log begins'],
+    'a lane waits for what has left with its day',
+    [
+      'this.#first = Math.max(this.#first, entries[0]?.seq === after + 1 ? 0 : (entries[0]?.seq ?? this.#head + 1))',
+      '',
+    ],
+  ),
+  keepsEverything: more(
+    'events/feed.ts',
+    [
+      'sequencer.test.ts',
+      'a feed keeps two mebibytes, the newest of them, and lanes that want the same read it together',
+    ],
+    'a feed keeps everything that it has read',
+    ['if (this.#bytes <= keptBytes || seq === entry.seq) break', 'if (this.#bytes >= 0) break'],
+  ),
+  readsForEach: more(
+    'events/feed.ts',
+    [
+      'sequencer.test.ts',
+      'a feed keeps two mebibytes, the newest of them, and lanes that want the same read it together',
+    ],
+    'each lane of a feed reads by itself',
+    ['return this.#reads.join(after)', 'return this.#readPage(after)'],
+  ),
 }
 
 export const source = ({ file }: LaneMutant): URL => new URL(`../../src/webhooks/${file}`, import.meta.url)
