@@ -70,6 +70,14 @@ test('whoever takes a lane over knows what was settled until the moment that it 
   assert.deepEqual(seen('/asleep'), ['b'])
 })
 
+test('a lane that is taken begins at once with what its log has: it does not wait for the next look', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { house, branch, webhook, outcomes } = await openHouse(t)
+  await house.number(branch, ['a', 'b'])
+  await house.openWorker()
+  await eventually('both outcomes', async () => (await outcomes(webhook)).length === 2)
+})
+
 test('what was in the air during an act is written down after it', async (t) => {
   const { house, branch, webhook, outcomes, seen } = await openHouse(t)
   const { behaviour, open } = gate()
