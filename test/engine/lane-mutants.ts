@@ -480,6 +480,15 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
       'if (!of || numbers.size === 0) this.#drop(held)',
     ],
   ),
+  takesUnseen: more(
+    'engine/worker.ts',
+    [
+      'takeover.test.ts',
+      'a lane that is taken begins at once with what its log has: it does not wait for the next look',
+    ],
+    'whoever takes a lane learns how far its log goes when it looks next',
+    ['      held.lane.feed.append(of.head)\n', ''],
+  ),
   neverLooks: more(
     'engine/worker.ts',
     ['takeover.test.ts', 'a lane that is held finds by itself what nobody told it of'],

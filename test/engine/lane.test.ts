@@ -82,7 +82,7 @@ test('what could not be sent while the lane was loaded anew is sent later', () =
 })
 
 const replay = { round: 1, position: 0, last: 3, ahead: [] }
-const replayed = [1, 2, 3].map(entryOf)
+const replayed = [1, 2, 3].map((seq) => entryOf(seq))
 
 function openReplay(): Lane<string> {
   const lane = openLane(3)
