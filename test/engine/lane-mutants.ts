@@ -142,7 +142,7 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     ') return undefined',
   ]),
   lostSettles: lane(
-    'a lane that was lost has its answers written down: its webhook is twice in a settlement where it is held again',
+    'a lane that was lost has its answers written down',
     titles.lost,
     ['if (this.#settling || this.#isLost) return undefined', 'if (this.#settling) return undefined'],
     ['    this.#isLost = true\n    this.#results = []', '    this.#isLost = true'],
@@ -396,6 +396,16 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
       await again().catch(again).catch(() => {})
       return { settled: [...composed].map(([lane, told]) => ({ lane, ...lane.settled(told, new Map(), now) })), refused: [] }`,
     ],
+  ),
+  laneTwice: more(
+    'engine/lane.ts',
+    [
+      'settlements.test.ts',
+      'a webhook is in a settlement once: a lane that was lost says nothing, though its webhook is held again',
+    ],
+    'a webhook is twice in a settlement: with a lane that was lost, and with the one that has it now',
+    ['if (this.#settling || this.#isLost) return undefined', 'if (this.#settling) return undefined'],
+    ['    this.#isLost = true\n    this.#results = []', '    this.#isLost = true'],
   ),
   settlesRefused: more(
     'engine/settlements.ts',

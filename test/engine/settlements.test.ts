@@ -89,6 +89,23 @@ test('lanes whose epoch is another are refused, and the others of the statement 
   assert.deepEqual([own.isSettling, own.unsettled, lost.unsettled], [false, 0, 1])
 })
 
+test('a webhook is in a settlement once: a lane that was lost says nothing, though its webhook is held again', async () => {
+  const [former] = (await openLanes(1, ['a', 'b'])) as [DeliveryLane]
+  const settlements = new Settlements({ db, clock })
+  answerNext(settlements, former)
+  await house.sql('UPDATE cursors SET epoch = epoch + 1 WHERE webhook_id = $1', [former.webhookId])
+  former.lose()
+  const lane: DeliveryLane = new Lane(former.webhookId, former.feed)
+  lane.load(await read(lane))
+  lane.scan()
+  answerNext(settlements, lane)
+  answerNext(settlements, lane)
+  settlements.close()
+  const [written, ...more] = await drain(settlements)
+  assert.deepEqual([written!.settled.map(({ lane }) => lane), written!.refused, more], [[lane], [], []])
+  assert.equal((await outcomes(lane)).length, 2)
+})
+
 /** What it did is done, and nobody is told. */
 const losingReplies = (db: Database): Database => ({
   ...db,
