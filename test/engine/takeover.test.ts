@@ -110,6 +110,25 @@ test('a lane is not loaded with what was read before something of it was written
   assert.deepEqual(seen('/one'), ['a', 'b'])
 })
 
+test('a lane that is paused while it is loaded anew sends nothing: it is loaded once more before', async (t) => {
+  const { house, branch, webhook, outcomes, seen } = await openHouse(t)
+  await house.number(branch, ['a'])
+  const worker = await house.openWorker()
+  await eventually('the first outcome', async () => (await outcomes(webhook)).length === 1)
+  const loadAnew = () => house.sql('UPDATE partners SET updated_at = now() WHERE branch_id = $1', [branch])
+  await locking(house.db, 'LOCK TABLE filters IN ACCESS EXCLUSIVE MODE', async () => {
+    await loadAnew()
+    // It has read the cursor, and not yet the rest.
+    await house.untilBlocked()
+    await house.sql('SELECT open_cursors($1::smallint, $2::bigint[], false)', [partOf(branch), [webhook]])
+    await loadAnew()
+    worker.numbered(await house.number(branch, ['b']))
+  })
+  const holders = 'SELECT FROM cursors WHERE webhook_id = $1 AND holder IS NOT NULL'
+  await eventually('a lane of nobody', async () => (await house.sql(holders, [webhook])).length === 0)
+  assert.deepEqual(seen('/one'), ['a'])
+})
+
 test('a worker lets go of a lane that somebody else has taken, and what it sent is not written down', async (t) => {
   const { house, branch, webhook, outcomes, seen } = await openHouse(t)
   const other = await house.makeWebhook(branch, '/other')

@@ -382,7 +382,7 @@ class DeliveryWorker implements Worker {
     if (mine.length === 0) return
     for (const held of mine) held.isLoading = true
     try {
-      // One of which something was written down meanwhile is read again: what was read might not have it.
+      // One of which something was written down meanwhile, or that somebody changed, is read again: what was read might not have it.
       for (let left = mine; left.length > 0; ) left = await this.#loadOnce(part, left)
     } catch (error) {
       this.#complain(error)
@@ -406,7 +406,10 @@ class DeliveryWorker implements Worker {
     const numbers = this.#membership.numbers
     return all.filter((held, index) => {
       const { lane } = held
-      if (lane.settlements !== before[index]) return true
+      if (held.isStale || lane.settlements !== before[index]) {
+        held.isStale = false
+        return true
+      }
       const of = loaded.get(lane.webhookId)
       held.isLoading = false
       if (!of || of.cursor.holder === null || !numbers.has(of.cursor.holder)) this.#drop(held)
