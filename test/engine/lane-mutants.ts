@@ -476,7 +476,19 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     'engine/worker.ts',
     ['takeover.test.ts', 'a lane is not loaded with what was read before something of it was written down'],
     'a lane is loaded with what was read before something of it was written down',
-    ['if (lane.settlements !== before[index]) return true', ''],
+    ['if (held.isStale || lane.settlements !== before[index]) {', 'if (held.isStale) {'],
+  ),
+  loadsOldState: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a lane that is paused while it is loaded anew sends nothing: it is loaded once more before'],
+    'what changes while a lane is loaded is seen later',
+    ['if (held.isStale || lane.settlements !== before[index]) {', 'if (lane.settlements !== before[index]) {'],
+  ),
+  sendsWhileLoading: more(
+    'engine/worker.ts',
+    ['takeover.test.ts', 'a lane that is paused while it is loaded anew sends nothing: it is loaded once more before'],
+    'a lane goes on while it is loaded anew',
+    ['if (lane.isLost || held.isLoading || this.#isClosing) return', 'if (lane.isLost || this.#isClosing) return'],
   ),
   keepsWhatIsOthers: more(
     'engine/worker.ts',

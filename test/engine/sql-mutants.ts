@@ -71,8 +71,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     ],
     caughtBy: { interleaving: 'a look waits for a lane that falls asleep, and wakes it' },
   },
-  wakesNobody: {
-    about: 'the sequencer wakes nobody in its transaction',
+  wakesAfterCommit: {
+    about: 'the sequencer wakes nobody in its transaction: it would in one of its own, which may never come',
     replace: [
       [
         within('look', /UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND/),
@@ -104,7 +104,10 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   daysGoBack: {
     about: 'the day of a part follows the clock when that is set back',
     replace: [
-      [within('look', /greatest\(\(SELECT max\(d\.day\) FROM feed_days d WHERE d\.part = p\),/), '$1greatest(NULL,'],
+      [
+        within('look', /day_to_write\(p, day_of\(now\)\)/),
+        '$1coalesce((SELECT max(d.day) FROM days d WHERE d.day <= day_of(now)), (SELECT min(d.day) FROM days d))',
+      ],
     ],
     caughtBy: { walks: 'ages' },
   },

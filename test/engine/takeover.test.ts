@@ -99,7 +99,8 @@ test('a lane is not loaded with what was read before something of it was written
   const worker = await house.openWorker()
   await house.receiver.wait(1)
   await locking(house.db, 'LOCK TABLE filters IN ACCESS EXCLUSIVE MODE', async () => {
-    await house.sql('UPDATE partners SET updated_at = now() WHERE branch_id = $1', [branch])
+    // As another node says it: once.
+    await house.sql(`SELECT pg_notify('countersign_changes', $1)`, [`branch:${branch}`])
     await house.untilBlocked()
     open()
     await eventually('the outcome', async () => (await outcomes(webhook)).length === 1)
