@@ -189,7 +189,13 @@ test('a worker that closes has written down what it sent, and its lanes are awak
   await house.number(branch, ['a'])
   const worker = await house.openWorker()
   await house.receiver.wait(1)
-  const closing = worker.close()
+  let isClosed = false
+  const closing = worker.close().then(() => {
+    isClosed = true
+  })
+  // Longer than it takes to close what has nothing in the air.
+  for (let trip = 0; trip < 300 && !isClosed; trip++) await house.sql('SELECT')
+  assert.equal(isClosed, false)
   open()
   await closing
   assert.equal((await outcomes(webhook)).length, 1)
