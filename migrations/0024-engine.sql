@@ -315,7 +315,7 @@ END $$;
 -- Single entries, which lie anywhere.
 CREATE FUNCTION read_entries(p smallint, f integer, seqs bigint[], of_days integer[]) RETURNS SETOF log LANGUAGE sql STABLE AS $$
   SELECT l.* FROM unnest(seqs, of_days) AS wanted (seq, day)
-  CROSS JOIN LATERAL (SELECT * FROM log WHERE part = p AND feed = f AND seq = wanted.seq AND day = wanted.day) l
+  CROSS JOIN LATERAL (SELECT * FROM log WHERE part = p AND feed = f AND seq = wanted.seq AND day = wanted.day OFFSET 0) l
 $$;
 
 -- What a replay sends next: after a number and up to `upto`, which is as far as this look has come. Always one row at least: the last has no entry.
@@ -337,12 +337,12 @@ BEGIN
       AND (r.entity IS NULL OR l.entity = r.entity) AND (r.from_at IS NULL OR l.created_at >= r.from_at) AND (r.to_at IS NULL OR l.created_at < r.to_at)
       AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(wanted.kinds, wanted.actions, l.kind, l.action) ELSE l.webhook_id = w END
       -- What is unfinished is sent by itself.
-      AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = l.entity AND x.seq <= l.seq)
+      AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = l.entity AND x.seq <= l.seq OFFSET 0)
       -- What was given up, and has not been accepted, skipped or asked for again since.
       AND (NOT r.failed OR EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.day = l.day AND o.state = 'exhausted'
-            AND (r.since IS NULL OR o.at >= r.since))
-          AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.day = l.day AND o.state = 'delivered')
-          AND NOT EXISTS (SELECT FROM agains g WHERE g.part = p AND g.webhook_id = w AND g.seq = l.seq))
+            AND (r.since IS NULL OR o.at >= r.since) OFFSET 0)
+          AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.day = l.day AND o.state = 'delivered' OFFSET 0)
+          AND NOT EXISTS (SELECT FROM agains g WHERE g.part = p AND g.webhook_id = w AND g.seq = l.seq OFFSET 0))
     ORDER BY l.seq LIMIT most
   LOOP
     upto := entry.seq;
@@ -401,7 +401,7 @@ LANGUAGE sql STABLE AS $$
     AND l.day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = p AND d.feed = f AND d.first <= after + 1), 0)
     AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(wanted.kinds, wanted.actions, l.kind, l.action) ELSE l.webhook_id = w END
     AND l.seq > coalesce((SELECT max(s.upto) FROM passes s WHERE s.part = p AND s.webhook_id = w), 0)
-    AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying')
+    AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying' OFFSET 0)
   ORDER BY l.seq LIMIT 1
 $$;
 
@@ -552,8 +552,8 @@ BEGIN
   WHERE l.part = p AND l.feed = f AND l.seq > after
     AND l.day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = p AND d.feed = f AND d.first <= after + 1), 0)
     AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(wanted.kinds, wanted.actions, l.kind, l.action) ELSE l.webhook_id = w END
-    AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying')
-    AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = l.entity)
+    AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying' OFFSET 0)
+    AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = l.entity OFFSET 0)
   ORDER BY l.seq LIMIT 1;
   RETURN coalesce(first - 1, greatest(after, feed_head(p, f)));
 END $$;
@@ -657,7 +657,7 @@ BEGIN
   c := touch_cursor(p, w);
   IF c.webhook_id IS NULL OR NOT EXISTS (SELECT FROM next_unfinished(p, w, c.feed, of_entity, s - 1, s)) THEN RETURN false; END IF;
   INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, state, reason, canceled_by) VALUES (p, w, s, 0, 0, of_day, now, 0, 'canceled', why, by_whom);
-  IF EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = of_entity AND x.seq = s) THEN
+  IF EXISTS (SELECT FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = of_entity AND x.seq = s OFFSET 0) THEN
     PERFORM advance_exception(p, w, c.feed, of_entity, s, feed_head(p, c.feed), now);
   END IF;
   RETURN true;
@@ -690,13 +690,16 @@ END $$;
 CREATE FUNCTION hurry_cursor(p smallint, w bigint, of_entity text, now timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   hurried integer;
+  again integer;
 BEGIN
   PERFORM touch_cursor(p, w);
   UPDATE cursors SET hold_until = '-infinity' WHERE part = p AND webhook_id = w;
   UPDATE exceptions SET due_at = now, written_at = now WHERE part = p AND webhook_id = w AND (of_entity IS NULL OR entity = of_entity) AND due_at > now;
   GET DIAGNOSTICS hurried = ROW_COUNT;
-  IF of_entity IS NULL THEN UPDATE agains SET due_at = now, written_at = now WHERE part = p AND webhook_id = w AND due_at > now; END IF;
-  RETURN hurried;
+  IF of_entity IS NOT NULL THEN RETURN hurried; END IF;
+  UPDATE agains SET due_at = now, written_at = now WHERE part = p AND webhook_id = w AND due_at > now;
+  GET DIAGNOSTICS again = ROW_COUNT;
+  RETURN hurried + again;
 END $$;
 
 -- How far a webhook is, whatever has been written of it: a position is written each second.

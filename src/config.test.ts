@@ -4,7 +4,8 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { day } from './clock.ts'
+import { makeCertificate } from '../test/support/certificate.ts'
+import { day, hour } from './clock.ts'
 import { isDevelopment, readConfig } from './config.ts'
 import { generateKey, printKey } from './crypto/vault.ts'
 import { isLoopbackHost } from './loopback.ts'
@@ -198,6 +199,25 @@ test('a file that cannot be read is told by where it was looked for and why, wha
   assert.deepEqual(keyFile, [
     `SECRET_KEY_FILE names a file that does not exist: ${resolve('no.keys')}. Put it back; a new installation makes one with "countersign keys generate".`,
   ])
+})
+
+test('a file of certificate authorities holds certificates: a key, half of one or nothing is refused at the start', () => {
+  const file = join(folder, 'authority.pem')
+  const { cert, key } = makeCertificate(['localhost'], new Date(), new Date(Date.now() + hour))
+  const readers = {
+    WEBHOOK_CA_FILE: {},
+    PROVIDER_CA_FILE: {},
+    SMTP_CA_FILE: { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'notices@broker.example' },
+  }
+  for (const [name, others] of Object.entries(readers)) {
+    const told = (held: string) => {
+      writeFileSync(file, held)
+      return problemsOf({ ...others, [name]: file })
+    }
+    for (const held of ['', key, `${cert}\n${cert.slice(0, -40)}`])
+      assert.deepEqual(told(held), [`${name} names a file that does not hold certificates in PEM: ${file}.`])
+    for (const held of [cert, `# ours\n${cert}\n${cert}`]) assert.deepEqual(told(held), [])
+  }
 })
 
 test('a setting that is kept back is not judged: what another program is told is not our mistake', () => {

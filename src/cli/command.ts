@@ -149,7 +149,7 @@ export function printHelp(command: Described): string {
   ].join('')
   const lines = [...(command.options ?? []), ...everywhere].map((option) => {
     const name = `--${option.name}${option.value ? ` ${option.value}` : ''}`
-    return `  ${name.padEnd(28)}${option.meaning}${option.required ? ' (required)' : ''}`
+    return `  ${name.padEnd(26)}  ${option.meaning}${option.required ? ' (required)' : ''}`
   })
   return `countersign ${command.name}${words}\n\n${command.summary}\n\n${lines.join('\n')}\n`
 }

@@ -59,7 +59,7 @@ export function draftOf(words: CommandWords): ProviderDraft {
   }
 }
 
-/** What was said, and nothing else; an empty word takes a claim away. */
+/** What was said, and nothing else: a list is the whole of it, and an empty word takes a claim or a list away. */
 export function changeOf(words: CommandWords): ProviderChange {
   const lists = { scopes: words.all('scope'), strongAcr: words.all('strong-acr'), strongAmr: words.all('strong-amr') }
   const scopes = { ...lists, scopes: lists.scopes.length > 0 ? [...new Set(['openid', ...lists.scopes])] : [] }
@@ -73,7 +73,7 @@ export function changeOf(words: CommandWords): ProviderChange {
   const all = {
     ...{ label: said('label'), clientId: said('client-id'), linkClaim: claim('link-claim') },
     ...{ linkSource: said('link-source'), rolesClaim: claim('roles-claim'), logoutEnds: logoutEndsOf(words) },
-    ...{ ownSecondStep: step, roleMap: roles.length > 0 ? roleMapOf(roles) : undefined },
+    ...{ ownSecondStep: step, roleMap: roles.length > 0 ? roleMapOf(roles.filter((each) => each !== '')) : undefined },
     ...Object.fromEntries(given.map(([name, list]) => [name, list.filter((each) => each !== '')])),
   }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))

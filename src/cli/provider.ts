@@ -198,10 +198,16 @@ function tellOptions(error: unknown): never {
 }
 
 function printProvider(provider: Provider): Record<string, unknown> {
-  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, strongAcr, strongAmr, awaySince, enabledAt } =
-    provider
+  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource, rolesClaim, roleMap } = provider
   const credential = { proof, credential_at: provider.credentialAt }
   const printed = { name, kind, label, issuer, client_id: clientId, ...credential, scopes: scopes.join(' ') }
-  const strong = [...strongAcr, ...strongAmr].join(' ')
-  return { ...printed, link_claim: linkClaim, strong, enabled_at: enabledAt, away_since: awaySince }
+  const link = { link_claim: linkClaim, link_source: linkClaim === null ? null : linkSource }
+  const roles = Object.entries(roleMap)
+    .map((pair) => pair.join('='))
+    .sort()
+  return {
+    ...{ ...printed, ...link, roles_claim: rolesClaim, roles: roles.join(', ') },
+    ...{ strong: [...provider.strongAcr, ...provider.strongAmr].join(' '), own_second_step: provider.ownSecondStep },
+    ...{ logout_ends: provider.logoutEnds, enabled_at: provider.enabledAt, away_since: provider.awaySince },
+  }
 }

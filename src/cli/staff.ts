@@ -1,7 +1,9 @@
 /** Who of the staff may do what. Whoever has this machine needs no role: it is how a house without an administrator gets one. */
+import type { Sql } from '../database/database.ts'
+import { listEveryProvider } from '../identity/provider.ts'
 import { findStaffRole, type StaffRole, staffRoles } from '../permission.ts'
 import { Invalid } from '../problem.ts'
-import { getStaffMember, giveRole, listStaff, type StaffMember, takeRole } from '../users/staff-role.ts'
+import { getStaffMember, giveRole, listStaff, type StaffMember, sourceOf, takeRole } from '../users/staff-role.ts'
 import { getUserNamed } from '../users/user.ts'
 import type { Command, Desk } from './command.ts'
 
@@ -18,7 +20,13 @@ export const staffCommands: readonly Command[] = [
     name: 'staff list',
     needs: 'reading',
     summary: 'Lists the staff: who has which role, and from where.',
-    run: async ({ db, print }) => print.table((await listStaff(db)).map(printMember), 'There is nobody.'),
+    async run({ db, print }) {
+      const named = await nameSources(db)
+      print.table(
+        (await listStaff(db)).map((each) => printMember(each, named)),
+        'There is nobody.',
+      )
+    },
   },
   roleCommand('give', 'Gives somebody of the staff a role, by hand.', giveRole),
   roleCommand('take', 'Takes a role that was given by hand. The last administrator keeps theirs.', takeRole),
@@ -39,12 +47,18 @@ function roleCommand(verb: string, summary: string, change: typeof giveRole): Co
       const role = parseStaffRole(words.get('role'))
       const reason = words.find('reason')
       await change(db, await getStaffMember(db, id), role, { ...act(), ...(reason !== undefined && { reason }) })
-      print.record(printMember(await getStaffMember(db, id)))
+      print.record(printMember(await getStaffMember(db, id), await nameSources(db)))
     },
   }
 }
 
-function printMember({ username, name, status, isGuarded, roles }: StaffMember): Record<string, unknown> {
-  const held = roles.map(({ role, source }) => (source === 'hand' ? role : `${role} (${source})`))
+/** Providers are kept by number there, and known by name everywhere else on the command line. */
+async function nameSources(sql: Sql): Promise<ReadonlyMap<string, string>> {
+  return new Map((await listEveryProvider(sql)).map((each) => [sourceOf(each), `provider:${each.name}`]))
+}
+
+function printMember(member: StaffMember, named: ReadonlyMap<string, string>): Record<string, unknown> {
+  const { username, name, status, isGuarded, roles } = member
+  const held = roles.map(({ role, source }) => (source === 'hand' ? role : `${role} (${named.get(source) ?? source})`))
   return { username, name, status, second_factor: isGuarded, roles: held }
 }

@@ -141,7 +141,7 @@ export async function unlinkByHand(db: Database, provider: Provider, subject: st
     const [gone] = await sql.query<{ userId: string }>(table.deleteIdentity, [provider.issuer, subject])
     if (!gone) throw new NotFound(`Nobody is linked to the subject "${subject}" of ${provider.label}.`)
     await sql.query(table.deleteSessionsOfSubject, [provider.id, subject])
-    await dropProvidedRoles(sql, provider.id, act, gone.userId)
+    await dropProvidedRoles(sql, provider, act, gone.userId)
     await recordAct(sql, act, 'identity.unlinked', `user:${gone.userId}`, { provider: provider.label, subject })
   })
 }

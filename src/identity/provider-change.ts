@@ -45,7 +45,13 @@ export async function changeProvider(db: Database, id: number, after: ProviderFa
     await update(sql, id, after)
     // Whoever has a role that the map gives to nobody any more does not keep it until they sign in again.
     if (differences.includes('roleMap') || differences.includes('rolesClaim'))
-      await dropProvidedRoles(sql, id, act, undefined, after.rolesClaim === null ? [] : Object.values(after.roleMap))
+      await dropProvidedRoles(
+        sql,
+        before,
+        act,
+        undefined,
+        after.rolesClaim === null ? [] : Object.values(after.roleMap),
+      )
     // Nobody comes in by what is believed of nobody new, or by what is written down alone.
     const opensNothing = before.enabledAt === null || isNarrower(before, after)
     await recordChange(sql, after, { changed: differences, ...(opensNothing && { opens: 'nothing' }) }, act)

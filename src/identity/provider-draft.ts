@@ -91,7 +91,7 @@ function checkClaims(draft: Facts): Check[] {
         noFactor &&
         'is missing: what trade and write take is a second factor, and nobody could ever prove one, there or here',
     ],
-    ['roles-claim', kind === 'holder' && givesRoles && 'is for staff'],
+    [rolesClaim === null ? 'role' : 'roles-claim', kind === 'holder' && givesRoles && 'is for staff'],
     [
       'role',
       !Object.values(roleMap).every((role) => findStaffRole(role)) &&

@@ -66,14 +66,17 @@ async function testCredential({ library, configuration }: Upstream): Promise<Pro
     return finding('Client', 'wrong', 'It took a code that nobody issued. Do not use this provider.')
   } catch (error) {
     if (findUnreachable(error)) return finding('Client', 'wrong', (error as Error).message)
-    const code = error instanceof library.ResponseBodyError ? error.error : undefined
+    const { error: code, status } = error instanceof library.ResponseBodyError ? error : {}
     if (code === 'invalid_grant') return finding('Client', 'good', 'It knows this client and its credential.')
-    if (code === 'invalid_client' || error instanceof library.WWWAuthenticateChallengeError)
+    // Whatever the word: 401 is for a client that did not prove who it is (RFC 6749, 5.2), and Keycloak calls a wrong secret `unauthorized_client`.
+    if (code === 'invalid_client' || status === 401 || error instanceof library.WWWAuthenticateChallengeError)
       return finding(
         'Client',
         'wrong',
         'It does not accept the client id with this credential. Check both, and how they are sent.',
       )
+    if (code === 'unauthorized_client')
+      return finding('Client', 'wrong', 'It does not let this client exchange a code: allow it the code flow there.')
     return finding(
       'Client',
       'warning',

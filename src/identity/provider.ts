@@ -147,11 +147,12 @@ export async function findProviderById(sql: Sql, id: number): Promise<Provider |
 }
 
 /** Ends every session that it vouched for, and takes every role that it gave. People stay linked to its issuer. False when it is gone already. */
-export async function removeProvider(db: Database, { id, name, issuer }: Provider, act: Act): Promise<boolean> {
+export async function removeProvider(db: Database, provider: Provider, act: Act): Promise<boolean> {
+  const { id, name, issuer } = provider
   return db.transaction(async (sql) => {
     const [removed] = await sql.query(table.deleteProvider, [id])
     if (!removed) return false
-    await dropProvidedRoles(sql, id, act)
+    await dropProvidedRoles(sql, provider, act)
     await recordAct(sql, act, 'provider.removed', `provider:${name}`, { issuer })
     return true
   })

@@ -82,7 +82,7 @@ function signInOnce(
       await recordAct(sql, act, 'session.refused', `user:${user.id}`, { provider: provider.label })
       return { kind: 'locked' }
     }
-    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider.id, roles, act)
+    if (provider.rolesClaim !== null) await setProvidedRoles(sql, user.id, provider, roles, act)
     if (provider.kind === 'staff') {
       await nameStaff(sql, user, provider, vouched, act)
       await addressStaff(sql, user, provider, vouched, act)

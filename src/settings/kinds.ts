@@ -1,4 +1,5 @@
 /** What a setting may be. A kind turns the text of a setting into its value, or says what it must be. */
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -140,6 +141,24 @@ export function noFile(path: string, code = 'ENOENT'): SettingMistake {
   if (code === 'EISDIR') return new SettingMistake(`names a folder where a file is expected: ${place}`)
   const why = code === 'EACCES' ? 'this user may not' : code
   return new SettingMistake(`names a file that cannot be read (${why}): ${place}`)
+}
+
+/** What the file holds, which TLS would take without a word whatever it is: nobody would be trusted that it was meant to name. */
+export const authorities: ValueKind<string> = (path) => {
+  const held = file(path)
+  if (held instanceof SettingMistake || holdsCertificates(held)) return held
+  return new SettingMistake(`names a file that does not hold certificates in PEM: ${resolve(path)}`)
+}
+
+function holdsCertificates(text: string): boolean {
+  const found = text
+    .split(/(?=-----BEGIN )/)
+    .filter((part) => /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(part))
+  try {
+    return found.map((part) => new X509Certificate(part)).length > 0
+  } catch {
+    return false
+  }
 }
 
 /** One of several that are set together or not at all. */

@@ -30,7 +30,7 @@ export const signIn = always({
   providerAuthority: setting(
     'PROVIDER_CA_FILE',
     '',
-    kind.optional(kind.file),
+    kind.optional(kind.authorities),
     'certificate authorities (PEM) that identity providers may use beside the usual ones',
   ),
 })

@@ -211,7 +211,7 @@ export const table = {
     certificateAuthority: setting(
       'WEBHOOK_CA_FILE',
       '',
-      kind.optional(kind.file),
+      kind.optional(kind.authorities),
       'certificate authorities (PEM) that webhooks may use instead of the usual ones',
     ),
     attemptDays: setting(
@@ -244,7 +244,7 @@ export const table = {
     certificateAuthority: setting(
       'SMTP_CA_FILE',
       '',
-      kind.optional(kind.file),
+      kind.optional(kind.authorities),
       'certificate authorities (PEM) that it may use instead of the usual ones',
     ),
   }),

@@ -25,25 +25,34 @@ export async function listRolesIn(sql: Sql, userId: string, providerId: number |
   return rows.map(({ role }) => role)
 }
 
+/** Who gives roles: roles are kept by its id, and the log has what people call it, which can still be read when it is gone. */
+interface RoleGiver {
+  readonly id: string | number
+  readonly label: string
+}
+
 /** With a provider goes what it gave to everybody, but for what is kept; with the link of somebody, what it gave to them. */
 export async function dropProvidedRoles(
   sql: Sql,
-  providerId: number,
+  provider: RoleGiver,
   act: Act,
   userId?: string,
   kept: readonly StaffRole[] = [],
 ): Promise<void> {
   const gone = await sql.query<{ userId: string; role: StaffRole }>(table.deleteRolesFrom, [
-    `provider:${providerId}`,
+    sourceOf(provider),
     userId,
     kept,
   ])
   for (const [id, own] of Map.groupBy(gone, (each) => each.userId)) {
     const taken = own.map(({ role }) => role)
-    const details = { provider: String(providerId), given: [], taken }
+    const details = { provider: provider.label, given: [], taken }
     await recordAct(sql, act, 'user.roles_provided', `user:${id}`, details)
   }
 }
+
+/** As `HeldRole` has it. */
+export const sourceOf = ({ id }: Pick<RoleGiver, 'id'>): string => `provider:${id}`
 
 /** What acting on somebody takes beside helping people: on staff, giving out their roles; on an administrator, being one. */
 export function neededOver(target: {
@@ -69,13 +78,13 @@ export async function findNeededOver(
 export async function setProvidedRoles(
   sql: Sql,
   userId: string,
-  providerId: string | number,
+  provider: RoleGiver,
   roles: readonly StaffRole[],
   act: Act,
 ): Promise<void> {
   const [found] = await sql.query(table.lockStaffMember, [userId])
   if (!found) throw new Error(`${userId} is not of the staff: a provider cannot give them roles.`)
-  const source = `provider:${providerId}`
+  const source = sourceOf(provider)
   const before = await sql.query<{ role: StaffRole }>(table.selectRolesFrom, [userId, source])
   const held = before.map(({ role }) => role)
   const given = [...new Set(roles)].filter((role) => !held.includes(role))
@@ -83,7 +92,7 @@ export async function setProvidedRoles(
   if (given.length === 0 && taken.length === 0) return
   await sql.query(table.insertStaffRoles, [userId, given, source, act.at])
   await sql.query(table.deleteStaffRoles, [userId, taken, source])
-  await recordAct(sql, act, 'user.roles_provided', `user:${userId}`, { provider: String(providerId), given, taken })
+  await recordAct(sql, act, 'user.roles_provided', `user:${userId}`, { provider: provider.label, given, taken })
 }
 
 export interface HeldRole {

@@ -51,7 +51,7 @@ test('the help of every command names its words and options, and which of them a
     for (const word of command.positionals ?? []) assert.ok(help.includes(`<${word}>`))
     for (const option of command.options ?? []) {
       const line = help.split('\n').find((each) => new RegExp(`^--${option.name}\\b(?!-)`).test(each.trim()))
-      assert.ok(line?.includes(option.meaning), `${command.name} --${option.name}`)
+      assert.ok(line?.includes(`  ${option.meaning}`), `${command.name} --${option.name}`)
       assert.equal(line?.includes('(required)'), option.required === true)
     }
     assert.match(help, /--json/)

@@ -123,6 +123,27 @@ test('what is wrong with a new provider is told by the options of the command', 
   assert.match(stderr, /Name what means one by --strong-acr or --strong-amr, or leave out --no-own-second-step\.\n$/)
 })
 
+test('what a provider hands out is printed as it was said, and a list is said as a whole: an empty word takes it away', async () => {
+  const name = makeUpWord()
+  await line.run(
+    ...['provider', 'add', name, '--kind', 'staff', '--label', 'Staff', '--issuer', `https://sso.example.com/${name}`],
+    ...['--client-id', 'countersign', '--secret-file', fileOf('secret'), '--roles-claim', 'groups'],
+    ...['--role', 'admins=administrator', '--role', 'help=support'],
+  )
+  const printed = async () =>
+    (await line.read<Record<string, unknown>[]>('provider', 'list')).find((each) => each.name === name)!
+  const handedOut = async () => [(await printed()).roles_claim, (await printed()).roles]
+  assert.deepEqual(await handedOut(), ['groups', 'admins=administrator, help=support'])
+  assert.deepEqual([(await printed()).logout_ends, (await printed()).link_source], ['session', null])
+  assert.match((await line.run('provider', 'change', name, '--role', 'help=support')).stdout, /^roles +help=support$/m)
+  const emptied = await line.run('provider', 'change', name, '--role', '')
+  assert.equal(emptied.code, 0, emptied.stderr)
+  assert.deepEqual(await handedOut(), ['groups', ''])
+  const holders = await save()
+  const { stderr } = await line.fail('provider', 'change', holders, '--role', 'help=support')
+  assert.equal(stderr, '--role is for staff.\n')
+})
+
 test('whoever is linked to another subject is unlinked from it first, by the command that is told', async () => {
   const name = await save()
   const username = makeUpWord()

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { getProvider } from '../../src/identity/provider.ts'
+import { setProvidedRoles } from '../../src/users/staff-role.ts'
+import { getUserNamed } from '../../src/users/user.ts'
+import { newFolder } from '../support/folder.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openCommandLine } from './desk.ts'
 
@@ -30,6 +36,20 @@ test('roles are given and taken, and the last administrator keeps theirs', async
   const refused = await line.run('staff', 'take', 'olga', '--role', 'administrator')
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /This is the last administrator\. Make somebody else an administrator first\./)
+})
+
+test('a role that a provider gave is listed with the name of the provider', async () => {
+  const secret = join(newFolder('staff-commands'), 'secret')
+  writeFileSync(secret, 'hunter2')
+  await line.run(
+    ...['provider', 'add', 'sso', '--kind', 'staff', '--label', 'Staff ID', '--issuer', 'https://sso.example.com'],
+    ...['--client-id', 'countersign', '--secret-file', secret, '--roles-claim', 'groups', '--role', 'help=support'],
+  )
+  const provider = await getProvider(line.db, 'sso')
+  const { id } = await getUserNamed(line.db, 'olga')
+  const act = { by: { name: 'operator:test' }, at: new Date() }
+  await line.db.transaction((sql) => setProvidedRoles(sql, id, provider, ['support'], act))
+  assert.deepEqual(await rolesOf('olga'), ['administrator', 'support (provider:sso)'])
 })
 
 test('what cannot be is refused with a sentence', async () => {

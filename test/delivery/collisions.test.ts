@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
+import { tellOfAct } from '../../src/webhooks/engine/cursor-acts.sql.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { deleteWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
@@ -36,7 +37,7 @@ test('a webhook that is deleted while its event is being numbered keeps nothing 
     await on.script(stayOpen)
     assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
     deleting = deleteWebhook(db, webhook, engine.house.act())
-    await eventually('the deletion waits for the lane', () => waits('%webhooks%'))
+    await eventually('the deletion waits for the lane', () => waits('%delete_cursor%'))
   })
   await deleting
   assert.deepEqual(await engine.deliveries(webhook), [])
@@ -53,7 +54,7 @@ test('events that are published while a webhook is created are either before it 
     await on.script(stayOpen)
     assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
     creating = engine.makeWebhook('/c')
-    await eventually('the webhook waits for the number', () => waits('INSERT INTO webhooks%'))
+    await eventually('the webhook waits for the number', () => waits('%follow_webhook%'))
   })
   const webhook = await creating!
   await engine.publish({ entity: 'transaction:after' })
@@ -133,6 +134,7 @@ test('a lane that is read while somebody skips what it would send does not send 
     const skip = statement('', `SELECT skip_one($1, $2, $3, (SELECT day FROM exceptions), $4, 'no', 'me', $5) AS done`)
     const values = [part, webhook.id, failing!.seq, failing!.entity, engine.house.clock.now()]
     assert.deepEqual(await on.query(skip, values), [{ done: true }])
+    await on.query(tellOfAct, [part, webhook.id])
   })
   engine.house.clock.advance(60_000)
   held.open()

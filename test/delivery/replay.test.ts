@@ -109,7 +109,7 @@ test('however large it is, a replay is begun at once, and says that it is more t
   const target = await api.makeWebhook('/hook')
   await fillWithSettled(api, target, { prefix: 'transaction', count: replayedAtMost, state: 'delivered' })
   const count = async () =>
-    (await api.call('POST', `/v2/webhooks/${target.id}/replays`, { from: 0, dryRun: true })).json<{
+    (await api.call('POST', `/v2/webhooks/${target.id}/replays/dry-run`, { from: 0 })).json<{
       total: number | null
     }>().total
   assert.equal(await count(), replayedAtMost)

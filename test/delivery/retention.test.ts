@@ -133,7 +133,7 @@ test('what is to be sent again expires with its event, and replays ask only the 
   assert.equal((await engine.call('GET', `/v2/deliveries/${again.json<{ id: string }>().id}`)).status, 404)
   const list = await engine.call('GET', `/v2/webhooks/${webhook.id}/deliveries`)
   assert.deepEqual([list.status, list.json<{ deliveries: object[] }>().deliveries], [200, []])
-  const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0, dryRun: true })
+  const replay = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays/dry-run`, { from: 0 })
   assert.deepEqual([replay.status, replay.json()], [200, { total: 0 }], replay.text)
 })
 

@@ -166,6 +166,7 @@ test('what happens now goes before what is sent again, however slow the rate', a
   await settled(5)
   await engine.idle()
   await change(webhook, { rateLimit: 1 })
+  await nextSecond()
   const selection = { to: now().getTime() + 1 }
   assert.equal((await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, selection)).status, 201)
   await settled(6)

@@ -150,8 +150,7 @@ async function openLanes(house: House, webhooks: number) {
     skipToNow: (id: number) =>
       call<{ skip_to_now: number }>('skip_to_now', { w: id, why: 'a reason', by_whom: 'somebody' }),
     pause: (...webhooks: number[]) => call('open_cursors', { webhooks, open: false }),
-    filter: (id: number) =>
-      call('filter_cursor', { w: id, wanted: printKinds('y'), wanted_actions: {}, allowed: true }),
+    filter: (id: number) => call('filter_cursor', { w: id, wanted: printKinds('y'), wanted_actions: {} }),
     create: (id: number) =>
       call('create_cursor', {
         w: id,

@@ -104,8 +104,8 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
   ]),
   // settlement
   twoSettlements: lane('two settlements of a lane are under way at once', titles.one, [
-    'if (this.#settling || this.#isLost) return undefined',
-    'if (this.#isLost) return undefined',
+    "if (this.#settling || this.#state === 'lost') return undefined",
+    "if (this.#state === 'lost') return undefined",
   ]),
   settlesTwice: lane('what is being settled is told with the next as well', titles.one, [
     '    this.#results = []\n    this.#breakerIsWritten = true',
@@ -144,11 +144,11 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
   lostSettles: lane(
     'a lane that was lost has its answers written down',
     titles.lost,
-    ['if (this.#settling || this.#isLost) return undefined', 'if (this.#settling) return undefined'],
-    ['    this.#isLost = true\n    this.#results = []', '    this.#isLost = true'],
+    ["if (this.#settling || this.#state === 'lost') return undefined", 'if (this.#settling) return undefined'],
+    ["    this.#state = 'lost'\n    this.#results = []", "    this.#state = 'lost'"],
   ),
   lostAnswers: lane('a lane that was lost takes answers', titles.lost, [
-    'if (this.#isLost) return false\n    this.#breakerIsWritten',
+    "if (this.#state === 'lost') return false\n    this.#breakerIsWritten",
     'this.#breakerIsWritten',
   ]),
   // taking over and loading anew
@@ -353,17 +353,14 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     'a lane that is paused sends',
     titles.closed,
     [
-      'if (!this.#isOpen || this.#isLost || this.#isLeaving) return undefined',
-      'if (this.#isLost || this.#isLeaving) return undefined',
+      "    if (this.#state !== 'open') return undefined",
+      "    if (this.#state !== 'open' && this.#state !== 'closed') return undefined",
     ],
-    [
-      'if (!this.#isOpen || this.#isLost || this.#isFrozen()) return undefined',
-      'if (this.#isLost || this.#isFrozen()) return undefined',
-    ],
+    ["if (this.#state !== 'open' || this.#isFrozen()) return undefined", 'if (this.#isFrozen()) return undefined'],
   ),
   leavesNever: lane('a lane that is to leave goes on', titles.closed, [
-    'this.#isLost || this.#isLeaving) return undefined',
-    'this.#isLost) return undefined',
+    "    if (this.#state !== 'open') return undefined",
+    "    if (this.#state !== 'open' && this.#state !== 'leaving') return undefined",
   ]),
   filterWhenRead: {
     about: 'the filter of the moment of reading decides, not that of the moment of numbering',
@@ -404,8 +401,8 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
       'a webhook is in a settlement once: a lane that was lost says nothing, though its webhook is held again',
     ],
     'a webhook is twice in a settlement: with a lane that was lost, and with the one that has it now',
-    ['if (this.#settling || this.#isLost) return undefined', 'if (this.#settling) return undefined'],
-    ['    this.#isLost = true\n    this.#results = []', '    this.#isLost = true'],
+    ["if (this.#settling || this.#state === 'lost') return undefined", 'if (this.#settling) return undefined'],
+    ["    this.#state = 'lost'\n    this.#results = []", "    this.#state = 'lost'"],
   ),
   settlesRefused: more(
     'engine/settlements.ts',
@@ -488,7 +485,10 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     'engine/worker.ts',
     ['takeover.test.ts', 'a lane that is paused while it is loaded anew sends nothing: it is loaded once more before'],
     'a lane goes on while it is loaded anew',
-    ['if (lane.isLost || held.isLoading || this.#isClosing) return', 'if (lane.isLost || this.#isClosing) return'],
+    [
+      "if (lane.state === 'lost' || held.isLoading || this.#isClosing) return",
+      "if (lane.state === 'lost' || this.#isClosing) return",
+    ],
   ),
   keepsWhatIsOthers: more(
     'engine/worker.ts',

@@ -143,6 +143,20 @@ test('what a replay could not send is sent by the same replay, and by no other',
   assert.deepEqual([lane.next(now)?.seq, lane.next(now)], [3, undefined])
 })
 
+test('a lane that is told to leave sends nothing more, and is given back as soon as nothing is in the air, whatever it had read', () => {
+  const lane = openLane(20)
+  const sending = lane.next(now)!
+  lane.leave()
+  assert.equal(lane.next(now), undefined)
+  assert.equal(lane.isIdle, false)
+  lane.answer(sending, { state: 'delivered', dueAt: undefined }, 'yes', now)
+  assert.equal(lane.isIdle, false, 'it is not written down yet')
+  lane.settled(lane.compose(true, now)!, new Map(), now)
+  assert.equal(lane.isIdle, true)
+  lane.load(loadedOf(2))
+  assert.equal(lane.state, 'leaving')
+})
+
 // ---- what a lane sends, and what it says to have written down ----
 
 interface Setting extends Partial<Omit<LoadedLane, 'cursor'>> {

@@ -119,6 +119,22 @@ test('a test says what is wrong: the secret, the issuer, a provider that is away
   assert.equal((await statesOf('bank')).Metadata!.state, 'good')
 })
 
+test('a test hears that the credential is refused in whichever words: Keycloak calls a wrong secret unauthorized_client', async () => {
+  for (const [status, error, told] of [
+    [401, 'unauthorized_client', /does not accept the client id with this credential/],
+    [401, 'invalid_request', /does not accept the client id with this credential/],
+    [400, 'unauthorized_client', /does not let this client exchange a code/],
+  ] as const) {
+    await upstream.lie({ refusal: [status, error] })
+    const { Client: client } = await statesOf('bank')
+    assert.equal(client!.state, 'wrong', `${status} ${error}`)
+    assert.match(client!.told, told)
+  }
+  await upstream.lie({ refusal: [400, 'invalid_request'] })
+  assert.match((await statesOf('bank')).Client!.told, /does not say whether the credential is right/)
+  await upstream.lie(undefined)
+})
+
 test('a test asks the provider itself, though it was asked a moment ago', async () => {
   await upstream.keepTime()
   assert.equal((await statesOf('bank')).Metadata!.state, 'good')

@@ -57,6 +57,11 @@ test('whoever has a group that is a role is let in at the first sign-in, with th
   assert.deepEqual((await listRolesOf(db, await olgasId())).sort(), ['auditor', 'partner-manager'])
 })
 
+test('the log says by which provider, as people call it: its number says nothing once it is gone', async () => {
+  const [entry] = await findEntries(db, { action: 'user.roles_provided', subject: `user:${await olgasId()}`, limit: 1 })
+  assert.equal(entry!.details.provider, 'Staff ID')
+})
+
 test('whoever has none is told so, and nobody is made', async () => {
   const answer = await signInThere(open(), upstream, 'sub-guest', { path })
   assert.equal(answer.status, 403)

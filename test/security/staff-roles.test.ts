@@ -36,7 +36,7 @@ const give = async (to: User, role: StaffRole, act: Act) => giveRole(db, await g
 const take = async (from: User, role: StaffRole, act: Act) => takeRole(db, await getStaffMember(db, from.id), role, act)
 
 const provide = (user: User, provider: string, ...roles: StaffRole[]) =>
-  db.transaction((sql) => setProvidedRoles(sql, user.id, provider, roles, house.act()))
+  db.transaction((sql) => setProvidedRoles(sql, user.id, { id: provider, label: provider }, roles, house.act()))
 
 test('every role opens the overview, and an administrator may do everything', () => {
   for (const role of staffRoles) assert.ok(permissionsOf[role].includes('overview.see'), role)

@@ -438,7 +438,15 @@ test('no endpoint ever returns a secret, and the database holds none in the clea
     for (const secret of secrets) assert.ok(!all.includes(secret), all)
   }
   const { db } = house.gateway.context
-  for (const table of ['webhooks', 'webhook_secrets', 'client_secrets', 'audit_entries', 'events', 'attempts']) {
+  for (const table of [
+    'webhooks',
+    'webhook_secrets',
+    'client_secrets',
+    'audit_entries',
+    'log',
+    'outcomes',
+    'answers',
+  ]) {
     const rows = await db.query(
       statement('', `SELECT t::text AS row, encode(convert_to(t::text, 'UTF8'), 'escape') FROM ${table} t`),
     )

@@ -157,7 +157,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     },
     async advanceToNextLook(beyondMs = 0) {
       const [row] = await sql<{ at: Date | null }>(
-        `SELECT min(wake_at) FILTER (WHERE isfinite(wake_at)) AS at FROM cursors WHERE holder IS NULL AND is_open`,
+        `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
       )
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
       house.clock.advance(waitMs + beyondMs)
@@ -176,10 +176,12 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   }
 }
 
+/** Every lane sleeps, is shut, or is held for a receiver that wants to be left alone. */
 async function isIdle(sql: Engine['sql'], now: Date): Promise<boolean> {
   const [row] = await sql<{ busy: boolean }>(
     `SELECT EXISTS (SELECT FROM outbox)
-       OR EXISTS (SELECT FROM cursors WHERE holder IS NOT NULL OR (is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1))) AS busy`,
+       OR EXISTS (SELECT FROM cursors WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+            ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
     [now],
   )
   return !row!.busy

@@ -11,6 +11,8 @@ export type Lie =
   | { readonly metadata: Record<string, unknown> | 'a page' }
   /** Its document of keys, whole. */
   | { readonly keys: unknown }
+  /** How its token endpoint answers whomever: a status with the word of an error. */
+  | { readonly refusal: readonly [status: number, error: string] }
 
 export type Order =
   | { readonly order: 'open'; readonly options: DemoProviderOptions }
@@ -54,6 +56,7 @@ async function obey(order: Order): Promise<object> {
         if (lie && 'userInfo' in lie && request.url === '/me') tellOfUser(response, lie.userInfo)
         if (lie && 'metadata' in lie && request.url === '/.well-known/openid-configuration')
           tellOfItself(response, lie.metadata)
+        if (lie && 'refusal' in lie && request.url === '/token') refuse(response, ...lie.refusal)
         if (lie && 'keys' in lie && request.url === '/jwks') tellKeys(response, lie.keys)
       })
       const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
@@ -104,6 +107,17 @@ function tellOfItself(response: ServerResponse, said: Record<string, unknown> | 
   response.end = ((body: string | Buffer) => {
     if (said === 'a page') response.setHeader('content-type', 'text/html')
     const text = said === 'a page' ? '<h1>Hello</h1>' : JSON.stringify({ ...JSON.parse(String(body)), ...said }, isSaid)
+    response.setHeader('content-length', Buffer.byteLength(text))
+    return end(text)
+  }) as typeof response.end
+}
+
+function refuse(response: ServerResponse, status: number, error: string): void {
+  const end = response.end.bind(response)
+  response.end = (() => {
+    response.statusCode = status
+    response.removeHeader('www-authenticate')
+    const text = JSON.stringify({ error })
     response.setHeader('content-length', Buffer.byteLength(text))
     return end(text)
   }) as typeof response.end

@@ -25,6 +25,9 @@ async function makeTroubles(): Promise<void> {
   for (const { id } of await listWebhooks(db, { branchId, environment: 'live' }, 0, 10)) {
     await failDeliveries(house, id, { failures: 12, since: now, entities: 3 })
     await endDelivery(house, (await deliveriesOf(house, id)).at(-1)!, 'exhausted')
+    // Behind one that fails.
+    await insertEvents(db, [{ ...draft, entity: 'failing:0:test', body, simulated: true, webhookId: id }], now)
+    await numberEvents(house)
   }
 }
 

@@ -4,7 +4,7 @@ import { deliveryStates } from '../../webhooks/deliveries/delivery.ts'
 import { deliveryIdPattern } from '../../webhooks/engine/delivery-id.ts'
 
 /** A webhook, an entry of its branch's log and, of what was sent again, which time. */
-export const deliveryId = (description: string, example = '12-345') =>
+export const deliveryId = (description: string, example = '1-1') =>
   text(description, example, { pattern: deliveryIdPattern })
 
 export const EventId = text(

@@ -59,7 +59,7 @@ const ofEach = (name: string, found: string) =>
   search(
     name,
     `SELECT place.webhook_id, entry.* FROM cursors k CROSS JOIN LATERAL (${found}) place
-     CROSS JOIN LATERAL (SELECT ${entryColumns} FROM log l WHERE ${ofFeed} AND l.seq = place.seq AND l.day = place.day) entry
+     CROSS JOIN LATERAL (SELECT ${entryColumns} FROM log l WHERE ${ofFeed} AND l.seq = place.seq AND l.day = place.day OFFSET 0) entry
      WHERE k.part = $1 AND k.webhook_id = ANY ($3::bigint[])`,
     byWebhook,
   )
@@ -70,7 +70,7 @@ export const searchExhausted = ofEach(
   `SELECT o.webhook_id, o.seq, o.day FROM outcomes o
      WHERE o.part = $1 AND o.webhook_id = k.webhook_id AND o.seq <= $4 AND o.seq >= $5 AND o.state = 'exhausted' AND NOT EXISTS (
        SELECT FROM outcomes later WHERE later.part = $1 AND later.webhook_id = o.webhook_id AND later.seq = o.seq AND later.day = o.day AND later.round > o.round
-         AND later.state = 'exhausted')
+         AND later.state = 'exhausted' OFFSET 0)
      ORDER BY o.seq DESC LIMIT $6`,
 )
 

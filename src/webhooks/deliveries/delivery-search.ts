@@ -10,7 +10,7 @@ import { type Delivery, type DeliveryFilter, getDelivery, nameDelivery, type Rea
 import * as table from './delivery-search.sql.ts'
 
 /** How many are looked at for one page, over all webhooks. */
-const lookedAtMost = 4_000
+const lookedAtMost = 1_000
 /** How often a list looks further back for what is rare. */
 const looksAtMost = 50
 /** Nodes give their times by one clock; what differs beyond this is not found by its time. */

@@ -41,11 +41,11 @@ export const selectFirstGivenUp = statement(
 /** Of entry `l` as `read_replay` in the migrations has it: ended, and of what was given up only what nothing has been done about. $3 feed, $4 from which number on, $5 entity, $6 and $7 times, $8 failed, $9 since. */
 const isChosen = `l.seq >= $4 AND l.seq <= k.reach AND ($5::text IS NULL OR l.entity = $5) AND ($6::timestamptz IS NULL OR l.created_at >= $6) AND ($7::timestamptz IS NULL OR l.created_at < $7)
      AND ${isFor('l', '$2', 'f')}
-     AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = $2 AND x.entity = l.entity AND x.seq <= l.seq)
+     AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = $2 AND x.entity = l.entity AND x.seq <= l.seq OFFSET 0)
      AND (NOT $8::boolean OR EXISTS (
-         SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq = l.seq AND o.day = l.day AND o.state = 'exhausted' AND ($9::timestamptz IS NULL OR o.at >= $9))
-       AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq = l.seq AND o.day = l.day AND o.state = 'delivered')
-       AND NOT EXISTS (SELECT FROM agains g WHERE g.part = $1 AND g.webhook_id = $2 AND g.seq = l.seq))`
+         SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq = l.seq AND o.day = l.day AND o.state = 'exhausted' AND ($9::timestamptz IS NULL OR o.at >= $9) OFFSET 0)
+       AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq = l.seq AND o.day = l.day AND o.state = 'delivered' OFFSET 0)
+       AND NOT EXISTS (SELECT FROM agains g WHERE g.part = $1 AND g.webhook_id = $2 AND g.seq = l.seq OFFSET 0))`
 
 /** `looked`: how many were looked at, $10 at most, so that a large choice costs no more than a small one. */
 const count = (name: string, looked: string) =>
@@ -69,5 +69,5 @@ export const countGivenUp = count(
   `SELECT e.* FROM (
      SELECT DISTINCT o.seq, o.day FROM (
        SELECT o.seq, o.day FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq >= $4 AND o.state = 'exhausted' ORDER BY o.seq LIMIT $10) o) given_up
-   CROSS JOIN LATERAL (SELECT * FROM log WHERE part = $1 AND feed = $3 AND seq = given_up.seq AND day = given_up.day) e`,
+   CROSS JOIN LATERAL (SELECT * FROM log WHERE part = $1 AND feed = $3 AND seq = given_up.seq AND day = given_up.day OFFSET 0) e`,
 )

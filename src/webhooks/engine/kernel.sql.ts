@@ -79,6 +79,14 @@ export const loadReplays = statement(
    WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) AND state = 'running' ORDER BY webhook_id, round`,
 )
 
+/** When attempts were begun that are newer than $3, of webhooks that have a rate: whoever takes a lane goes on with what is left of its second. */
+export const loadBegun = statement(
+  'load_begun',
+  `SELECT c.webhook_id AS "webhookId", o.at FROM cursors c CROSS JOIN LATERAL (
+     SELECT at FROM outcomes WHERE part = $1 AND webhook_id = c.webhook_id ORDER BY seq DESC LIMIT 1000) o
+   WHERE c.part = $1 AND c.webhook_id = ANY ($2::bigint[]) AND o.at > $3 ORDER BY o.at`,
+)
+
 export const settle = statement(
   'settle',
   `SELECT webhook_id AS "webhookId", entity, next, next_day AS "nextDay" FROM settle($1::smallint, $2, $3,

@@ -129,13 +129,17 @@ interface Replaying {
   readonly ahead: Set<number>
 }
 
+/**
+ * Open: it sends. Closed: its webhook is paused or disabled, or its partner may not act. Leaving: it finishes what is in the air and is given back. Lost: it is
+ * somebody else's, and no answer of it counts any more.
+ */
+export type LaneState = 'open' | 'closed' | 'leaving' | 'lost'
+
 export class Lane<Answer> {
   readonly webhookId: number
   readonly feed: Feed
   #epoch = -1
-  #isOpen = false
-  #isLost = false
-  #isLeaving = false
+  #state: LaneState = 'closed'
   #filters: readonly Filter[] = []
   #passed = 0
   /** As it is written down. */
@@ -178,16 +182,8 @@ export class Lane<Answer> {
     return this.#epoch
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen
-  }
-
-  get isLost(): boolean {
-    return this.#isLost
-  }
-
-  get isLeaving(): boolean {
-    return this.#isLeaving
+  get state(): LaneState {
+    return this.#state
   }
 
   get read(): number {
@@ -245,7 +241,7 @@ export class Lane<Answer> {
     return (
       this.unsettled === 0 &&
       !this.#settling &&
-      (this.#isOpen ? this.#open.size === 0 && !this.#replay && this.#read >= this.feed.head : true)
+      (this.#state !== 'open' || (this.#open.size === 0 && !this.#replay && this.#read >= this.feed.head))
     )
   }
 
@@ -268,7 +264,7 @@ export class Lane<Answer> {
     // Where nobody has acted on it, what the lane knows of its receiver is as new as what is written, or newer.
     const wasTouched = cursor.epoch !== this.#epoch
     this.#epoch = cursor.epoch
-    this.#isOpen = cursor.isOpen
+    if (this.#state === 'open' || this.#state === 'closed') this.#state = cursor.isOpen ? 'open' : 'closed'
     this.#filters = filters
     this.#passed = cursor.passed
     this.#position = cursor.position
@@ -308,19 +304,19 @@ export class Lane<Answer> {
   }
 
   lose(): void {
-    this.#isLost = true
+    this.#state = 'lost'
     this.#results = []
   }
 
   leave(): void {
-    this.#isLeaving = true
+    if (this.#state !== 'lost') this.#state = 'leaving'
   }
 
   // ---- reading ----
 
   /** Looks at what the feed has at hand. Answers after which number it wants more, if it does. */
   scan(): number | undefined {
-    if (!this.#isOpen || this.#isLost || this.#isFrozen()) return undefined
+    if (this.#state !== 'open' || this.#isFrozen()) return undefined
     while (this.#hasRoom()) {
       const seq = Math.max(this.#read + 1, this.feed.first)
       if (seq > this.feed.head) {
@@ -372,8 +368,7 @@ export class Lane<Answer> {
     const replay = this.#replay
     if (
       !replay ||
-      !this.#isOpen ||
-      this.#isLost ||
+      this.#state !== 'open' ||
       replay.queue.length > 0 ||
       replay.read >= replay.last ||
       replay.open.size >= queuedAtMost
@@ -400,7 +395,7 @@ export class Lane<Answer> {
 
   /** What may be sent now, if anything. It is in the air from here on. */
   next(now: Date): Sending | undefined {
-    if (!this.#isOpen || this.#isLost || this.#isLeaving) return undefined
+    if (this.#state !== 'open') return undefined
     if (this.#flying.size >= attemptsAtOnce || this.unsettled >= unsettledAtMost) return undefined
     const until = this.#heldUntil(now)
     if (until && until > now) return undefined
@@ -570,7 +565,7 @@ export class Lane<Answer> {
   /** What became of one that was in the air. Answers whether it is to be written down. */
   answer(sending: Sending, verdict: Verdict, answer: Answer, now: Date): boolean {
     this.#flying.delete(sending)
-    if (this.#isLost) return false
+    if (this.#state === 'lost') return false
     this.#breakerIsWritten &&= verdict.state === 'delivered' && this.#breaker.failures === 0
     if (verdict.state === 'delivered') this.#breaker.accepted()
     else this.#breaker.refused(sending.entity, now)
@@ -622,7 +617,7 @@ export class Lane<Answer> {
 
   /** What is to be written down, if anything; one at a time. With `isThorough` the position too. */
   compose(isThorough: boolean, now: Date): LaneSettlement<Answer> | undefined {
-    if (this.#settling || this.#isLost) return undefined
+    if (this.#settling || this.#state === 'lost') return undefined
     const position = isThorough ? this.#findPosition() : undefined
     const replay = this.#composeReplay(isThorough)
     const isNew = position !== undefined && position > this.#position

@@ -60,6 +60,8 @@ export class Membership {
   #buriesFromMs = 0
   #reports = 0
   #reportedAt = new Date(0)
+  /** By `performance.now()`: from when on silence counts. */
+  #judgesFromMs = 0
   #graceMs = 0
   #isClosing = false
 
@@ -125,11 +127,12 @@ export class Membership {
     return view && { ...view, silentSince }
   }
 
-  /** Who has said nothing since then is gone; nobody, when the clock was moved on and has not been looked at by the others yet. */
+  /** Who has said nothing since then is gone; nobody, where the clock was moved and the others have not had the time to look at it. */
   #findSilence(now: Date): Date {
-    const wasMoved = Math.abs(now.getTime() - this.#reportedAt.getTime()) > absentAfterMs
+    if (Math.abs(now.getTime() - this.#reportedAt.getTime()) > absentAfterMs)
+      this.#judgesFromMs = performance.now() + silentAfterMs
     this.#reportedAt = now
-    return wasMoved ? new Date(0) : after(now, -silentAfterMs)
+    return performance.now() < this.#judgesFromMs ? new Date(0) : after(now, -silentAfterMs)
   }
 
   /** Frees the lanes of workers that are gone. Answers whether there were any. */

@@ -2,9 +2,10 @@
  * What a node delivers: it takes lanes, reads their feeds, sends what may be sent, and has the answers written down. Notifications are hints: what is not heard
  * of is found by a look. A worker knows no lease: whoever lost a lane is refused by its epoch, and has sent no more than may be unsettled.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { gatewayAct } from '../../audit/audit.ts'
-import { type Clock, second } from '../../clock.ts'
+import { after, type Clock, second } from '../../clock.ts'
 import { plainArray } from '../../database/array-literal.ts'
 import { type Changes, everything } from '../../database/changes.ts'
 import type { Database } from '../../database/database.ts'
@@ -143,6 +144,9 @@ class DeliveryWorker implements Worker {
   #resting: NodeJS.Timeout | undefined
   readonly #feedLooks = openFlights(() => this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)))
   readonly #reports = openFlights(() => this.#report().catch(() => {}))
+  /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
+  readonly #arriving = new Set<number>()
+  readonly #touched = new Set<number>()
   #inFlight = 0
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
@@ -254,6 +258,8 @@ class DeliveryWorker implements Worker {
   /** What stands in a cursor may have changed, or where it goes. */
   #reconsider(tag: string): void {
     const [kind, id] = tag.split(':')
+    for (const webhookId of this.#arriving)
+      if (kind !== 'webhook' || webhookId === Number(id)) this.#touched.add(webhookId)
     if (kind === 'webhook') {
       const held = this.#held.get(Number(id))
       if (held) this.#load([held])
@@ -324,18 +330,34 @@ class DeliveryWorker implements Worker {
 
   async #loadNew(part: number, webhookIds: readonly number[]): Promise<void> {
     if (webhookIds.length === 0) return
-    const loaded = await this.#read(part, webhookIds)
+    for (const webhookId of webhookIds) this.#arriving.add(webhookId)
+    const [loaded, begun] = await this.#readNew(part, webhookIds).finally(() => {
+      for (const webhookId of webhookIds) this.#arriving.delete(webhookId)
+    })
     for (const webhookId of webhookIds) {
+      const wasTouched = this.#touched.delete(webhookId)
       const of = loaded.get(webhookId)
       if (!of || of.cursor.holder === null || !this.#membership.numbers.has(of.cursor.holder)) continue
-      const held = this.#hold(of)
+      const held = this.#hold(of, begun.get(webhookId) ?? [])
       held.lane.load(of)
       held.lane.feed.append(of.head)
-      this.#serve(held)
+      if (wasTouched) this.#load([held])
+      else this.#serve(held)
     }
   }
 
-  #hold({ cursor, url, rateLimit }: LoadedLane & Around): Held {
+  /** With what its last holder began within the second before. */
+  async #readNew(part: number, webhookIds: readonly number[]) {
+    const { db, clock } = this.#options
+    const loaded = await this.#read(part, webhookIds)
+    const limited = webhookIds.filter((webhookId) => (loaded.get(webhookId)?.rateLimit ?? null) !== null)
+    const values = [part, plainArray(limited), after(clock.now(), -second)]
+    const rows = limited.length === 0 ? [] : await db.query<Of & { readonly at: Date }>(kernel.loadBegun, values)
+    const begun = Map.groupBy(rows, (row) => row.webhookId)
+    return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
+  }
+
+  #hold({ cursor, url, rateLimit }: LoadedLane & Around, begun: readonly Date[]): Held {
     const known = this.#held.get(cursor.webhookId)
     if (known) return known
     const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed)
@@ -346,7 +368,7 @@ class DeliveryWorker implements Worker {
       part: feed.part,
       branchId: branchOfFeed(cursor.feed).branchId,
       url,
-      limit: rateLimit === null ? undefined : new SendLimit(rateLimit),
+      limit: rateLimit === null ? undefined : new SendLimit(rateLimit, begun),
       isLoading: false,
       isStale: false,
       isReplaying: false,
@@ -378,31 +400,23 @@ class DeliveryWorker implements Worker {
 
   async #loadHeld(part: number, all: readonly Held[]): Promise<void> {
     for (const held of all) if (held.isLoading) held.isStale = true
-    const mine = all.filter((held) => !held.isLoading && !held.lane.isLost)
+    const mine = all.filter((held) => !held.isLoading && held.lane.state !== 'lost')
     if (mine.length === 0) return
     for (const held of mine) held.isLoading = true
-    try {
-      // One of which something was written down meanwhile, or that somebody changed, is read again: what was read might not have it.
-      for (let left = mine; left.length > 0; ) left = await this.#loadOnce(part, left)
-    } catch (error) {
-      this.#complain(error)
-      for (const held of mine) {
-        held.isLoading = false
-        held.isStale = true
-      }
-    }
-    const again = mine.filter((held) => held.isStale && !held.lane.isLost)
-    for (const held of again) held.isStale = false
-    if (again.length > 0) setTimeout(() => this.#load(again), retryLoadMs).unref()
+    // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
+    for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; )
+      left = await this.#loadOnce(part, left)
   }
 
   /** Answers those that are to be loaded once more. They send nothing until then, so that this ends. */
-  async #loadOnce(part: number, all: readonly Held[]): Promise<Held[]> {
+  async #loadOnce(part: number, all: readonly Held[]): Promise<readonly Held[]> {
     const before = all.map(({ lane }) => lane.settlements)
-    const loaded = await this.#read(
-      part,
-      all.map(({ lane }) => lane.webhookId),
-    )
+    const webhookIds = all.map(({ lane }) => lane.webhookId)
+    const loaded = await this.#read(part, webhookIds).catch((error: unknown) => this.#complain(error))
+    if (!loaded) {
+      await wait(retryLoadMs, undefined, { ref: false })
+      return all.filter(({ lane }) => lane.state !== 'lost')
+    }
     const numbers = this.#membership.numbers
     return all.filter((held, index) => {
       const { lane } = held
@@ -475,7 +489,7 @@ class DeliveryWorker implements Worker {
   #serve(held: Held): void {
     const { lane } = held
     // One that is being loaded may be closed by now, or somebody else's.
-    if (lane.isLost || held.isLoading || this.#isClosing) return
+    if (lane.state === 'lost' || held.isLoading || this.#isClosing) return
     const after = lane.scan()
     if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
     this.#sendFrom(held)
@@ -682,9 +696,9 @@ class DeliveryWorker implements Worker {
       else held.quietSince ??= nowMs
       if (held.quietSince === undefined) continue
       const dueMs = (lane.findDue(now)?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime()
-      if (!lane.isOpen || lane.isLeaving || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)) tired.push(held)
+      if (lane.state !== 'open' || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)) tired.push(held)
     }
-    const leaving = tired.filter(({ lane }) => !lane.isOpen || lane.isLeaving)
+    const leaving = tired.filter(({ lane }) => lane.state !== 'open')
     await this.#giveBack(leaving)
     const quiet = tired.filter((held) => !leaving.includes(held))
     for (const [part, of] of Map.groupBy(quiet, (held) => held.part)) {

@@ -15,7 +15,8 @@ export const selectFailures = statement(
   `WITH failed AS MATERIALIZED (
      SELECT k.webhook_id, k.failing_since, o.* FROM cursors k CROSS JOIN LATERAL (
        SELECT o.seq, o.round, o.attempt, o.day, o.at, o.duration_ms, o.outcome, o.status, o.why
-       FROM (${suspects}) s JOIN outcomes o ON o.part = $1 AND o.webhook_id = k.webhook_id AND o.seq = s.seq AND o.round = s.round AND o.day = s.day
+       FROM (${suspects}) s CROSS JOIN LATERAL (
+         SELECT * FROM outcomes WHERE part = $1 AND webhook_id = k.webhook_id AND seq = s.seq AND round = s.round AND day = s.day OFFSET 0) o
        WHERE o.attempt > 0 AND o.outcome <> 'accepted' AND o.at + o.duration_ms * interval '1 millisecond' >= k.failing_since - interval '1 minute') o
      WHERE k.part = $1 AND k.webhook_id = ANY ($2::bigint[]) AND k.failing_since IS NOT NULL),
    ends AS MATERIALIZED (

@@ -24,15 +24,16 @@ export const findBrokenLogs = statement(
    UNION ALL SELECT 'gap', ${feedName('d.feed')} FROM spans d CROSS JOIN LATERAL (
        SELECT b.day, b.first FROM feed_days b WHERE b.part = $1 AND b.feed = d.feed AND b.day < d.day ORDER BY b.day DESC LIMIT 1) b
      WHERE d.first - 1 <> CASE b.day WHEN 0 THEN b.first - 1 ELSE (SELECT max(l.seq) FROM log l WHERE l.part = $1 AND l.feed = d.feed AND l.day = b.day) END
-   UNION ALL SELECT 'twice', 'event:' || l.uid FROM newest n JOIN log l ON l.part = $1 AND l.feed = n.feed AND l.seq = n.seq AND l.day = n.day
-     WHERE EXISTS (SELECT FROM log o WHERE o.part = $1 AND o.uid = l.uid AND (o.feed, o.seq) <> (l.feed, l.seq)) OR EXISTS (SELECT FROM outbox o WHERE o.part = $1 AND o.uid = l.uid)
+   UNION ALL SELECT 'twice', 'event:' || l.uid FROM newest n CROSS JOIN LATERAL (
+       SELECT * FROM log WHERE part = $1 AND feed = n.feed AND seq = n.seq AND day = n.day OFFSET 0) l
+     WHERE EXISTS (SELECT FROM log o WHERE o.part = $1 AND o.uid = l.uid AND (o.feed, o.seq) <> (l.feed, l.seq) OFFSET 0) OR EXISTS (SELECT FROM outbox o WHERE o.part = $1 AND o.uid = l.uid)
    LIMIT 1000`,
 )
 
 /** Whether entry `l` below the position of `k` is accounted for: it has ended, was passed, or its entity is an exception that stands at it or before it. */
 const isAccounted = `${hasEnded('l', 'k.webhook_id')}
        OR l.seq <= coalesce((SELECT max(s.upto) FROM passes s WHERE s.part = $1 AND s.webhook_id = k.webhook_id), 0)
-       OR EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.entity = l.entity AND x.seq <= l.seq)`
+       OR EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.entity = l.entity AND x.seq <= l.seq OFFSET 0)`
 
 const below = `cursors k CROSS JOIN LATERAL (
        SELECT l.* FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq <= k.position AND l.day <= coalesce(${dayOfSeq('k.position', 'k.feed')}, 0)
@@ -49,8 +50,8 @@ export const findBrokenCursors = statement(
   `SELECT 'lost' AS promise, ${deliveryName('lost')} AS subject FROM (SELECT k.webhook_id, l.seq FROM ${below} WHERE k.part = $1 AND ${isFor('l', 'k.webhook_id', 'f')} AND NOT (${isAccounted})) lost
    UNION ALL SELECT 'head', 'webhook:' || k.webhook_id FROM cursors k WHERE k.part = $1 AND k.position > feed_head($1, k.feed)
    UNION ALL SELECT 'sleep', 'webhook:' || k.webhook_id FROM cursors k WHERE k.part = $1 AND k.holder IS NULL AND k.is_open AND k.wake_at > $3::timestamptz
-     AND (EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.due_at < k.wake_at AND k.hold_until < k.wake_at)
-       OR EXISTS (SELECT FROM agains g WHERE g.part = $1 AND g.webhook_id = k.webhook_id AND g.due_at < k.wake_at AND k.hold_until < k.wake_at)
+     AND (EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.due_at < k.wake_at AND k.hold_until < k.wake_at OFFSET 0)
+       OR EXISTS (SELECT FROM agains g WHERE g.part = $1 AND g.webhook_id = k.webhook_id AND g.due_at < k.wake_at AND k.hold_until < k.wake_at OFFSET 0)
        OR k.hold_until < k.wake_at AND EXISTS (${wantedAbove})
        OR k.wake_at = 'infinity' AND EXISTS (SELECT FROM replay_cursors r WHERE r.part = $1 AND r.webhook_id = k.webhook_id AND r.state = 'running'))
    UNION ALL SELECT 'holder', 'webhook:' || k.webhook_id FROM cursors k WHERE k.part = $1 AND k.holder IS NOT NULL AND k.holder <> ALL ($4::int[])
@@ -62,12 +63,12 @@ export const findBrokenExceptions = statement(
   'find_broken_exceptions',
   `SELECT 'exception' AS promise, ${deliveryName('x')} AS subject FROM (SELECT * FROM exceptions WHERE part = $1 ORDER BY webhook_id, entity LIMIT $2) x
    JOIN cursors k ON k.part = $1 AND k.webhook_id = x.webhook_id
-   WHERE NOT EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq = x.seq AND l.day = x.day AND l.entity = x.entity)
-     OR EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = x.webhook_id AND o.seq = x.seq AND o.round = 0 AND o.day = x.day AND o.state <> 'retrying')
+   WHERE NOT EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq = x.seq AND l.day = x.day AND l.entity = x.entity OFFSET 0)
+     OR EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = x.webhook_id AND o.seq = x.seq AND o.round = 0 AND o.day = x.day AND o.state <> 'retrying' OFFSET 0)
    UNION ALL SELECT 'exception', ${deliveryName('g')} || '-' || g.round FROM (SELECT * FROM agains WHERE part = $1 ORDER BY webhook_id, seq, round LIMIT $2) g
    JOIN cursors k ON k.part = $1 AND k.webhook_id = g.webhook_id
-   WHERE NOT EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq = g.seq AND l.day = g.day)
-     OR EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = g.webhook_id AND o.seq = g.seq AND o.round = g.round AND o.day = g.day AND o.state <> 'retrying')
+   WHERE NOT EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq = g.seq AND l.day = g.day OFFSET 0)
+     OR EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = g.webhook_id AND o.seq = g.seq AND o.round = g.round AND o.day = g.day AND o.state <> 'retrying' OFFSET 0)
    UNION ALL SELECT 'outcome', ${deliveryName('o')} FROM cursors k CROSS JOIN LATERAL (
        SELECT o.webhook_id, o.seq FROM outcomes o WHERE o.part = $1 AND o.webhook_id = k.webhook_id AND o.day >= $3 AND o.state <> 'retrying' ORDER BY o.seq DESC LIMIT ${share('cursors')}) o
      WHERE k.part = $1 AND (
@@ -90,7 +91,7 @@ export const selectPublished = statement(
 /** Of names ($2) those that have a number in this part, or wait for one. */
 export const selectKnown = statement(
   'select_known_uids',
-  `SELECT uid FROM unnest($2::uuid[]) AS named (uid) WHERE EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.uid = named.uid)
+  `SELECT uid FROM unnest($2::uuid[]) AS named (uid) WHERE EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.uid = named.uid OFFSET 0)
      OR EXISTS (SELECT FROM outbox o WHERE o.part = $1 AND o.uid = named.uid)`,
 )
 

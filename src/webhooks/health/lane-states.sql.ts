@@ -5,7 +5,7 @@ import { filterAt, hasEnded, isFor } from '../events/branch-logs.sql.ts'
 /** When the first entry was published that could be sent and has not been. */
 const firstNew = `(SELECT l.created_at FROM log l CROSS JOIN ${filterAt('k.webhook_id', 'l.seq')} f
      WHERE ${fromPosition} AND ${isFor('l', 'k.webhook_id', 'f')} AND NOT ${hasEnded('l', 'k.webhook_id')}
-       AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.entity = l.entity)
+       AND NOT EXISTS (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id AND x.entity = l.entity OFFSET 0)
      ORDER BY l.seq LIMIT 1)`
 
 /**

@@ -11,8 +11,9 @@ export const tellFailing = tellMembers(
    JOIN partners p ON p.branch_id = w.branch_id AND may_act(p.status, w.environment)`,
 )
 
-/** Of a part. */
+/** Of a part: those whose breaker is open, which takes so many attempts ($3) and entities ($4). */
 export const selectFailingLong = statement(
   'select_failing_long',
-  'SELECT webhook_id AS "webhookId", failing_since AS "failingSince" FROM cursors WHERE part = $1 AND failing_since <= $2 AND failures >= $3',
+  `SELECT k.webhook_id AS "webhookId", k.failing_since AS "failingSince" FROM cursors k WHERE k.part = $1 AND k.failing_since <= $2 AND k.failures >= $3
+     AND (SELECT count(*) FROM (SELECT FROM exceptions x WHERE x.part = $1 AND x.webhook_id = k.webhook_id LIMIT $4) failing) >= $4`,
 )

@@ -2,7 +2,7 @@
 import { after, hour } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
 import { memberLimits } from '../../notices/notice.ts'
-import { attemptsLooked } from '../engine/breaker.ts'
+import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
 import { allParts } from '../events/part.ts'
 import { selectFailingLong, tellFailing } from './webhook-notices.sql.ts'
 
@@ -14,7 +14,12 @@ export async function watchFailingWebhooks(sql: Sql, now: Date): Promise<number>
   const failing: { readonly webhookId: number; readonly failingSince: Date }[] = []
   for (const part of allParts)
     failing.push(
-      ...(await sql.query<(typeof failing)[number]>(selectFailingLong, [part, after(now, -failingMs), attemptsLooked])),
+      ...(await sql.query<(typeof failing)[number]>(selectFailingLong, [
+        part,
+        after(now, -failingMs),
+        attemptsLooked,
+        entitiesAtLeast,
+      ])),
     )
   if (failing.length === 0) return 0
   const values = [failing.map((row) => row.webhookId), failing.map((row) => row.failingSince)]

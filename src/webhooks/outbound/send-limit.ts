@@ -12,9 +12,9 @@ export class SendLimit {
   /** When the attempts of the last second were begun, in milliseconds, oldest first. */
   readonly #begun: number[]
 
-  constructor(perSecond: number, before?: SendLimit) {
+  constructor(perSecond: number, before: SendLimit | readonly Date[] = []) {
     this.perSecond = perSecond
-    this.#begun = before ? before.#begun : []
+    this.#begun = before instanceof SendLimit ? before.#begun : before.map((at) => at.getTime())
   }
 
   /** How many may be begun now. */

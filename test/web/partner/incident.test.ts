@@ -263,7 +263,7 @@ test('an operator recovers a webhook after seeing what that does, and the partne
 test('an address that asks about another partner’s delivery is told nothing of it', async () => {
   const theirs = await makeFailing()
   const mine = await makeFailing(answer(500))
-  const [, delivery] = /deliveries\/(\d+)"/.exec((await theirs.own.browser.get(theirs.page)).text)!
+  const [, delivery] = /deliveries\/([\d-]+)"/.exec((await theirs.own.browser.get(theirs.page)).text)!
   const { text } = await mine.own.browser.get(`${mine.page}?probed=${delivery}&after=0`)
   assert.match(text, /The probe is under way/)
   assert.doesNotMatch(text, /HTTP 403|cloudflare/)
