@@ -51,6 +51,8 @@ const titles = {
   replayBound: 'a replay waits while a thousand of what is sent again wait',
   lost: 'a lane that is lost says nothing more, neither what it sent nor how far it is: its webhook has one lane in a settlement',
   closed: 'a lane that is closed sends and reads nothing; one that leaves ends what it began',
+  leaves:
+    'a lane that is told to leave sends nothing more, and is given back as soon as nothing is in the air, whatever it had read',
   filter: 'what a webhook wanted when an entry was numbered decides, not what it wants when it is read',
   health: 'what a lane knows of its receiver and has not written down outlives that it is loaded anew',
   meanwhile: 'an answer of the database to a lane that was loaded meanwhile changes nothing',
@@ -361,6 +363,14 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
   leavesNever: lane('a lane that is to leave goes on', titles.closed, [
     "    if (this.#state !== 'open') return undefined",
     "    if (this.#state !== 'open' && this.#state !== 'leaving') return undefined",
+  ]),
+  leavesLate: lane('a lane that is to leave is kept until it has sent what it had read', titles.leaves, [
+    "this.#state !== 'open' || (",
+    "this.#state === 'closed' || (",
+  ]),
+  leavingIsForgotten: lane('a lane that is to leave stays when it is loaded anew', titles.leaves, [
+    "if (this.#state === 'open' || this.#state === 'closed') this.#state",
+    'this.#state',
   ]),
   filterWhenRead: {
     about: 'the filter of the moment of reading decides, not that of the moment of numbering',
