@@ -7,9 +7,12 @@ import type { AttemptMade } from '../../src/webhooks/engine/attempt-made.ts'
 import { openWorker, type Worker } from '../../src/webhooks/engine/worker.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
+import { type Looked, lookAt } from '../../src/webhooks/events/sequencer.ts'
 import { openSender } from '../../src/webhooks/outbound/attempt.ts'
 import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
@@ -23,6 +26,10 @@ export interface EngineHouse {
   makeBranch(): Promise<number>
   makeWebhook(branchId: number, path: string, kinds?: readonly string[]): Promise<number>
   publish(branchId: number, entities: readonly string[]): Promise<void>
+  /** Published and numbered in one transaction, and nobody is told. */
+  number(branchId: number, entities: readonly string[]): Promise<Looked>
+  /** Somebody waits for a lock. */
+  untilBlocked(): Promise<void>
   openWorker(lingerMs?: number): Promise<Worker>
   close(): Promise<void>
 }
@@ -62,6 +69,16 @@ export async function openEngineHouse(): Promise<EngineHouse> {
         entities.map((entity) => eventOf(branchId, entity)),
         clock.now(),
       )
+    },
+    number: (branchId, entities) =>
+      db.transaction(async (sql) => {
+        const events = entities.map((entity) => eventOf(branchId, entity))
+        await insertEvents(sql, events, clock.now())
+        return lookAt(sql, partOf(branchId), clock.now())
+      }),
+    async untilBlocked() {
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      await eventually('somebody who waits', async () => (await sql(waiting)).length > 0)
     },
     async openWorker(lingerMs = 60_000) {
       const changes = await openChanges({ db, streamDb: db })

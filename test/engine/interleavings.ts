@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, type Sql, statement } from '../../src/database/database.ts'
-import { closeStage, type House, openStage, printKinds, type Stage } from './stage.ts'
+import { closeStage, type House, kindNames, openStage, printKinds, type Stage } from './stage.ts'
 
 const lookAgainMs = 2
 
@@ -124,13 +124,13 @@ async function openLanes(house: House, webhooks: number) {
     )
   return {
     ...{ stage, ids, p, now, cursors },
-    publish: (entity: string) =>
+    publish: (entity: string, kind = 'x') =>
       house.db.query(
         statement(
           'met_publish',
-          `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body) VALUES ($1, $2, $3, 'TRANSACTION', 'CREATED', $4, '')`,
+          `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body) VALUES ($1, $2, $3, $5, 'CREATED', $4, '')`,
         ),
-        [p, feeds[0], now, entity],
+        [p, feeds[0], now, entity, kindNames[kind]],
       ),
     look: call<{ seq: number; day: number; woken: number }>('look', { most: 10, above: 0 }),
     take: (worker: number) => call<{ webhook_id: number }>('take', { worker, most: 10, except_ids: [] }),
@@ -378,6 +378,32 @@ export const interleavings = {
     const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
     await skipToNow(ids[0]!)(house.db)
     assert.deepEqual(await skip(ids[0]!, seq, day)(house.db), [{ skip_one: false }])
+  },
+
+  'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself': async (
+    house: House,
+  ) => {
+    const { ids, p, now, publish, look, take, settleEntity } = await openLanes(house, 1)
+    for (const [entity, kind] of ['Ax', 'Bx', 'By', 'Ax', 'Cx', 'Cx']) await publish(entity!, kind)
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
+    await take(1)(house.db)
+    await settleEntity({ id: ids[0]!, epoch: 1, seq, day }, 6, now)(house.db)
+    await house.db.query(
+      statement(
+        '',
+        `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at) VALUES ($1, $2, 1, 0, 5, now())`,
+      ),
+      [p, ids[0]],
+    )
+    const rows = await house.db.query(
+      statement('', 'SELECT upto, (entry).seq FROM read_replay($1::smallint, $2, 1, 0, 10)'),
+      [p, ids[0]],
+    )
+    assert.deepEqual(rows, [
+      { upto: 2, seq: 2 },
+      { upto: 5, seq: 5 },
+      { upto: 5, seq: null },
+    ])
   },
 
   'a lane whose webhook is paused is taken by nobody': async (house: House) => {

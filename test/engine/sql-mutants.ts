@@ -71,8 +71,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     ],
     caughtBy: { interleaving: 'a look waits for a lane that falls asleep, and wakes it' },
   },
-  wakesNobody: {
-    about: 'the sequencer wakes nobody in its transaction',
+  wakesAfterCommit: {
+    about: 'the sequencer wakes nobody in its transaction: it would in one of its own, which may never come',
     replace: [
       [
         within('look', /UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND/),
@@ -104,7 +104,10 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   daysGoBack: {
     about: 'the day of a part follows the clock when that is set back',
     replace: [
-      [within('look', /greatest\(\(SELECT max\(d\.day\) FROM feed_days d WHERE d\.part = p\),/), '$1greatest(NULL,'],
+      [
+        within('look', /day_to_write\(p, day_of\(now\)\)/),
+        '$1coalesce((SELECT max(d.day) FROM days d WHERE d.day <= day_of(now)), (SELECT min(d.day) FROM days d))',
+      ],
     ],
     caughtBy: { walks: 'ages' },
   },
@@ -289,6 +292,15 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     ],
     caughtBy: { walks: 'takeover' },
   },
+  boundIsConstraint: {
+    about: 'a full table of exceptions refuses the settlement',
+    script: `CREATE FUNCTION refuse_more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF (SELECT count(*) FROM exceptions WHERE part = NEW.part AND webhook_id = NEW.webhook_id) > 1 THEN RAISE 'full'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER refuse AFTER INSERT ON exceptions FOR EACH ROW EXECUTE FUNCTION refuse_more()`,
+    caughtBy: { walks: 'three poisons' },
+  },
   // taking over
   takesOverWithoutEpoch: {
     about: 'taking over leaves the epoch as it is',
@@ -331,6 +343,16 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     replace: [[within('touch_cursor', /SET epoch/), '$1SET holder = NULL, epoch']],
     caughtBy: { walks: 'skip' },
   },
+  actEndsException: {
+    about: 'an act deletes the exception of an entity, though others wait behind it',
+    replace: [
+      [
+        within('skip_one', /PERFORM advance_exception\([^;]*;/),
+        '$1DELETE FROM exceptions x WHERE x.part = p AND x.webhook_id = w AND x.entity = of_entity;',
+      ],
+    ],
+    caughtBy: { walks: 'skipped behind' },
+  },
   skipLeavesException: {
     about: 'a skip leaves the exception where it is',
     replace: [[within('skip_one', /PERFORM advance_exception\([^;]*;/), '$1NULL;']],
@@ -372,6 +394,30 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     about: 'a replay ends at the head, not at the position',
     replace: [[within('start_replay', /from_seq - 1, c\.position,/), '$1from_seq - 1, feed_head(p, c.feed),']],
     caughtBy: { walks: 'replay' },
+  },
+  replayTakesUnfinished: {
+    about: 'a replay sends what stands in the exceptions',
+    replace: [[within('read_replay', /AND NOT EXISTS \(SELECT FROM exceptions x [^\n]*/), '$1']],
+    caughtBy: {
+      interleaving:
+        'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself',
+    },
+  },
+  replayTakesUnwanted: {
+    about: 'a replay sends what was not wanted',
+    replace: [[within('read_replay', /l\.simulated OR wants_event\([^)]*\)/), '$1true']],
+    caughtBy: {
+      interleaving:
+        'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself',
+    },
+  },
+  replayPassesLast: {
+    about: 'a replay reads on behind its last',
+    replace: [[within('read_replay', /least\(r\.last, after \+ 5000\)/), '$1after + 5000']],
+    caughtBy: {
+      interleaving:
+        'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself',
+    },
   },
   roundsTwice: {
     about: 'two askings have the same round',

@@ -6,11 +6,11 @@ import { openEngineHouse } from './house.ts'
 
 const house = await openEngineHouse()
 after(() => house.close())
+const worker = await house.openWorker()
 
 test('what is published is numbered, sent in the order of each entity, and written down', async () => {
   const branch = await house.makeBranch()
   const webhook = await house.makeWebhook(branch, '/plain')
-  const worker = await house.openWorker()
   await house.publish(branch, ['a', 'b', 'a', 'a', 'c'])
   worker.published([branch % 16])
   const outcomes = () =>

@@ -33,6 +33,12 @@ export const loadCursors = statement(
    FROM cursors c WHERE c.part = $1 AND c.webhook_id = ANY ($2::bigint[])`,
 )
 
+/** How far the feeds of lanes go. */
+export const loadHeads = statement(
+  'load_heads',
+  'SELECT feed, feed_head($1::smallint, feed) AS head FROM (SELECT DISTINCT feed FROM cursors WHERE part = $1 AND webhook_id = ANY ($2::bigint[])) f',
+)
+
 export const loadFilters = statement(
   'load_filters',
   'SELECT webhook_id AS "webhookId", from_seq AS "fromSeq", kinds, actions FROM filters WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) ORDER BY webhook_id, from_seq',

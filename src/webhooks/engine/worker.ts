@@ -340,6 +340,7 @@ class DeliveryWorker implements Worker {
       if (!of || of.cursor.holder === null || !this.#membership.numbers.has(of.cursor.holder)) continue
       const held = this.#hold(of, begun.get(webhookId) ?? [])
       held.lane.load(of)
+      held.lane.feed.append(of.head)
       if (wasTouched) this.#load([held])
       else this.#serve(held)
     }
@@ -356,7 +357,7 @@ class DeliveryWorker implements Worker {
     return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
   }
 
-  #hold({ cursor, url, rateLimit }: LoadedLane & Target, begun: readonly Date[]): Held {
+  #hold({ cursor, url, rateLimit }: LoadedLane & Around, begun: readonly Date[]): Held {
     const known = this.#held.get(cursor.webhookId)
     if (known) return known
     const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed)
@@ -431,7 +432,7 @@ class DeliveryWorker implements Worker {
     })
   }
 
-  #learn(held: Held, of: LoadedLane & Target): void {
+  #learn(held: Held, of: LoadedLane & Around): void {
     held.url = of.url
     if (held.limit?.perSecond !== (of.rateLimit ?? undefined))
       held.limit = of.rateLimit === null ? undefined : new SendLimit(of.rateLimit, held.limit)
@@ -440,14 +441,15 @@ class DeliveryWorker implements Worker {
     if (held.lane.answered > 0) this.#settlements.note(held.lane)
   }
 
-  async #read(part: number, webhookIds: readonly number[]): Promise<ReadonlyMap<number, LoadedLane & Target>> {
+  async #read(part: number, webhookIds: readonly number[]): Promise<ReadonlyMap<number, LoadedLane & Around>> {
     const { db } = this.#options
     const values = [part, plainArray(webhookIds)]
     // Of one moment: half of what a settlement writes would be taken for all of it.
-    const [[, cursors, filters, exceptions, agains, ahead, replays, replayed], targets] = await Promise.all([
+    const [[, cursors, heads, filters, exceptions, agains, ahead, replays, replayed], targets] = await Promise.all([
       db.together([
         [kernel.readOneMoment, []],
         [kernel.loadCursors, values],
+        [kernel.loadHeads, values],
         [kernel.loadFilters, values],
         [kernel.loadExceptions, values],
         [kernel.loadAgains, values],
@@ -461,6 +463,7 @@ class DeliveryWorker implements Worker {
     const seqs = (rows: readonly { readonly seq: number }[] = []) => rows.map(({ seq }) => seq)
     const [filtersOf, exceptionsOf, againsOf, aheadOf] = [of(filters), of(exceptions), of(agains), of(ahead)]
     const [replayOf, replayedOf, targetOf] = [of(replays), of(replayed), of(targets)]
+    const headOf = new Map(heads.map(({ feed, head }) => [feed, head]))
     return new Map(
       cursors.flatMap((cursor) => {
         const { webhookId } = cursor
@@ -475,7 +478,7 @@ class DeliveryWorker implements Worker {
           ahead: seqs(aheadOf.get(webhookId)),
           replay: replay && { ...replay, ahead: seqs(replayedOf.get(webhookId)) },
         }
-        return [[webhookId, { ...lane, ...target }]]
+        return [[webhookId, { ...lane, ...target, head: headOf.get(cursor.feed)! }]]
       }),
     )
   }
@@ -764,6 +767,7 @@ interface Of {
 type LoadedRows = [
   unknown[],
   CursorRow[],
+  { readonly feed: number; readonly head: number }[],
   (Of & LoadedLane['filters'][number])[],
   (Of & ExceptionRow)[],
   (Of & AgainRow)[],
@@ -775,6 +779,12 @@ type LoadedRows = [
 interface Target {
   readonly url: string
   readonly rateLimit: number | null
+}
+
+/** What is read with a lane and is not its own. */
+interface Around extends Target {
+  /** Of its feed: whoever takes a lane begins at once, and not when it looks next. */
+  readonly head: number
 }
 
 export function judge(outcome: Posted['outcome'], attempt: number, now: Date): Verdict {
