@@ -133,13 +133,13 @@ interface Replaying {
  * Open: it sends. Closed: its webhook is paused or disabled, or its partner may not act. Leaving: it finishes what is in the air and is given back. Lost: it is
  * somebody else's, and no answer of it counts any more.
  */
-export type LaneState = 'open' | 'closed' | 'leaving' | 'lost'
+export type LaneMode = 'open' | 'closed' | 'leaving' | 'lost'
 
 export class Lane<Answer> {
   readonly webhookId: number
   readonly feed: Feed
   #epoch = -1
-  #state: LaneState = 'closed'
+  #state: LaneMode = 'closed'
   #filters: readonly Filter[] = []
   #passed = 0
   /** As it is written down. */
@@ -182,7 +182,7 @@ export class Lane<Answer> {
     return this.#epoch
   }
 
-  get state(): LaneState {
+  get state(): LaneMode {
     return this.#state
   }
 
