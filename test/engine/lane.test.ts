@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { after, second } from '../../src/clock.ts'
+import { after, hour, second } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import { Lane, type LoadedLane } from '../../src/webhooks/engine/lane.ts'
 import type { LogEntry } from '../../src/webhooks/events/entry.ts'
@@ -132,4 +132,35 @@ test('what a replay could not send is sent by the same replay, and by no other',
   lane.putBack(again)
   lane.takeReplayed(2, 2, 3, [entryOf(3)])
   assert.deepEqual([lane.next(now)?.seq, lane.next(now)], [3, undefined])
+})
+
+/** One whose first entity waits for its next attempt, by a clock that was an hour ahead. The lane stays in hand: another of its entities is under way. */
+test('what a lane in hand was to try again by a clock that has been set back since is due', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(2)
+  const first = lane.next(ahead)!
+  lane.next(ahead)
+  lane.answer(first, { state: 'retrying', dueAt: after(ahead, 30 * second) }, 'no', ahead)
+  lane.settled(lane.compose(false, ahead)!, new Map(), ahead)
+  assert.equal(lane.next(ahead), undefined)
+  assert.deepEqual([lane.next(now)?.seq, lane.next(now)?.seq], [1, undefined])
+})
+
+test('a breaker in hand that was to probe by a clock that has been set back since probes', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(20)
+  for (let n = 0; n < 10; n++) lane.answer(lane.next(ahead)!, refused(2 * hour), 'no', ahead)
+  lane.settled(lane.compose(false, ahead)!, new Map(), ahead)
+  assert.equal(lane.breaker.isOpen, true)
+  assert.equal(lane.next(ahead), undefined)
+  assert.notEqual(lane.next(now), undefined)
+})
+
+test('what a receiver asks for after a clock has been set back counts, and not what it asked for before', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(2)
+  lane.hold(after(ahead, 60 * second), ahead)
+  lane.hold(after(now, 5 * second), now)
+  assert.equal(lane.next(after(now, 4 * second)), undefined)
+  assert.notEqual(lane.next(after(now, 6 * second)), undefined)
 })

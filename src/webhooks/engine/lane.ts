@@ -164,8 +164,9 @@ export class Lane<Answer> {
   #holdUntil: Date | undefined
   #heldAt: Date | undefined
   #lastWasRetry = false
-  /** Nothing that waits for a moment is due before this. */
+  /** Nothing that waits for a moment is due before this, unless the clock has been set back since it was looked at. */
   #dueFromMs = Number.NEGATIVE_INFINITY
+  #lookedMs = Number.NEGATIVE_INFINITY
 
   constructor(webhookId: number, feed: Feed) {
     this.webhookId = webhookId
@@ -413,7 +414,7 @@ export class Lane<Answer> {
 
   /** Not by a clock that has been set back since. */
   #heldUntil(now: Date): Date | undefined {
-    const { probeAt } = this.#breaker
+    const probeAt = this.#breaker.probeAt(now)
     const asked = this.#heldAt && now < this.#heldAt ? undefined : this.#holdUntil
     return probeAt && asked ? laterOf(probeAt, asked) : (probeAt ?? asked)
   }
@@ -529,7 +530,7 @@ export class Lane<Answer> {
 
   #nextDue(now: Date): Sending | undefined {
     const nowMs = now.getTime()
-    if (nowMs < this.#dueFromMs) return undefined
+    if (nowMs >= this.#lookedMs && nowMs < this.#dueFromMs) return undefined
     let found: Sending | undefined
     let next = Number.POSITIVE_INFINITY
     for (const sending of this.#waiting()) {
@@ -540,8 +541,8 @@ export class Lane<Answer> {
       const isBusy = isLive(sending) ? this.#isBusy(sending.entity) : this.#isBusyAgain(sending.entity)
       if (!isBusy) found = sending
     }
-    // A clock that is set back is noticed within a second.
-    this.#dueFromMs = Math.min(next, nowMs + 1_000)
+    this.#lookedMs = nowMs
+    this.#dueFromMs = next
     return found
   }
 
@@ -601,7 +602,8 @@ export class Lane<Answer> {
   }
 
   hold(until: Date, now: Date): void {
-    if (!this.#holdUntil || until > this.#holdUntil) this.#holdUntil = until
+    const asked = this.#heldAt && now < this.#heldAt ? undefined : this.#holdUntil
+    if (!asked || until > asked) this.#holdUntil = until
     this.#heldAt = now
     this.#breakerIsWritten = false
   }
