@@ -136,7 +136,8 @@ export class Membership {
   async evict({ missing, silentSince }: ClusterView): Promise<boolean> {
     const { db, clock } = this.#options
     const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
-    const gone = isTime ? await db.query(table.buryWorkers, [after(clock.now(), -this.#graceMs), silentSince]) : []
+    const now = clock.now()
+    const gone = isTime ? await db.query(table.buryWorkers, [after(now, -this.#graceMs), silentSince, now]) : []
     this.#graceMs = graceMs
     if (gone.length === 0 && this.#reports++ % orphansEvery !== 0) return false
     const living = new Set((await db.query<{ number: number }>(table.selectNumbers)).map(({ number }) => number))
