@@ -146,6 +146,16 @@ test('what a lane in hand was to try again by a clock that has been set back sin
   assert.deepEqual([lane.next(now)?.seq, lane.next(now)?.seq], [1, undefined])
 })
 
+test('what was judged by a clock that is set back before it is written down is due', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(1)
+  lane.answer(lane.next(ahead)!, { state: 'retrying', dueAt: after(ahead, 30 * second) }, 'no', ahead)
+  const settlement = lane.compose(false, now)!
+  assert.deepEqual(settlement.results[0]!.verdict, { state: 'retrying', dueAt: now })
+  lane.settled(settlement, new Map(), now)
+  assert.equal(lane.next(now)?.seq, 1)
+})
+
 test('a breaker in hand that was to probe by a clock that has been set back since probes', () => {
   const ahead = after(now, hour)
   const lane = openLane(20)

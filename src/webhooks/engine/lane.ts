@@ -91,6 +91,7 @@ export interface Answered<Answer> {
   readonly sending: Sending
   readonly verdict: Verdict
   readonly answer: Answer
+  readonly judgedAt: Date
 }
 
 /** What a lane has to have written down. Bound when it is composed: whatever the lane learns later does not change it. */
@@ -579,7 +580,7 @@ export class Lane<Answer> {
       this.#free(sending.entity)
       return false
     }
-    this.#results.push({ sending, verdict, answer })
+    this.#results.push({ sending, verdict, answer, judgedAt: now })
     return true
   }
 
@@ -632,7 +633,7 @@ export class Lane<Answer> {
     const { failures, failingSince } = this.#breaker
     this.#settling = {
       epoch: this.#epoch,
-      results: this.#results,
+      results: this.#results.map((result) => dueBy(result, now)),
       position: isNew ? position : undefined,
       read: this.#read,
       ...(this.#breakerIsWritten
@@ -748,6 +749,12 @@ function retryOf(
   round: number,
 ): Sending {
   return { source, seq, day, entity, round, attempt: attempts + 1, dueAt, writtenAt, entry: undefined }
+}
+
+/** Judged by a clock that has been set back since: its moment would be taken for one of the clock that is right. */
+function dueBy<Answer>(result: Answered<Answer>, now: Date): Answered<Answer> {
+  const { verdict, judgedAt } = result
+  return verdict.dueAt && now < judgedAt ? { ...result, verdict: { ...verdict, dueAt: now } } : result
 }
 
 function laterOf(left: Date, right: Date): Date {
