@@ -14,7 +14,7 @@ import type { Rounds } from '../../rounds.ts'
 import { openFlights } from '../../single-flight.ts'
 import type { LogEntry } from '../events/entry.ts'
 import { printEventId } from '../events/event.ts'
-import { Feed } from '../events/feed.ts'
+import { Feed, FeedRoom } from '../events/feed.ts'
 import * as log from '../events/log.sql.ts'
 import { type News, printNews, readNews } from '../events/news.ts'
 import { allParts, branchOfFeed, partOf } from '../events/part.ts'
@@ -117,6 +117,7 @@ class DeliveryWorker implements Worker {
   readonly #options: WorkerOptions
   readonly #held = new Map<number, Held>()
   readonly #feeds = new Map<number, Feed>()
+  readonly #room = new FeedRoom()
   readonly #membership: Membership
   readonly #sequencer: Sequencer
   readonly #settlements: Settlements
@@ -337,7 +338,7 @@ class DeliveryWorker implements Worker {
   #hold({ cursor, url, rateLimit }: LoadedLane & Target): Held {
     const known = this.#held.get(cursor.webhookId)
     if (known) return known
-    const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed)
+    const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed, this.#room)
     this.#feeds.set(cursor.feed, feed)
     const lane: DeliveryLane = new Lane(cursor.webhookId, feed)
     const held: Held = {
@@ -361,7 +362,10 @@ class DeliveryWorker implements Worker {
   #drop(held: Held): void {
     held.lane.lose()
     held.lane.feed.grown.delete(held.grown)
-    if (held.lane.feed.grown.size === 0) this.#feeds.delete(held.lane.feed.id)
+    if (held.lane.feed.grown.size === 0) {
+      this.#feeds.delete(held.lane.feed.id)
+      held.lane.feed.forget()
+    }
     this.#hungry.delete(held)
     if (this.#held.get(held.lane.webhookId) === held) this.#held.delete(held.lane.webhookId)
   }
