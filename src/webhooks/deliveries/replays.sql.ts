@@ -51,8 +51,9 @@ const isChosen = `l.seq >= $4 AND l.seq <= k.reach AND ($5::text IS NULL OR l.en
 const count = (name: string, looked: string) =>
   statement(
     name,
-    `SELECT count(*) FILTER (WHERE chosen) AS total, count(*) AS looked FROM (
-       SELECT ${isChosen} AS chosen FROM (SELECT reach_of($1, $2) AS reach OFFSET 0) k CROSS JOIN LATERAL (${looked}) l CROSS JOIN ${filterAt('$2', 'l.seq')} f
+    `WITH k AS MATERIALIZED (SELECT reach_of($1, $2) AS reach)
+     SELECT count(*) FILTER (WHERE chosen) AS total, count(*) AS looked FROM (
+       SELECT ${isChosen} AS chosen FROM k CROSS JOIN LATERAL (${looked}) l CROSS JOIN ${filterAt('$2', 'l.seq')} f
        ) each`,
   )
 
@@ -64,10 +65,11 @@ export const countOfEntity = count(
   'count_replayed_of_entity',
   entries('(l.entity, l.seq) >= ($5, $4) AND l.entity = $5', 'l.entity, l.seq'),
 )
+/** Each entry is looked up by itself (LIMIT): taken for few, they would be found by comparing all with all. */
 export const countGivenUp = count(
   'count_replayed_given_up',
   `SELECT e.* FROM (
      SELECT DISTINCT o.seq, o.day FROM (
        SELECT o.seq, o.day FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq >= $4 AND o.state = 'exhausted' ORDER BY o.seq LIMIT $10) o) given_up
-   CROSS JOIN LATERAL (SELECT * FROM log WHERE part = $1 AND feed = $3 AND seq = given_up.seq AND day = given_up.day) e`,
+   CROSS JOIN LATERAL (SELECT * FROM log WHERE part = $1 AND feed = $3 AND seq = given_up.seq AND day = given_up.day LIMIT 1) e`,
 )
