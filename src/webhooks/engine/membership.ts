@@ -35,7 +35,7 @@ interface MembershipOptions {
 }
 
 /** What a worker learns of the others. */
-interface ClusterView {
+export interface ClusterView {
   readonly others: number
   /** That they hold. */
   readonly lanes: number

@@ -40,7 +40,7 @@ import {
   type Sending,
   type Verdict,
 } from './lane.ts'
-import { Membership } from './membership.ts'
+import { type ClusterView, Membership } from './membership.ts'
 import { type DeliveryLane, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
 
@@ -144,6 +144,7 @@ class DeliveryWorker implements Worker {
   #resting: NodeJS.Timeout | undefined
   readonly #feedLooks = openFlights(() => this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)))
   readonly #reports = openFlights(() => this.#report().catch(() => {}))
+  readonly #evictions = openFlights((company: ClusterView) => this.#evict(company).catch(() => {}))
   #inFlight = 0
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
@@ -218,6 +219,7 @@ class DeliveryWorker implements Worker {
     this.#settlements.close()
     await Promise.all(this.#writing)
     await this.#reports.landed()
+    await this.#evictions.landed()
     await this.#giveBack([...this.#held.values()]).catch((error: unknown) => this.#complain(error))
     await this.#membership.close()
   }
@@ -735,6 +737,11 @@ class DeliveryWorker implements Worker {
       .slice(0, Math.max(0, this.#held.size - share))
     for (const { lane } of above) lane.leave()
     this.#mayForget ||= ++this.#reported % forgottenEvery === 0
+    void this.#evictions.join(company)
+  }
+
+  /** Not by whoever reports: with a database far away it takes longer than a worker may be silent. */
+  async #evict(company: ClusterView): Promise<void> {
     if ((await this.#membership.evict(company)) || this.#mayForget) this.#take(allParts)
     else if (company.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
   }
