@@ -95,6 +95,29 @@ test('a worker whose lane was taken away settles nothing; the next holder sends 
   )
 })
 
+test('a node that knows nothing of the time in which another took its lane sends no more than may be unsettled, and then nothing', async () => {
+  const webhook = await engine.makeWebhook('/a')
+  const { receiver } = engine
+  const held = gate()
+  receiver.on('/a', held.behaviour)
+  await engine.publish(...entities(300))
+  await receiver.count('/a', 10)
+  const { letGo } = await takeAway(engine, webhook.id)
+  await engine.db.transaction(async (sql) => {
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+    // Until it can be told, it goes on with what it remembers.
+    await sql.script('LOCK TABLE cursors')
+    held.open()
+    await receiver.count('/a', 100)
+  })
+  const other = await engine.makeWebhook('/other')
+  await engine.publish({ entity: 'transaction:other' })
+  await eventually('the other', async () => (await engine.deliveries(other))[0]?.state === 'delivered')
+  assert.equal(receiver.at('/a').length, 100)
+  assert.deepEqual(await engine.attempts(webhook), [])
+  await letGo()
+})
+
 test('a worker that lost a lane does not let it go for its new holder', async (t) => {
   const api = await openEngine({ ROLES: 'api' })
   t.after(() => api.close())

@@ -1,6 +1,8 @@
 /** What comes by itself is numbered in the commit that publishes it, and sent from there; whatever else happens, it keeps its place. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
+import { hour } from '../../src/clock.ts'
+import type { Sql } from '../../src/database/database.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { findBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
@@ -73,6 +75,57 @@ test('an event goes behind what a transaction of the core has published before i
       ['PENDING', 'APPROVED'],
     )
   }
+})
+
+/** As a transaction of the core does. */
+function publishFromCore(sql: Sql, profileId: number, action: string): Promise<void> {
+  const { branchId } = engine
+  const body = JSON.stringify({ profileId, clearingAccount: '1234', type: 'ACH_PROFILE', action, branchId })
+  return sql.script(`SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', '${action}', '${profileId}', '${body}')`)
+}
+
+test('a transaction that wrote early and publishes late goes behind what was published before it, though it began first', async () => {
+  await engine.sql('CREATE TABLE orders (id int)')
+  await engine.db.transaction(async (part) => {
+    // Both wait for their numbers, so that one look gives them.
+    await part.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+    await part.script(lockPart())
+    await engine.db.transaction(async (early) => {
+      await early.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+      await early.script('INSERT INTO orders VALUES (1)')
+      for (let profile = 1; profile <= 5; profile++)
+        await engine.db.transaction((sql) => publishFromCore(sql, profile, 'PENDING'))
+      for (let profile = 1; profile <= 5; profile++) await publishFromCore(early, profile, 'APPROVED')
+    })
+  })
+  await engine.receiver.count('/a', 11)
+  const log = await engine.sql<{ entity: string; action: string }>('SELECT entity, action FROM log ORDER BY seq')
+  const arrived = engine.receiver.at('/a').map(({ body }) => JSON.parse(body))
+  for (let profile = 1; profile <= 5; profile++) {
+    const numbered = log.filter(({ entity }) => entity === `ach_profile:${profile}`)
+    const received = arrived.filter(({ profileId }) => profileId === profile)
+    for (const events of [numbered, received])
+      assert.deepEqual(
+        events.map(({ action }) => action),
+        ['PENDING', 'APPROVED'],
+      )
+  }
+})
+
+test('a commit that takes longer than anybody looks back is numbered when it is there, and wakes the lane that has gone on', async () => {
+  await engine.db.transaction(async (slow) => {
+    await slow.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+    await publishFromCore(slow, 1, 'PENDING')
+    await engine.publish(...entities(20))
+    await engine.receiver.count('/a', 21)
+    await engine.idle()
+    engine.house.clock.advance(hour)
+  })
+  await engine.receiver.count('/a', 22)
+  await engine.idle()
+  const [last] = (await engine.deliveries(webhook)).slice(-1)
+  assert.deepEqual([last!.seq, last!.entity, last!.state], [22, 'ach_profile:1', 'delivered'])
+  assert.deepEqual(await findBroken(engine.db, engine.house.clock.now(), wholeScope()), [])
 })
 
 test('of an entity the second waits until the first is settled', async () => {

@@ -106,7 +106,7 @@ async function deliver(db: Database): Promise<void> {
   const [worker] = await db.query<{ number: number }>(workers.registerWorker, [id, now])
   const { number } = worker!
   await db.query(workers.reportWorker, [id, now, 0, now, false, new Date(0)])
-  await db.query(workers.buryWorkers, [new Date(0), new Date(0)])
+  await db.query(workers.buryWorkers, [new Date(0), new Date(0), new Date(0)])
   await db.query(workers.selectNumbers)
   const [webhook] = webhooks as [Webhook]
   const part = partOf(webhook.branchId)

@@ -1,7 +1,7 @@
 /** Who of the workers lives: the lanes of one that is gone go on at once, those of one that lives stay its own. The clock stands still unless it is moved. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { second } from '../../src/clock.ts'
+import { hour, second } from '../../src/clock.ts'
 import type { Listener } from '../../src/database/database.ts'
 import { lifeLock } from '../../src/webhooks/engine/workers.sql.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
@@ -69,6 +69,19 @@ test('a node at work takes them after a moment in which somebody might have come
   )
   assert.equal(engine.receiver.at('/a').length, 0)
   engine.house.clock.advance(second)
+  await engine.receiver.count('/a', 3)
+})
+
+test('one that was missed by a clock that has been set back since is gone all the same', async () => {
+  await openNodeAtWork()
+  const webhook = await engine.makeWebhook('/a')
+  engine.house.clock.advance(hour)
+  const gone = await makeStranger(webhook.id)
+  await engine.publish(...entities(3))
+  await eventually('a worker that is missed', async () =>
+    (await workers()).some(({ number, missed_at }) => number === gone && missed_at !== null),
+  )
+  engine.house.clock.advance(-hour)
   await engine.receiver.count('/a', 3)
 })
 

@@ -622,3 +622,44 @@ test('what a webhook wanted when an entry was numbered decides, not what it want
   ]
   assert.deepEqual(seqsOf(sendMost(laneOf(['a', 'b', 'c'], { filters }))), [1, 2])
 })
+
+/** One whose first entity waits for its next attempt, by a clock that was an hour ahead. The lane stays in hand: another of its entities is under way. */
+test('what a lane in hand was to try again by a clock that has been set back since is due', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(2)
+  const first = lane.next(ahead)!
+  lane.next(ahead)
+  lane.answer(first, { state: 'retrying', dueAt: after(ahead, 30 * second) }, 'no', ahead)
+  lane.settled(lane.compose(false, ahead)!, new Map(), ahead)
+  assert.equal(lane.next(ahead), undefined)
+  assert.deepEqual([lane.next(now)?.seq, lane.next(now)?.seq], [1, undefined])
+})
+
+test('what was judged by a clock that is set back before it is written down is due', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(1)
+  lane.answer(lane.next(ahead)!, { state: 'retrying', dueAt: after(ahead, 30 * second) }, 'no', ahead)
+  const settlement = lane.compose(false, now)!
+  assert.deepEqual(settlement.results[0]!.verdict, { state: 'retrying', dueAt: now })
+  lane.settled(settlement, new Map(), now)
+  assert.equal(lane.next(now)?.seq, 1)
+})
+
+test('a breaker in hand that was to probe by a clock that has been set back since probes', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(20)
+  for (let n = 0; n < 10; n++) lane.answer(lane.next(ahead)!, refused(2 * hour), 'no', ahead)
+  lane.settled(lane.compose(false, ahead)!, new Map(), ahead)
+  assert.equal(lane.breaker.isOpen, true)
+  assert.equal(lane.next(ahead), undefined)
+  assert.notEqual(lane.next(now), undefined)
+})
+
+test('what a receiver asks for after a clock has been set back counts, and not what it asked for before', () => {
+  const ahead = after(now, hour)
+  const lane = openLane(2)
+  lane.hold(after(ahead, 60 * second), ahead)
+  lane.hold(after(now, 5 * second), now)
+  assert.equal(lane.next(after(now, 4 * second)), undefined)
+  assert.notEqual(lane.next(after(now, 6 * second)), undefined)
+})

@@ -51,8 +51,9 @@ const isChosen = `l.seq >= $4 AND l.seq <= k.reach AND ($5::text IS NULL OR l.en
 const count = (name: string, looked: string) =>
   statement(
     name,
-    `SELECT count(*) FILTER (WHERE chosen) AS total, count(*) AS looked FROM (
-       SELECT ${isChosen} AS chosen FROM (SELECT reach_of($1, $2) AS reach OFFSET 0) k CROSS JOIN LATERAL (${looked}) l CROSS JOIN ${filterAt('$2', 'l.seq')} f
+    `WITH k AS MATERIALIZED (SELECT reach_of($1, $2) AS reach)
+     SELECT count(*) FILTER (WHERE chosen) AS total, count(*) AS looked FROM (
+       SELECT ${isChosen} AS chosen FROM k CROSS JOIN LATERAL (${looked}) l CROSS JOIN ${filterAt('$2', 'l.seq')} f
        ) each`,
   )
 
@@ -64,6 +65,7 @@ export const countOfEntity = count(
   'count_replayed_of_entity',
   entries('(l.entity, l.seq) >= ($5, $4) AND l.entity = $5', 'l.entity, l.seq'),
 )
+/** Each entry is looked up by itself (LIMIT): taken for few, they would be found by comparing all with all. */
 export const countGivenUp = count(
   'count_replayed_given_up',
   `SELECT e.* FROM (

@@ -17,6 +17,7 @@ export class Breaker {
   #probes = 0
   #isOpen = false
   #probeAt: Date | undefined
+  #refusedAt: Date | undefined
   #failures: number
   #failingSince: Date | undefined
 
@@ -40,9 +41,9 @@ export class Breaker {
     return this.#failingSince
   }
 
-  /** Nothing before then; undefined while nothing holds. */
-  get probeAt(): Date | undefined {
-    return this.#isOpen ? this.#probeAt : undefined
+  /** Nothing before then; undefined while nothing holds. Not by a clock that has been set back since. */
+  probeAt(now: Date): Date | undefined {
+    return this.#isOpen && !(this.#refusedAt && now < this.#refusedAt) ? this.#probeAt : undefined
   }
 
   accepted(): void {
@@ -58,6 +59,7 @@ export class Breaker {
     this.#refused = [...this.#refused, entity].slice(-attemptsLooked)
     this.#failures++
     this.#failingSince ??= now
+    this.#refusedAt = now
     this.#isOpen ||= this.#refused.length === attemptsLooked && new Set(this.#refused).size >= entitiesAtLeast
     if (this.#isOpen) this.#probeAt = after(now, Math.min(firstProbeMs * 2 ** this.#probes++, longestProbeMs))
   }

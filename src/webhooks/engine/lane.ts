@@ -91,6 +91,7 @@ export interface Answered<Answer> {
   readonly sending: Sending
   readonly verdict: Verdict
   readonly answer: Answer
+  readonly judgedAt: Date
 }
 
 /** What a lane has to have written down. Bound when it is composed: whatever the lane learns later does not change it. */
@@ -168,8 +169,9 @@ export class Lane<Answer> {
   #holdUntil: Date | undefined
   #heldAt: Date | undefined
   #lastWasRetry = false
-  /** Nothing that waits for a moment is due before this. */
+  /** Nothing that waits for a moment is due before this, unless the clock has been set back since it was looked at. */
   #dueFromMs = Number.NEGATIVE_INFINITY
+  #lookedMs = Number.NEGATIVE_INFINITY
 
   constructor(webhookId: number, feed: Feed) {
     this.webhookId = webhookId
@@ -408,7 +410,7 @@ export class Lane<Answer> {
 
   /** Not by a clock that has been set back since. */
   #heldUntil(now: Date): Date | undefined {
-    const { probeAt } = this.#breaker
+    const probeAt = this.#breaker.probeAt(now)
     const asked = this.#heldAt && now < this.#heldAt ? undefined : this.#holdUntil
     return probeAt && asked ? laterOf(probeAt, asked) : (probeAt ?? asked)
   }
@@ -524,7 +526,7 @@ export class Lane<Answer> {
 
   #nextDue(now: Date): Sending | undefined {
     const nowMs = now.getTime()
-    if (nowMs < this.#dueFromMs) return undefined
+    if (nowMs >= this.#lookedMs && nowMs < this.#dueFromMs) return undefined
     let found: Sending | undefined
     let next = Number.POSITIVE_INFINITY
     for (const sending of this.#waiting()) {
@@ -535,8 +537,8 @@ export class Lane<Answer> {
       const isBusy = isLive(sending) ? this.#isBusy(sending.entity) : this.#isBusyAgain(sending.entity)
       if (!isBusy) found = sending
     }
-    // A clock that is set back is noticed within a second.
-    this.#dueFromMs = Math.min(next, nowMs + 1_000)
+    this.#lookedMs = nowMs
+    this.#dueFromMs = next
     return found
   }
 
@@ -573,7 +575,7 @@ export class Lane<Answer> {
       this.#free(sending.entity)
       return false
     }
-    this.#results.push({ sending, verdict, answer })
+    this.#results.push({ sending, verdict, answer, judgedAt: now })
     return true
   }
 
@@ -596,7 +598,8 @@ export class Lane<Answer> {
   }
 
   hold(until: Date, now: Date): void {
-    if (!this.#holdUntil || until > this.#holdUntil) this.#holdUntil = until
+    const asked = this.#heldAt && now < this.#heldAt ? undefined : this.#holdUntil
+    if (!asked || until > asked) this.#holdUntil = until
     this.#heldAt = now
     this.#breakerIsWritten = false
   }
@@ -625,7 +628,7 @@ export class Lane<Answer> {
     const { failures, failingSince } = this.#breaker
     this.#settling = {
       epoch: this.#epoch,
-      results: this.#results,
+      results: this.#results.map((result) => dueBy(result, now)),
       position: isNew ? position : undefined,
       read: this.#read,
       ...(this.#breakerIsWritten
@@ -741,6 +744,12 @@ function retryOf(
   round: number,
 ): Sending {
   return { source, seq, day, entity, round, attempt: attempts + 1, dueAt, writtenAt, entry: undefined }
+}
+
+/** Judged by a clock that has been set back since: its moment would be taken for one of the clock that is right. */
+function dueBy<Answer>(result: Answered<Answer>, now: Date): Answered<Answer> {
+  const { verdict, judgedAt } = result
+  return verdict.dueAt && now < judgedAt ? { ...result, verdict: { ...verdict, dueAt: now } } : result
 }
 
 function laterOf(left: Date, right: Date): Date {

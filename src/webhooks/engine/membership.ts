@@ -35,7 +35,7 @@ interface MembershipOptions {
 }
 
 /** What a worker learns of the others. */
-interface ClusterView {
+export interface ClusterView {
   readonly others: number
   /** That they hold. */
   readonly lanes: number
@@ -139,7 +139,8 @@ export class Membership {
   async evict({ missing, silentSince }: ClusterView): Promise<boolean> {
     const { db, clock } = this.#options
     const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
-    const gone = isTime ? await db.query(table.buryWorkers, [after(clock.now(), -this.#graceMs), silentSince]) : []
+    const now = clock.now()
+    const gone = isTime ? await db.query(table.buryWorkers, [after(now, -this.#graceMs), silentSince, now]) : []
     this.#graceMs = graceMs
     if (gone.length === 0 && this.#reports++ % orphansEvery !== 0) return false
     const living = new Set((await db.query<{ number: number }>(table.selectNumbers)).map(({ number }) => number))

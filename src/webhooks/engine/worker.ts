@@ -15,7 +15,7 @@ import type { Rounds } from '../../rounds.ts'
 import { openFlights } from '../../single-flight.ts'
 import type { LogEntry } from '../events/entry.ts'
 import { printEventId } from '../events/event.ts'
-import { Feed } from '../events/feed.ts'
+import { Feed, FeedRoom } from '../events/feed.ts'
 import * as log from '../events/log.sql.ts'
 import { type News, printNews, readNews } from '../events/news.ts'
 import { allParts, branchOfFeed, partOf } from '../events/part.ts'
@@ -41,7 +41,7 @@ import {
   type Sending,
   type Verdict,
 } from './lane.ts'
-import { Membership } from './membership.ts'
+import { type ClusterView, Membership } from './membership.ts'
 import { type DeliveryLane, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
 
@@ -118,6 +118,7 @@ class DeliveryWorker implements Worker {
   readonly #options: WorkerOptions
   readonly #held = new Map<number, Held>()
   readonly #feeds = new Map<number, Feed>()
+  readonly #room = new FeedRoom()
   readonly #membership: Membership
   readonly #sequencer: Sequencer
   readonly #settlements: Settlements
@@ -147,6 +148,7 @@ class DeliveryWorker implements Worker {
   /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
   readonly #arriving = new Set<number>()
   readonly #touched = new Set<number>()
+  readonly #evictions = openFlights((company: ClusterView) => this.#evict(company).catch(() => {}))
   #inFlight = 0
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
@@ -221,6 +223,7 @@ class DeliveryWorker implements Worker {
     this.#settlements.close()
     await Promise.all(this.#writing)
     await this.#reports.landed()
+    await this.#evictions.landed()
     await this.#giveBack([...this.#held.values()]).catch((error: unknown) => this.#complain(error))
     await this.#membership.close()
   }
@@ -360,7 +363,7 @@ class DeliveryWorker implements Worker {
   #hold({ cursor, url, rateLimit }: LoadedLane & Around, begun: readonly Date[]): Held {
     const known = this.#held.get(cursor.webhookId)
     if (known) return known
-    const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed)
+    const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed, this.#room)
     this.#feeds.set(cursor.feed, feed)
     const lane: DeliveryLane = new Lane(cursor.webhookId, feed)
     const held: Held = {
@@ -384,7 +387,10 @@ class DeliveryWorker implements Worker {
   #drop(held: Held): void {
     held.lane.lose()
     held.lane.feed.grown.delete(held.grown)
-    if (held.lane.feed.grown.size === 0) this.#feeds.delete(held.lane.feed.id)
+    if (held.lane.feed.grown.size === 0) {
+      this.#feeds.delete(held.lane.feed.id)
+      held.lane.feed.forget()
+    }
     this.#hungry.delete(held)
     if (this.#held.get(held.lane.webhookId) === held) this.#held.delete(held.lane.webhookId)
   }
@@ -751,6 +757,11 @@ class DeliveryWorker implements Worker {
       .slice(0, Math.max(0, this.#held.size - share))
     for (const { lane } of above) lane.leave()
     this.#mayForget ||= ++this.#reported % forgottenEvery === 0
+    void this.#evictions.join(company)
+  }
+
+  /** Not by whoever reports: with a database far away it takes longer than a worker may be silent. */
+  async #evict(company: ClusterView): Promise<void> {
     if ((await this.#membership.evict(company)) || this.#mayForget) this.#take(allParts)
     else if (company.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
   }

@@ -35,11 +35,11 @@ export const reportWorker = statement(
    FROM me LEFT JOIN (SELECT *, number IN (SELECT number FROM alive) AS lives FROM workers WHERE id <> $1) w ON true GROUP BY me.id`,
 )
 
-/** Those whose lock nobody has held since $1, and those that have been silent since $2. */
+/** Those whose lock nobody has held since $1, and those that have been silent since $2. Who was missed after now ($3) was so by a clock that has been set back since. */
 export const buryWorkers = statement(
   'bury_workers',
   `WITH ${alive}
-   DELETE FROM workers WHERE (missed_at <= $1 AND number NOT IN (SELECT number FROM alive)) OR seen_at < $2 RETURNING number`,
+   DELETE FROM workers WHERE ((missed_at <= $1 OR missed_at > $3) AND number NOT IN (SELECT number FROM alive)) OR seen_at < $2 RETURNING number`,
 )
 
 export const selectNumbers = statement('select_worker_numbers', 'SELECT number FROM workers')

@@ -36,7 +36,7 @@ interface CheckedScope {
 
 /** However large the house is, and each minute. */
 function recentScope(now: Date): CheckedScope {
-  return { parts: allParts, rowsAtMost: 2_000, fromDay: dayOf(after(now, -dayMs)), keysAtMost: 200 }
+  return { parts: allParts, rowsAtMost: 1_000, fromDay: dayOf(after(now, -dayMs)), keysAtMost: 200 }
 }
 
 /** For somebody who waits for the answer. */
@@ -54,17 +54,21 @@ const numberingMs = minute
 /** A key is written with its events; how long its day is kept is asked of a scope. */
 const keysMs = hour
 
+/** Where there are too many to look at all of them each minute: as long as two sweeps, because what passes has to be seen twice. */
+const turnMs = 2 * minute
+
 export async function findBroken(sql: Sql, now: Date, scope: CheckedScope = recentScope(now)): Promise<Broken[]> {
   const { parts, rowsAtMost, fromDay, keysAtMost } = scope
   const broken: Broken[] = []
+  const turn = Math.floor(now.getTime() / turnMs)
   // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
   for (const part of parts) {
     const find = async (...asked: Parameters<Sql['query']>) =>
       broken.push(...(await sql.query<Broken>(...asked)).map((each) => ({ ...each, part })))
-    await find(table.findBrokenLogs, [part, rowsAtMost, fromDay])
-    await find(table.findBrokenExceptions, [part, rowsAtMost, fromDay])
+    await find(table.findBrokenLogs, [part, rowsAtMost, fromDay, turn])
+    await find(table.findBrokenExceptions, [part, rowsAtMost, fromDay, turn])
     await find(table.findUnnumbered, [part, after(now, -numberingMs)])
-    await find(table.findBrokenCursors, [part, rowsAtMost, now, await numbersOf(sql)])
+    await find(table.findBrokenCursors, [part, rowsAtMost, now, await numbersOf(sql), turn])
   }
   broken.push(...(await findLost(sql, now, keysAtMost)))
   return broken
