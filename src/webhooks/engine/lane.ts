@@ -134,7 +134,7 @@ interface Replaying {
  * Open: it sends. Closed: its webhook is paused or disabled, or its partner may not act. Leaving: it finishes what is in the air and is given back. Lost: it is
  * somebody else's, and no answer of it counts any more.
  */
-export type LaneMode = 'open' | 'closed' | 'leaving' | 'lost'
+type LaneMode = 'open' | 'closed' | 'leaving' | 'lost'
 
 export class Lane<Answer> {
   readonly webhookId: number

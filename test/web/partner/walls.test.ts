@@ -10,6 +10,7 @@ import { addMember } from '../../../src/partners/partner.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { startReplay } from '../../../src/webhooks/deliveries/replay.ts'
 import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
+import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { check, drawPng } from '../../support/brand.ts'
@@ -72,9 +73,9 @@ async function settle(): Promise<void> {
 
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const { db } = house.gateway.context
-  const text = "SELECT max(seq) AS id FROM log WHERE feed = feed_of($1, 'live')"
-  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branchId])
-  return String(found!.id)
+  const text = "SELECT uid FROM log WHERE feed = feed_of($1, 'live') ORDER BY seq DESC LIMIT 1"
+  const [found] = await db.query<{ uid: string }>({ name: '', text }, [partner.branchId])
+  return printEventId(found!.uid)
 }
 
 type Browsers = Record<keyof typeof visitors, Browser>
