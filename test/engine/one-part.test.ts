@@ -124,3 +124,21 @@ test('a function of the kernel has the part first, and names it for every table'
   assert.deepEqual(wrong, [])
   assert.ok(functions.length > 25)
 })
+
+/** What an act or a page asks in a transaction or with a connection that it was handed is that one's. */
+const handed = /\bsql\.query|\b(?:on|listener)\.query/
+
+test('the worker, the sequencer and the feeds ask one function which pool serves a part', () => {
+  const statements =
+    /\.(?:query|together)(?:<[^(]*>)?\(\s*\[?(?:kernel\.|keepLanes|selectHolders|freeLanes|settle\b|readLog|beImpatient)/
+  const files = ['worker', 'settlements', 'membership']
+    .map((name) => `engine/${name}`)
+    .concat(['feed', 'announcer'].map((name) => `events/${name}`))
+  const wrong = files.flatMap((file) =>
+    readFileSync(new URL(`../../src/webhooks/${file}.ts`, import.meta.url), 'utf8')
+      .split('\n')
+      .filter((line) => statements.test(line) && !handed.test(line) && !/\bpoolOf\(/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  )
+  assert.deepEqual(wrong, [])
+})

@@ -8,7 +8,7 @@ import { after, type Clock, second } from '../../clock.ts'
 import { plainArray } from '../../database/array-literal.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../../database/database.ts'
 import { openFlights } from '../../single-flight.ts'
-import { allParts } from '../events/part.ts'
+import { allParts, poolOf } from '../events/part.ts'
 import { freeLanes, keepLanes, selectHolders } from './kernel.sql.ts'
 import * as table from './workers.sql.ts'
 
@@ -92,7 +92,7 @@ export class Membership {
     opened = await db.listen('countersign_work', heard, () => this.#leave(opened), { kind: table.lifeLock, number })
     const former = this.#member
     this.#numbers.add(number)
-    for (const part of former ? allParts : []) await db.query(keepLanes, [part, former!.number, number])
+    for (const part of former ? allParts : []) await poolOf(db, part).query(keepLanes, [part, former!.number, number])
     this.#listener = opened
     this.#member = { id, number }
     joined()
@@ -146,10 +146,10 @@ export class Membership {
     const living = new Set((await db.query<{ number: number }>(table.selectNumbers)).map(({ number }) => number))
     let freed = 0
     for (const part of allParts) {
-      const holders = await db.query<{ holder: number }>(selectHolders, [part])
+      const holders = await poolOf(db, part).query<{ holder: number }>(selectHolders, [part])
       const dead = holders.map(({ holder }) => holder).filter((holder) => !living.has(holder))
       if (dead.length === 0) continue
-      const [row] = await db.query<{ freed: number }>(freeLanes, [part, plainArray(dead)])
+      const [row] = await poolOf(db, part).query<{ freed: number }>(freeLanes, [part, plainArray(dead)])
       freed += row!.freed
     }
     return freed > 0

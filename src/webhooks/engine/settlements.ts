@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.ts'
 import { plainArray, textArray } from '../../database/array-literal.ts'
 import type { Database } from '../../database/database.ts'
 import { dayOf } from '../events/days.ts'
+import { poolOf } from '../events/part.ts'
 import type { Outcome } from '../outbound/attempt.ts'
 import { settle } from './kernel.sql.ts'
 import type { Answered, Lane, LaneSettlement, Nexts } from './lane.ts'
@@ -157,7 +158,12 @@ export class Settlements {
     const { db, clock } = this.#options
     const now = clock.now()
     try {
-      const rows = await db.query<SettledRow>(settle, [part, now, dayOf(now), ...columnsOf(composed, now)])
+      const rows = await poolOf(db, part).query<SettledRow>(settle, [
+        part,
+        now,
+        dayOf(now),
+        ...columnsOf(composed, now),
+      ])
       const held = new Set(rows.flatMap((row) => (row.entity === null ? [row.webhookId] : [])))
       const nexts = nextsOf(rows)
       const settled = [...composed].flatMap(([lane, settlement]) => {

@@ -18,7 +18,7 @@ import { printEventId } from '../events/event.ts'
 import { Feed, FeedRoom } from '../events/feed.ts'
 import * as log from '../events/log.sql.ts'
 import { type News, printNews, readNews } from '../events/news.ts'
-import { allParts, branchOfFeed, partOf } from '../events/part.ts'
+import { allParts, branchOfFeed, partOf, poolOf } from '../events/part.ts'
 import { Sequencer } from '../events/sequencer.ts'
 import { notPosted, type Posted, type Sender } from '../outbound/attempt.ts'
 import { Pace } from '../outbound/pace.ts'
@@ -297,7 +297,7 @@ class DeliveryWorker implements Worker {
       const room = Math.min(takenAtOnce, this.#share() - this.#held.size)
       if (room <= 0) continue
       const values = [part, number, clock.now(), room, plainArray(this.#recentlyGivenBack())]
-      const rows = await db.query<{ webhookId: number }>(kernel.take, values)
+      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.take, values)
       if (rows.length === takenAtOnce) this.#partsToTake.add(part)
       await this.#loadNew(
         part,
@@ -312,10 +312,14 @@ class DeliveryWorker implements Worker {
     const { db } = this.#options
     const numbers = plainArray([...this.#membership.numbers])
     for (const part of allParts) {
-      const mine = await db.query<{ webhookId: number }>(kernel.selectHeld, [part, numbers])
+      const mine = await poolOf(db, part).query<{ webhookId: number }>(kernel.selectHeld, [part, numbers])
       const forgotten = mine.map(({ webhookId }) => webhookId).filter((webhookId) => !this.#held.has(webhookId))
       if (forgotten.length === 0) continue
-      const rows = await db.query<{ webhookId: number }>(kernel.takeForgotten, [part, numbers, plainArray(forgotten)])
+      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.takeForgotten, [
+        part,
+        numbers,
+        plainArray(forgotten),
+      ])
       await this.#loadNew(
         part,
         rows.map((row) => row.webhookId),
@@ -355,7 +359,8 @@ class DeliveryWorker implements Worker {
     const loaded = await this.#read(part, webhookIds)
     const limited = webhookIds.filter((webhookId) => (loaded.get(webhookId)?.rateLimit ?? null) !== null)
     const values = [part, plainArray(limited), after(clock.now(), -second)]
-    const rows = limited.length === 0 ? [] : await db.query<Of & { readonly at: Date }>(kernel.loadBegun, values)
+    const rows =
+      limited.length === 0 ? [] : await poolOf(db, part).query<Of & { readonly at: Date }>(kernel.loadBegun, values)
     const begun = Map.groupBy(rows, (row) => row.webhookId)
     return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
   }
@@ -452,7 +457,7 @@ class DeliveryWorker implements Worker {
     const values = [part, plainArray(webhookIds)]
     // Of one moment: half of what a settlement writes would be taken for all of it.
     const [[, cursors, heads, filters, exceptions, agains, ahead, replays, replayed], targets] = await Promise.all([
-      db.together([
+      poolOf(db, part).together([
         [kernel.readOneMoment, []],
         [kernel.loadCursors, values],
         [kernel.loadHeads, values],
@@ -542,7 +547,10 @@ class DeliveryWorker implements Worker {
     held.isReplaying = true
     try {
       const values = [held.part, held.lane.webhookId, round, after, replayedAtOnce]
-      const rows = await this.#options.db.query<LogEntry & { upto: number }>(kernel.readReplay, values)
+      const rows = await poolOf(this.#options.db, held.part).query<LogEntry & { upto: number }>(
+        kernel.readReplay,
+        values,
+      )
       held.lane.takeReplayed(
         round,
         after,
@@ -590,7 +598,7 @@ class DeliveryWorker implements Worker {
     const known = lane.feed.find(seq)
     if (known) return known
     const values = [part, lane.feed.id, plainArray([seq]), plainArray([day])]
-    const [entry] = await this.#options.db.query<LogEntry>(kernel.readEntries, values)
+    const [entry] = await poolOf(this.#options.db, part).query<LogEntry>(kernel.readEntries, values)
     return entry
   }
 
@@ -675,7 +683,7 @@ class DeliveryWorker implements Worker {
     this.#feedsAt = all.length === 0 ? 0 : (this.#feedsAt + feedsLooked) % all.length
     for (const [part, feeds] of Map.groupBy(some, (feed) => feed.part)) {
       const values = [part, plainArray(feeds.map(({ id }) => id))]
-      for (const { feed, head } of await this.#options.db.query<{ feed: number; head: number }>(
+      for (const { feed, head } of await poolOf(this.#options.db, part).query<{ feed: number; head: number }>(
         log.selectHeads,
         values,
       ))
@@ -715,7 +723,7 @@ class DeliveryWorker implements Worker {
         plainArray(of.map(({ lane }) => lane.read)),
         plainArray(of.map(({ lane }) => lane.findDue(now)?.toISOString() ?? 'infinity')),
       ]
-      const rows = await db.query<{ webhookId: number }>(kernel.rest, values)
+      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.rest, values)
       const asleep = new Set(rows.map((row) => row.webhookId))
       for (const held of of) {
         if (asleep.has(held.lane.webhookId)) this.#drop(held)
@@ -731,7 +739,7 @@ class DeliveryWorker implements Worker {
     for (const [part, of] of Map.groupBy(all, (held) => held.part)) {
       const lanes = of.map(({ lane }) => lane)
       for (const held of of) this.#drop(held)
-      await this.#options.db.query(kernel.giveBack, [
+      await poolOf(this.#options.db, part).query(kernel.giveBack, [
         part,
         plainArray(lanes.map(({ webhookId }) => webhookId)),
         plainArray(lanes.map(({ epoch }) => epoch)),

@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts'
 import { type Database, isBlocked, type Step } from '../../database/database.ts'
 import { beImpatientFor, notify } from './log.sql.ts'
 import { printNews } from './news.ts'
+import { poolOf } from './part.ts'
 import { type Looked, lookedAt, looking, type NumberedRow } from './sequencer.ts'
 
 const quietMs = 5
@@ -64,7 +65,7 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     numbered,
     async number(part) {
       try {
-        const [, rows] = await db.together<NumberedRow>([beImpatient, looking(part, clock.now())])
+        const [, rows] = await poolOf(db, part).together<NumberedRow>([beImpatient, looking(part, clock.now())])
         if (rows!.length > 0) numbered(lookedAt(part, rows!))
       } catch (error) {
         if (!isBlocked(error)) throw error

@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.ts'
 import { openFlights } from '../../single-flight.ts'
 import type { LogEntry } from './entry.ts'
 import { readLog } from './log.sql.ts'
-import { branchOfFeed, partOf } from './part.ts'
+import { branchOfFeed, partOf, poolOf } from './part.ts'
 
 const pageEntries = 500
 const pageBytes = 1024 * 1024
@@ -101,7 +101,7 @@ export class Feed {
 
   async #readPage(after: number): Promise<void> {
     const values = [this.part, this.id, after, pageEntries, pageBytes]
-    const entries = await this.#db.query<LogEntry>(readLog, values)
+    const entries = await poolOf(this.#db, this.part).query<LogEntry>(readLog, values)
     // What would come next has left with its day.
     this.#first = Math.max(this.#first, entries[0]?.seq === after + 1 ? 0 : (entries[0]?.seq ?? this.#head + 1))
     this.#keepAll(entries)

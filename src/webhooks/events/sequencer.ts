@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.ts'
 import type { Database, Sql, Step } from '../../database/database.ts'
 import type { LogEntry } from './entry.ts'
 import { look, tryLook } from './log.sql.ts'
+import { poolOf } from './part.ts'
 
 const entriesAtMost = 1_000
 
@@ -86,7 +87,7 @@ export class Sequencer {
     this.#wanted.delete(part)
     this.#busy.add(part)
     try {
-      const looked = await lookAt(db, part, clock.now())
+      const looked = await lookAt(poolOf(db, part), part, clock.now())
       if (looked.entries.length === entriesAtMost) this.#wanted.add(part)
       if (looked.entries.length > 0) yield looked
     } catch (error) {
