@@ -69,8 +69,8 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     'the next of an entity is sent when the one before is answered, not when it is settled',
     titles.order,
     [
-      'this.#results.push({ sending, verdict, answer })',
-      `this.#results.push({ sending, verdict, answer })
+      'this.#results.push({ sending, verdict, answer, judgedAt: now })',
+      `this.#results.push({ sending, verdict, answer, judgedAt: now })
        const line = this.#lines.get(sending.entity)
        if (sending.source === 'new' && line && line.length > 1) { line.shift(); this.#ready.add(sending.entity) }`,
     ],
@@ -132,7 +132,7 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     titles.attempt,
     ['row.seq === seq && row.attempts < attempt', 'row.seq === seq'],
     [
-      'results: this.#results,',
+      'results: this.#results.map((result) => dueBy(result, now)),',
       `results: this.#results.map((each) => ({
         ...each,
         sending: { ...each.sending, attempt: (this.#exceptions.get(each.sending.entity)?.attempts ?? 0) + 1 },
@@ -193,7 +193,7 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     ['else if (failures === 0 && this.#breakerIsWritten)', 'else if (failures === 0)'],
   ),
   reloadLosesHealth: lane('how a receiver fares is lost with a settlement that was', titles.health, [
-    'else if (this.#settling?.failures !== undefined) this.#breakerIsWritten = false',
+    'if (this.#settling?.failures !== undefined) this.#breakerIsWritten = false',
     '',
   ]),
   putBackIsLost: lane('what could not be sent is taken for sent', titles.putBack, [
@@ -465,7 +465,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     ['takeover.test.ts', 'whoever takes a lane over knows what was settled until the moment that it was taken'],
     'whoever takes over reads outcomes and exceptions of the moment before it has the lane',
     [
-      'const rows = await db.query<{ webhookId: number }>(kernel.take, values)',
+      'const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.take, values)',
       `const free = await db.query<{ webhookId: number }>({ name: '', text: 'SELECT webhook_id AS "webhookId" FROM cursors WHERE part = $1 AND holder IS NULL' }, [part])
       const before = await this.#read(part, free.map(({ webhookId }) => webhookId))
       Object.assign(this, { before: new Map([...before].map(([id, of]) => [id, { ...of, cursor: { ...of.cursor, epoch: of.cursor.epoch + 1, holder: number } }])) })
@@ -578,8 +578,8 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     ],
     'lanes are not told that their feed has grown',
     [
-      'for (const entry of entries) this.#keep(entry)\n    this.#tell()',
-      'for (const entry of entries) this.#keep(entry)',
+      'this.#head = head\n    this.#keepAll(entries)\n    this.#tell()',
+      'this.#head = head\n    this.#keepAll(entries)',
     ],
   ),
   readsUnheard: more(
