@@ -1,4 +1,4 @@
-/** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to fix them. */
+/** What waits: events for their number, deliveries for their attempt, webhooks for a partner to fix them. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { allThatWait, readDepths, readOldest } from '../webhooks/health/depths.ts'
@@ -7,11 +7,11 @@ import { limits } from './limits.ts'
 
 const noWorker = 'Is a node with the role worker running, and is PostgreSQL busy? docs/operating.md, "Troubleshooting".'
 
-export async function checkDispatch(db: Database, clock: Clock): Promise<Answer> {
+export async function checkNumbering(db: Database, clock: Clock): Promise<Answer> {
   const { inbox } = await readDepths(db, clock.now())
   const { publishedAt } = await readOldest(db, clock.now())
   if (inbox === 0 || !publishedAt) return { finding: ok('No event waits for its number.') }
-  return { finding: judgeAge(`${inbox} events wait for their number`, publishedAt, clock, limits.dispatch) }
+  return { finding: judgeAge(`${inbox} events wait for their number`, publishedAt, clock, limits.numbering) }
 }
 
 /** Webhooks that keep failing, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */

@@ -151,7 +151,7 @@ function addPromises(registers: Registry[]): Metrics['swept'] {
 }
 
 const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
-  inbox: ['countersign_inbox_events', 'Events that wait to be numbered and dispatched.'],
+  inbox: ['countersign_outbox_events', 'Events that were published and wait for their number.'],
   waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
   blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
   exhausted: ['countersign_exhausted_deliveries', 'Deliveries that failed after all retries and can be replayed.'],

@@ -343,11 +343,11 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   const check = (name: string) => look(settings, clock).then((found) => found(name))
   const webhook = await engine.makeWebhook('/hooks')
   await engine.publish({ entity: 'transaction:1' })
-  assertFound(await check('dispatch'), 'ok', /1 events wait for their number/)
+  assertFound(await check('numbering'), 'ok', /1 events wait for their number/)
   clock.advance(minute)
-  assertFound(await check('dispatch'), 'warn', /the oldest for 60 s/, /worker/)
+  assertFound(await check('numbering'), 'warn', /the oldest for 60 s/, /worker/)
   clock.advance(hour)
-  assertFound(await check('dispatch'), 'fail', /the oldest for 61 min/, /worker/)
+  assertFound(await check('numbering'), 'fail', /the oldest for 61 min/, /worker/)
   assertFound(
     await check('promises'),
     'fail',
