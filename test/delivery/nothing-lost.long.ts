@@ -81,7 +81,7 @@ test('every event reaches every webhook although the worker is killed again and 
   const othersConnected = async () =>
     (
       await engine.sql<{ n: number }>(
-        `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() 
+        `SELECT count(*) AS n FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database() 
            AND (pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock}) OR query LIKE '%FROM settle(%' AND state <> 'idle')`,
       )
     )[0]!.n > 0

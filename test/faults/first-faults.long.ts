@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { statement } from '../../src/database/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
 import { checkPromises } from './suite/checker.ts'
@@ -39,6 +40,10 @@ test('the checker names every kind of broken promise', async () => {
       received.findIndex(({ path, id }) => path === house.hooks[0] && id === idOf(place)),
     ) as [number, number]
     ;[received[first], received[second]] = [received[second]!, received[first]!]
+    await eventually('positions behind what is to be lost', async () => {
+      const behind = statement('', 'SELECT FROM cursors WHERE position < 4')
+      return (await house.db.query(behind)).length === 0
+    })
     await house.db.script('DELETE FROM log WHERE seq = 2')
     await house.db.script('DELETE FROM outcomes WHERE seq = 3')
     await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")

@@ -238,6 +238,11 @@ export class Lane<Answer> {
     )
   }
 
+  /** It has come further than is written down. */
+  get isBehind(): boolean {
+    return this.#findPosition() > this.#position
+  }
+
   /** Nothing is under way, and nothing but moments is waited for. */
   get isIdle(): boolean {
     return (

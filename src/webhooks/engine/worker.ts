@@ -668,7 +668,10 @@ class DeliveryWorker implements Worker {
   #lookAround(): void {
     if (this.#isClosing) return
     this.#membership.attend()
-    for (const held of this.#held.values()) this.#serve(held)
+    for (const held of this.#held.values()) {
+      this.#serve(held)
+      if (held.lane.isBehind) this.#settlements.touch(held.lane)
+    }
     void this.#feedLooks.join()
     this.#rests.call()
   }

@@ -1,3 +1,3 @@
 import { together } from '../../support/together.ts'
 
-together('test/engine/*.long.ts')
+together('test/engine/@(lane-mutants|mutants|walks).long.ts')
