@@ -105,7 +105,8 @@ export async function isAtRest(db: Database, now: Date): Promise<boolean> {
     statement(
       '',
       `SELECT NOT EXISTS (SELECT FROM outbox) AND NOT EXISTS (
-         SELECT FROM cursors WHERE holder IS NOT NULL OR (is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1))) AS rests`,
+         SELECT FROM cursors WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+           ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS rests`,
     ),
     [now],
   )

@@ -5,7 +5,7 @@ import { hour } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { transaction } from '../../support/branch.ts'
-import { endDelivery, isAtRest } from '../../support/by-hand.ts'
+import { endDelivery } from '../../support/by-hand.ts'
 import { eventually } from '../../support/eventually.ts'
 import { followByHand } from '../../support/follow.ts'
 import { rowOf } from '../../support/forms-of-pages.ts'
@@ -59,8 +59,12 @@ async function failing(): Promise<Scene & { delivery: string }> {
 
 async function givenUp() {
   const scene = await failing()
-  const { clock, db } = house.gateway.context
-  await eventually('lanes at rest', () => isAtRest(db, clock.now()))
+  const { db } = house.gateway.context
+  const written = statement('', 'SELECT FROM exceptions WHERE webhook_id = $1')
+  await eventually(
+    'a failure that is written down',
+    async () => (await db.query(written, [scene.webhookId])).length > 0,
+  )
   // As if it had used up its schedule.
   await endDelivery(house, scene.delivery.split('/').at(-1)!, 'exhausted')
   return scene
