@@ -142,7 +142,8 @@ test('the list and webhook show say how a webhook is, since when it fails and wh
   const well = { state: 'active', health: 'healthy', why: null }
   assert.deepEqual([healthOf(await list()), healthOf(await show())], [well, well])
   sink.otherwise = answer(404)
-  const happen = () => lane.call('POST', '/v2/webhooks/transaction', transaction())
+  let transactions = 0
+  const happen = () => lane.call('POST', '/v2/webhooks/transaction', transaction({ transactionId: ++transactions }))
   await happen()
   const told = async (health: string) => {
     await eventually(health, async () => (await list()).health === health && (await list()).why !== null)
@@ -164,7 +165,7 @@ test('the list and webhook show say how a webhook is, since when it fails and wh
     { headers: ['x-key'], description: 'Ledger', signs_with: 'client secret' },
   )
   assert.ok(typeof failing.secret_created_at === 'string' && !JSON.stringify(failing).includes('sesame'))
-  for (let n = 0; n < 4; n++) await happen()
+  for (let n = 0; n < 9; n++) await happen()
   await told('failing: one retry a minute')
   const { stdout } = await run(['webhook', 'list', ...words])
   assert.match(stdout, /failing: one retry a minute .* HTTP 404: /)
