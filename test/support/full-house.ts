@@ -4,6 +4,7 @@ import { type Database, statement } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { openDay } from '../../src/webhooks/events/days.sql.ts'
 import { defaultKinds } from '../../src/webhooks/events/kind.ts'
+import { followWebhook } from '../../src/webhooks/subscriptions/cursor.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { usualSettings, valuesOf } from '../../src/webhooks/subscriptions/webhook-settings.ts'
 import { insertWebhook } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
@@ -40,7 +41,9 @@ export async function openFullHouse(): Promise<FullHouse> {
   const makeWebhook = async (branchId: number) => {
     const chosen = [defaultKinds, clock.now(), ...valuesOf(usualSettings)]
     const values = [branchId, 'live', null, 'https://receiver.example/hook', ...chosen]
-    return (await db.query<Webhook>(insertWebhook, values))[0]!
+    const [webhook] = await db.query<Webhook>(insertWebhook, values)
+    await followWebhook(db, webhook!)
+    return webhook!
   }
   const webhooks: Webhook[] = []
   for (let n = 0; n < branches; n++) {
