@@ -139,11 +139,7 @@ async function serve(db: Database, webhook: Webhook): Promise<void> {
   const [row] = await db.query<{ head: number }>(log.selectHeads, [feed.part, plainArray([feed.id])])
   feed.append(row!.head)
   for (let after = lane.scan(); after !== undefined; after = lane.scan()) await feed.read(after)
-  const settled = Promise.withResolvers<void>()
-  const settlements = new Settlements({
-    ...{ db, clock: house.clock, settled: () => settled.resolve() },
-    ...{ refused: () => settled.reject(new Error('refused')), failed: settled.reject },
-  })
+  const settlements = new Settlements({ db, clock: house.clock })
   let sent = 0
   for (let sending = lane.next(now); sending; sending = lane.next(now)) {
     if (!sending.entry)
@@ -157,8 +153,8 @@ async function serve(db: Database, webhook: Webhook): Promise<void> {
   }
   assert.ok(sent > 0)
   settlements.note(lane)
-  await settled.promise
-  await settlements.close()
+  settlements.close()
+  for await (const { refused, error } of settlements.run()) assert.deepEqual([refused, error], [[], undefined])
 }
 
 async function load(db: Database, { id, branchId }: Webhook): Promise<LoadedLane> {
@@ -166,6 +162,8 @@ async function load(db: Database, { id, branchId }: Webhook): Promise<LoadedLane
   const [cursor] = await db.query<CursorRow>(kernel.loadCursors, values)
   const [running] = await db.query<NonNullable<LoadedLane['replay']>>(kernel.loadReplays, values)
   const replayed = await db.query<{ seq: number }>(kernel.loadReplayed, values)
+  await db.query(kernel.loadHeads, values)
+  await db.query(kernel.loadBegun, [...values, house.clock.now()])
   return {
     cursor: cursor!,
     filters: await db.query<LoadedLane['filters'][number]>(kernel.loadFilters, values),
@@ -225,6 +223,7 @@ async function lookAround(db: Database): Promise<void> {
   const [newest] = await listNewestDeliveries(db, webhook, 50)
   const found = await delivery.getDelivery(db, webhook, newest!.id)
   await delivery.listAttempts(db, webhook, found)
+  await delivery.findLastAttempts(db, webhook, [{ ...found, attempts: 1 }])
   await delivery.listDeliveriesOfEvent(db, webhook, found.uid)
   await delivery.findAhead(db, webhook, [{ ...found, state: 'blocked' }])
   await lookAtCounts(db, webhook)
@@ -266,6 +265,10 @@ const notHot: Record<string, string> = {
   add_webhook_depths: 'reads the whole queue, once a minute',
   thin_webhook_counts: 'once a minute, a bite of what is a day old',
   delete_old_webhook_counts: 'once a minute, a bite of what is a month old',
+  read_one_moment: 'no table',
+  select_configured: 'once a minute, and as many as there are webhooks',
+  select_configured_cursors: 'once a minute, and as many as there are webhooks',
+  follow_webhook: 'when a webhook changes, by its key',
   find_broken_logs: 'once a minute, of a bounded number of rows',
   count_due_later: 'a person recovers a webhook',
   select_skip: 'a person looks at what is skipped',

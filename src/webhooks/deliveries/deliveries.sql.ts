@@ -24,7 +24,8 @@ const rounds = `LATERAL (
        SELECT max(o.attempt) AS attempts, min(o.at) FILTER (WHERE o.attempt > 0) AS begun_at, max(o.state) FILTER (WHERE o.state <> 'retrying') AS ended,
          max(o.at + o.duration_ms * interval '1 millisecond') FILTER (WHERE o.state <> 'retrying') AS ended_at, max(o.reason) AS reason, max(o.canceled_by) AS canceled_by
        FROM outcomes o WHERE ${ofDelivery('o')} AND o.round = known.round) tried ON true
-     LEFT JOIN agains g ON g.part = $1 AND g.webhook_id = c.webhook_id AND g.seq = c.seq AND g.round = known.round)`
+     LEFT JOIN LATERAL (
+       SELECT due_at, written_at FROM agains WHERE part = $1 AND webhook_id = c.webhook_id AND seq = c.seq AND round = known.round OFFSET 0) g ON true)`
 
 /**
  * The deliveries of candidates (webhook_id, and the columns of an entry), with what became of each. A final outcome counts before whatever was passed;
@@ -46,7 +47,8 @@ export const deliveriesOf = (
    CROSS JOIN ${rounds} r
    LEFT JOIN LATERAL (
      SELECT state, reason, passed_by, passed_at FROM passes WHERE part = $1 AND webhook_id = c.webhook_id AND upto >= c.seq ORDER BY upto LIMIT 1) p ON true
-   LEFT JOIN exceptions x ON x.part = $1 AND x.webhook_id = c.webhook_id AND x.entity = c.entity
+   LEFT JOIN LATERAL (
+     SELECT seq, due_at FROM exceptions WHERE part = $1 AND webhook_id = c.webhook_id AND entity = c.entity OFFSET 0) x ON true
    WHERE CASE WHEN c.aim IS NULL THEN c.simulated OR wants_event(f.kinds, f.actions, c.kind, c.action) ELSE c.aim = c.webhook_id END`
 
 /** Of a row `d` of those. */
@@ -104,5 +106,5 @@ export const selectDeliveriesOfEntry = statement(
 export const selectAhead = statement(
   'select_ahead',
   `SELECT x.webhook_id AS "webhookId", x.entity, x.seq, x.attempts, x.due_at AS "dueAt" FROM unnest($2::bigint[], $3::text[]) AS b (webhook_id, entity)
-   JOIN exceptions x ON x.part = $1 AND x.webhook_id = b.webhook_id AND x.entity = b.entity`,
+   CROSS JOIN LATERAL (SELECT * FROM exceptions WHERE part = $1 AND webhook_id = b.webhook_id AND entity = b.entity OFFSET 0) x`,
 )

@@ -61,7 +61,7 @@ export const loadAhead = statement(
   'load_ahead',
   `SELECT c.webhook_id AS "webhookId", o.seq FROM cursors c CROSS JOIN LATERAL (
      SELECT seq FROM outcomes WHERE part = $1 AND webhook_id = c.webhook_id AND seq > c.position AND round = 0 AND state <> 'retrying'
-       AND day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = $1 AND d.feed = c.feed AND d.first <= c.position + 1), 0)) o
+       AND day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = $1 AND d.feed = c.feed AND d.first <= c.position + 1), 0) OFFSET 0) o
    WHERE c.part = $1 AND c.webhook_id = ANY ($2::bigint[])`,
 )
 
@@ -69,7 +69,7 @@ export const loadAhead = statement(
 export const loadReplayed = statement(
   'load_replayed',
   `SELECT r.webhook_id AS "webhookId", o.seq FROM replay_cursors r CROSS JOIN LATERAL (
-     SELECT seq FROM outcomes WHERE part = $1 AND webhook_id = r.webhook_id AND seq > r.position AND seq <= r.last AND round = r.round AND state <> 'retrying') o
+     SELECT seq FROM outcomes WHERE part = $1 AND webhook_id = r.webhook_id AND seq > r.position AND seq <= r.last AND round = r.round AND state <> 'retrying' OFFSET 0) o
    WHERE r.part = $1 AND r.webhook_id = ANY ($2::bigint[]) AND r.state = 'running'`,
 )
 

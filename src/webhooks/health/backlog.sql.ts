@@ -15,7 +15,8 @@ export const selectHeldEntities = statement(
      WHERE k.part = $1 AND k.webhook_id = $2 ORDER BY u.seq LIMIT $3),
    held AS MATERIALIZED (
      SELECT l.entity, count(*) AS waiting, count(*) FILTER (WHERE l.seq > x.seq) AS behind, min(l.created_at) AS since, coalesce(max(x.attempts), 0) AS attempts, min(l.seq) AS seq
-     FROM looked l LEFT JOIN exceptions x ON x.part = $1 AND x.webhook_id = $2 AND x.entity = l.entity GROUP BY l.entity)
+     FROM looked l LEFT JOIN LATERAL (
+       SELECT seq, attempts FROM exceptions WHERE part = $1 AND webhook_id = $2 AND entity = l.entity OFFSET 0) x ON true GROUP BY l.entity)
    SELECT held.*, (SELECT count(*) FROM held) AS entities, (SELECT sum(waiting) FROM held) AS looked, (SELECT sum(behind) FROM held) AS blocked
    FROM held ORDER BY behind DESC, since, seq LIMIT $4`,
 )
