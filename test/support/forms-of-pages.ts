@@ -4,10 +4,11 @@ import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { dispatchPart } from '../../src/webhooks/dispatch.ts'
+import { insertEvents } from '../../src/webhooks/event.ts'
+import { partOf } from '../../src/webhooks/part.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
-import { numberEvents } from './by-hand.ts'
 import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { holdSnapshot } from './imports.ts'
@@ -65,7 +66,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
     ],
     house.clock.now(),
   )
-  await numberEvents(house)
+  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
   const applicant = await house.signIn(await house.makeUser())
   await applicant.submit(await applicant.get('/partner'), '/partner/apply', {
     name: 'Applicant Ltd',

@@ -1,3 +1,0 @@
-import { statement } from '../../database/database.ts'
-
-export const openDay = statement('open_day', 'SELECT open_day($1)')
