@@ -190,7 +190,9 @@ test('a first start that was killed while it made the demo leaves a folder that 
   const next = await startGateway(own)
   try {
     const complete = await readDemo(next, own.DATA_DIR)
-    assert.equal((await readProfile(next.baseUrl, complete.apiToken)).status, 200)
+    // The file is there before the data are committed.
+    const isTaken = async () => (await readProfile(next.baseUrl, complete.apiToken)).status === 200
+    await eventually('its token is taken', isTaken)
     await obtainCode(await signIn(next.baseUrl, complete), complete.clientId)
   } finally {
     await endGateway(next)
