@@ -14,6 +14,8 @@ CREATE TABLE audit_entries (
 );
 CREATE INDEX audit_entries_by_actor ON audit_entries (actor, id);
 CREATE INDEX audit_entries_by_subject ON audit_entries (subject, id);
+-- Few, and looked for by nothing else: whoever enabled a provider stays behind its people when it is gone.
+CREATE INDEX audit_entries_of_removed_providers ON audit_entries (at) WHERE action = 'provider.removed';
 
 -- What a holder reads beside their own acts. What the gateway and partners did to their account, without the renewals that applications
 -- make all day:

@@ -26,7 +26,7 @@ export const selectSameHand = statement(
      UNION
      SELECT substr(e.actor, 6), i.user_id
      FROM (SELECT name, issuer FROM identity_providers WHERE kind = 'staff' UNION SELECT substr(subject, 10), details ->> 'issuer' FROM audit_entries WHERE action = 'provider.removed' AND at > $3) p
-       JOIN audit_entries e ON e.subject = 'provider:' || p.name JOIN identities i ON i.issuer = p.issuer
+       CROSS JOIN LATERAL (SELECT * FROM audit_entries WHERE subject = 'provider:' || p.name OFFSET 0) e JOIN identities i ON i.issuer = p.issuer
      WHERE e.actor LIKE 'user:%' AND e.action = ANY ($4::text[]) AND e.details ->> 'opens' IS DISTINCT FROM 'nothing' AND e.at > $3 AND ${alone}),
    reached AS (
      SELECT id AS hand, id AS account FROM users WHERE id IN ($1, $2) OR id IN (SELECT hand FROM opened)

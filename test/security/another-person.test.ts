@@ -11,6 +11,7 @@ import { changeProvider } from '../../src/identity/provider-change.ts'
 import { applyAsPartner, printSeen } from '../../src/partners/partner.ts'
 import { carryOut, decideProposal } from '../../src/proposals/proposal.ts'
 import { setEmail } from '../../src/users/email.ts'
+import { mayBeOnePerson } from '../../src/users/one-person.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { sendResetTo } from '../../src/users/password-reset.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
@@ -20,6 +21,8 @@ import { createUser, setPassword, type User } from '../../src/users/user.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
+import { openPatiently } from '../support/patiently.ts'
+import { type Looks, openLookingDatabase } from '../support/plans.ts'
 import { setUpApp } from '../support/second-factor.ts'
 import { draftUpstream, registerUpstream } from '../support/upstream.ts'
 import { tokenOf } from '../support/web.ts'
@@ -253,4 +256,18 @@ test('a security officer gives no role that they lack to an account behind which
   await assert.rejects(giveRole(db, left, 'partner-manager', actOf(officer)), /Ask an administrator/)
   const colleague = await house.makeOperator('Carl Colleague', [])
   await giveRole(db, await getStaffMember(db, colleague.id), 'support', actOf(officer))
+})
+
+test('whether two are one person is found by indexes, however long the log is', async () => {
+  const [one, other] = [await makeBoss(), await makeBoss()]
+  const patient = openPatiently({ connectionString: house.databaseUrl, connections: 1 })
+  await patient.script(`INSERT INTO audit_entries (at, actor, action, subject, details)
+    SELECT now(), 'user:x', 'session.started', 'user:x', '{}' FROM generate_series(1, 20000);
+    INSERT INTO identities (issuer, subject, user_id, linked_at) VALUES ('https://gone.example', 'ada', '${one.id}', now()); ANALYZE audit_entries`)
+  const looks: Looks = new Map()
+  await mayBeOnePerson(await openLookingDatabase(patient, looks), one.id, other.id, house.clock.now())
+  await patient.close()
+  const [look] = [...looks.values()]
+  assert.ok(!look!.readWhole.has('audit_entries'))
+  assert.ok(look!.rows < 5_000, `${look!.rows} rows`)
 })
