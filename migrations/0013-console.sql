@@ -23,20 +23,6 @@ CREATE FUNCTION note_locked_person(who text, why text, at timestamptz) RETURNS v
   ON CONFLICT (user_id, reason) DO UPDATE SET since = excluded.since
 $$;
 
-CREATE FUNCTION note_locked_user() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-BEGIN
-  IF NEW.status = 'disabled' THEN
-    PERFORM note_locked_person(NEW.id, 'locked', NEW.updated_at);
-  ELSE
-    DELETE FROM locked_people WHERE user_id = NEW.id AND reason = 'locked';
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER note_locked_user AFTER UPDATE OF status ON users FOR EACH ROW
-  WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION note_locked_user();
-CREATE TRIGGER note_user_made_locked AFTER INSERT ON users FOR EACH ROW
-  WHEN (NEW.status = 'disabled') EXECUTE FUNCTION note_locked_user();
-
 CREATE FUNCTION note_locked_app() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   IF TG_OP = 'UPDATE' AND NEW.locked_at IS NOT NULL THEN

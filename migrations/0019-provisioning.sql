@@ -97,7 +97,7 @@ CREATE UNIQUE INDEX users_of_source ON users (source, external_id);
 -- Whom an operator has locked is what operators look at; whom the source has locked or removed is the source's business, and there may be many of them.
 ALTER TABLE users ADD COLUMN locked_by text GENERATED ALWAYS AS (CASE WHEN status = 'active' THEN NULL
   WHEN locked_here OR source_status IS DISTINCT FROM 'disabled' THEN 'operator' WHEN removed_at IS NOT NULL THEN 'removal' ELSE 'source' END) STORED;
-CREATE OR REPLACE FUNCTION note_locked_user() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE FUNCTION note_locked_user() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   IF NEW.locked_by = 'operator' THEN
     PERFORM note_locked_person(NEW.id, 'locked', NEW.updated_at);
@@ -106,8 +106,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-DROP TRIGGER note_locked_user ON users;
-DROP TRIGGER note_user_made_locked ON users;
 CREATE TRIGGER note_locked_user AFTER UPDATE OF status, locked_here, source_status ON users FOR EACH ROW
   WHEN ((OLD.locked_by IS NOT DISTINCT FROM 'operator') <> (NEW.locked_by IS NOT DISTINCT FROM 'operator')) EXECUTE FUNCTION note_locked_user();
 CREATE TRIGGER note_user_made_locked AFTER INSERT ON users FOR EACH ROW
