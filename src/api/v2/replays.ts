@@ -2,6 +2,7 @@
  * Replaying by time range, by entity, or all that failed: a durable job with progress. A dry run has an address of its own, and what is sent to
  * it cannot start anything: a client that loses a field, or knows one answer of two, still asks for what its caller meant.
  */
+import type { FastifyReply } from 'fastify'
 import { Invalid } from '../../problem.ts'
 import { instant, integer, oneOf, Type } from '../../schema.ts'
 import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
@@ -92,9 +93,7 @@ export const startReplay: Endpoint<BranchCaller> = {
   async handle(context, caller, request, reply) {
     const selection = readSelection(request.body)
     const webhook = await find(context, caller, request)
-    const replay = await start(context.db, webhook, selection, caller.act)
-    const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${replay.id}`
-    return reply.status(201).header('location', location).send(printReplay(replay))
+    return sendStarted(reply, context.baseUrl, await start(context.db, webhook, selection, caller.act))
   },
 }
 
@@ -189,11 +188,7 @@ export const recoverWebhook: Endpoint<BranchCaller> = {
     const { id } = await startRecovery(db, webhook, since, caller.act)
     // What is started goes on by itself; the first bite goes at once.
     await pullOnce(db, clock, id).catch(() => {})
-    const location = `${context.baseUrl}/v2/webhooks/${webhook.id}/replays/${id}`
-    return reply
-      .status(201)
-      .header('location', location)
-      .send(printReplay(await getReplay(db, webhook, id)))
+    return sendStarted(reply, context.baseUrl, await getReplay(db, webhook, id))
   },
 }
 
@@ -212,6 +207,12 @@ function readSince(body: unknown, now: Date): Date {
   const { since } = body as { since: number }
   if (since > now.getTime()) throw new Invalid([{ field: 'since', problem: 'must not lie in the future' }])
   return new Date(since)
+}
+
+/** A recovery is a replay, and is asked for as one. */
+function sendStarted(reply: FastifyReply, baseUrl: string, replay: Replay): FastifyReply {
+  const location = `${baseUrl}/v2/webhooks/${replay.webhookId}/replays/${replay.id}`
+  return reply.status(201).header('location', location).send(printReplay(replay))
 }
 
 function replayIdOf(params: unknown): number {
