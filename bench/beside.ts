@@ -1,15 +1,17 @@
 /**
- * What others feel while something large is done for one: a million waiting deliveries are deleted with their webhook, a day is retired, a
+ * What others feel while something large is done for one: a webhook is deleted for which a million wait, a day is retired, a
  * hundred thousand are sent again. Their p99 in rounds of a few seconds meanwhile, beside the same rounds before and after: medians of both.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { statement } from '../src/database/database.ts'
-import { cancelReplay, startReplay } from '../src/webhooks/replay.ts'
-import { retireOnce } from '../src/webhooks/retention.ts'
-import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/webhook.ts'
+import { cancelReplay, startReplay } from '../src/webhooks/deliveries/replay.ts'
+import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
+import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
+import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
 import { fillHistory } from './history.ts'
+import { printDelivered, printEntries } from './log-by-hand.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import type { Result } from './report.ts'
 import { median, quantile } from './rounds.ts'
@@ -89,42 +91,29 @@ async function makeLarge(house: Branches, receiver: Receiver, rows: number): Pro
   const webhook = await makeWebhook(house, receiver, 'large')
   await house.gateway.db.script(`
     UPDATE webhooks SET state = 'paused' WHERE id = ${webhook.id};
-    SELECT open_day(day_of(now()));
-    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-    SELECT delivery_offset + nextval('delivery_numbers'), ${webhook.id}, n, 'transaction:' || n, 0, now(), now()
-    FROM days, generate_series(1, ${rows}) AS n WHERE day = day_of(now())`)
-  await house.gateway.db.script('VACUUM ANALYZE queued_deliveries')
+    ${followByHand}
+    ${printEntries(webhook.branchId, rows)}`)
+  await house.gateway.db.script('VACUUM ANALYZE')
   return webhook
 }
 
 /** Delivered earlier today. */
 async function makeReplayable(house: Branches, receiver: Receiver, rows: number): Promise<Webhook> {
   const webhook = await makeWebhook(house, receiver, 'again')
-  await house.gateway.db.script(`
-    WITH stored AS (
-      INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-      SELECT event_offset + nextval('event_numbers'), 'live', ${webhook.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
-      FROM days, generate_series(1, ${rows}) AS n WHERE day = day_of(now()) RETURNING id, entity)
-    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-    SELECT delivery_offset + nextval('delivery_numbers'), ${webhook.id}, stored.id, entity, 'delivered', 1, now(), now()
-    FROM stored, days WHERE day = day_of(now())`)
+  const { branchId } = webhook
+  await house.gateway.db.script(printEntries(branchId, rows) + printDelivered(branchId, `branch_id = ${branchId}`))
   await house.gateway.db.script('VACUUM ANALYZE')
   await house.gateway.db.script('CHECKPOINT')
   return webhook
 }
 
+/** It is gone when it is answered. */
 async function clearAway({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
   await deleteWebhook(db, webhook, act())
-  await until(async () => {
-    const [row] = await db.query<{ cleared: boolean }>(selectCleared, [webhook.id])
-    return row!.cleared
-  })
 }
 
-const selectCleared = statement('bench_cleared', 'SELECT cleared_at IS NOT NULL AS cleared FROM webhooks WHERE id = $1')
-
-/** Deliveries, attempts and the log of a day; its events leave with the next. */
-const tablesOfDay = 3
+/** Of the answers, and of the log with its outcomes. */
+const daysLeaving = 2
 
 /** A day at a time, as housekeeping comes round to them. */
 async function retire({ gateway: { db } }: Branches, days: readonly number[]): Promise<void> {
@@ -132,18 +121,18 @@ async function retire({ gateway: { db } }: Branches, days: readonly number[]): P
     await wait(roundMs / (days.length + 1))
     const eventDays = lastDayAgo + days.length - 2 - index
     const { days: left } = await retireOnce(db, { attemptDays: eventDays, eventDays }, new Date())
-    if (left < tablesOfDay) throw new Error(`Only ${left} tables of day ${days[index]} left.`)
+    if (left < daysLeaving) throw new Error(`Day ${days[index]} did not leave.`)
   }
 }
 
-const selectReplay = statement('bench_replay', `SELECT state FROM replays WHERE id = $1`)
+const selectReplay = statement('bench_replay', 'SELECT state FROM replay_cursors WHERE webhook_id = $1 AND round = $2')
 
 /** To its end, or as much of it as there is time for. */
 async function replay({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
   const { id } = await startReplay(db, webhook, {}, act())
   const over = performance.now() + replayedForMs
   await until(async () => {
-    const [row] = await db.query<{ state: string }>(selectReplay, [id])
+    const [row] = await db.query<{ state: string }>(selectReplay, [webhook.id, id])
     return row!.state === 'finished' || performance.now() > over
   })
   const { done } = await db.transaction((sql) => cancelReplay(sql, webhook, id, act()))

@@ -1,11 +1,13 @@
-/** How long a worker takes to claim lanes and read what is due in them, as the tables grow. */
-import { randomUUID } from 'node:crypto'
+/** How long a worker takes to take lanes, load them and read what is first in their log, as the tables grow. */
 import { type Database, openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
 import { applyAsPartner, setPartnerStatus } from '../src/partners/partner.ts'
-import { claimLanes, selectDue } from '../src/webhooks/lanes.sql.ts'
-import { partOf } from '../src/webhooks/part.ts'
+import * as kernel from '../src/webhooks/engine/kernel.sql.ts'
+import { readLog } from '../src/webhooks/events/log.sql.ts'
+import { feedOf, partOf } from '../src/webhooks/events/part.ts'
+import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
+import { printEntries } from './log-by-hand.ts'
 import { startPostgres } from './postgres.ts'
 import type { Result } from './report.ts'
 import { median } from './rounds.ts'
@@ -34,8 +36,13 @@ export const claim: Benchmark = {
   },
 }
 
+interface Filled {
+  readonly db: Database
+  readonly branchId: number
+}
+
 /** So many webhooks, so many deliveries waiting in each. */
-async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Database> {
+async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Filled> {
   const db = openDatabase({ connectionString: await startPostgres(stage) })
   stage.owns(() => db.close())
   await migrate(db)
@@ -47,37 +54,34 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Da
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
     FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, part, attention_at) SELECT id, ${partOf(branchId)}, now() FROM webhooks
-    ON CONFLICT (webhook_id) DO UPDATE SET attention_at = excluded.attention_at;
-    SELECT open_day(day_of(now()));
-    INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-    SELECT event_offset + nextval('event_numbers'), 'live', ${branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), now()
-    FROM generate_series(1, ${waiting}) AS n, days WHERE day = day_of(now());
-    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-    SELECT (SELECT delivery_offset FROM days WHERE day = day_of(now())) + nextval('delivery_numbers'), wanted.* FROM (
-      SELECT w.id, e.id, e.entity, 0, now(), now() FROM events e, webhooks w ORDER BY e.id, w.id) wanted`)
+    ${followByHand}
+    ${printEntries(branchId, waiting)}`)
   await db.script('VACUUM ANALYZE')
-  return db
+  return { db, branchId }
 }
 
-async function measureEach(databases: readonly Database[]): Promise<number[]> {
-  const times: number[][] = databases.map(() => [])
+async function measureEach(houses: readonly Filled[]): Promise<number[]> {
+  const times: number[][] = houses.map(() => [])
   for (let n = 0; n < repetitions; n++) {
-    for (const [index, db] of databases.entries()) times[index]!.push(await timeClaim(db))
+    for (const [index, house] of houses.entries()) times[index]!.push(await timeClaim(house))
   }
   return times.map(median)
 }
 
-/** Claimed and read, then rolled back: the next claim finds the same. */
-function timeClaim(db: Database): Promise<number> {
+const loads = [
+  ...[kernel.loadCursors, kernel.loadFilters, kernel.loadExceptions, kernel.loadAgains],
+  ...[kernel.loadAhead, kernel.loadReplays, kernel.loadReplayed],
+]
+
+/** Taken, loaded and read, then rolled back: the next finds the same. */
+function timeClaim({ db, branchId }: Filled): Promise<number> {
   return timeUndone(db, async (sql) => {
-    const now = new Date()
-    const lanes = await sql.query<{ webhookId: number; dueFrom: Date }>(claimLanes, [
-      ...[randomUUID(), now, lanesAtOnce, [], 0],
-    ])
-    const ids = lanes.map((lane) => lane.webhookId)
-    const values = [ids, ids.map(() => readAhead), now, [], lanes.map((lane) => lane.dueFrom)]
-    const due = await sql.query(selectDue, values)
-    if (due.length !== lanesAtOnce * readAhead) throw new Error(`${due.length} deliveries were due.`)
+    const part = partOf(branchId)
+    const taken = await sql.query<{ webhookId: number }>(kernel.take, [part, 1, new Date(), lanesAtOnce, '{}'])
+    const ids = taken.map((lane) => lane.webhookId)
+    for (const load of loads) await sql.query(load, [part, ids])
+    const feed = feedOf({ branchId, environment: 'live' })
+    const read = await sql.query(readLog, [part, feed, 0, readAhead, 1024 * 1024])
+    if (ids.length !== lanesAtOnce || read.length !== readAhead) throw new Error(`${read.length} were read.`)
   })
 }

@@ -1,10 +1,11 @@
 /**
- * Dispatch alone: events that have gathered are numbered, and a delivery is made for each webhook, which is paused, so that nothing is sent. Twenty
- * branches. Whoever dispatches, by whatever engine, writes the log of the branch: it is held there while events gather.
+ * Numbering alone: events that have gathered get their numbers; webhooks are paused, so that nothing is sent. Twenty branches. Whoever numbers writes the log:
+ * it is held there while events gather.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, statement } from '../src/database/database.ts'
+import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark, Course, Figure } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
@@ -44,7 +45,7 @@ async function openCourse(stage: Stage, source: Source): Promise<Course> {
   const publisher = await gateway.makePublisher()
   const groups: number[][] = []
   for (const { webhooks } of widths) groups.push(await makeBranches(gateway, webhooks))
-  await gateway.db.script("UPDATE webhooks SET state = 'paused'")
+  await gateway.db.script(`UPDATE webhooks SET state = 'paused'; ${followByHand}`)
   return {
     async measure() {
       const figures = []
@@ -89,7 +90,7 @@ async function measureRate(
 async function holdLog(connectionString: string): Promise<() => Promise<void>> {
   const holder = new pg.Client({ connectionString })
   await holder.connect()
-  await holder.query('BEGIN; LOCK TABLE branch_log IN SHARE ROW EXCLUSIVE MODE')
+  await holder.query('BEGIN; LOCK TABLE log IN SHARE ROW EXCLUSIVE MODE')
   return async () => {
     await holder.query('COMMIT')
     await holder.end()
@@ -99,7 +100,7 @@ async function holdLog(connectionString: string): Promise<() => Promise<void>> {
 /** Sequences have no gap: the last of each branch says how many there are. */
 const selectNumbered = statement(
   'bench_numbered',
-  `SELECT coalesce(sum((SELECT max(sequence) FROM branch_log l WHERE l.branch_id = p.branch_id AND l.environment = 'live')), 0)::int AS events FROM partners p`,
+  `SELECT coalesce(sum(feed_head(part_of(branch_id), feed_of(branch_id, 'live'))), 0)::int AS events FROM partners`,
 )
 
 async function countNumbered(db: Database): Promise<number> {

@@ -119,7 +119,7 @@ async function openVictims(
 
 const selectDelivered = statement(
   'bench_delivered',
-  "SELECT count(*)::int AS count FROM deliveries WHERE state = 'delivered'",
+  "SELECT count(*)::int AS count FROM outcomes WHERE state = 'delivered'",
 )
 
 async function countDelivered(db: Database): Promise<number> {

@@ -61,7 +61,10 @@ async function deliver(gateway: GatewayUnderTest, receiver: Receiver, count: num
   return mostMb
 }
 
-const selectLeft = statement('bench_any_left', 'SELECT EXISTS (SELECT FROM queued_deliveries) AS left')
+const selectLeft = statement(
+  'bench_any_left',
+  'SELECT EXISTS (SELECT FROM outbox) OR EXISTS (SELECT FROM cursors c WHERE position < feed_head(part, feed)) AS left',
+)
 
 async function isAnyLeft(db: Database): Promise<boolean> {
   const [row] = await db.query<{ left: boolean }>(selectLeft)

@@ -5,22 +5,23 @@ import { type Database, statement } from '../src/database/database.ts'
 import { addMember, applyAsPartner, getPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import { openPasswords } from '../src/users/password.ts'
 import { createUser } from '../src/users/user.ts'
-import type { DeliveryFilter } from '../src/webhooks/delivery.ts'
-import { searchDeliveries } from '../src/webhooks/delivery-search.ts'
-import { makeEventUids } from '../src/webhooks/event.ts'
-import { partOf } from '../src/webhooks/part.ts'
-import { everyWebhook, readCounts } from '../src/webhooks/webhook-counts.ts'
+import type { DeliveryFilter } from '../src/webhooks/deliveries/delivery.ts'
+import { searchDeliveries } from '../src/webhooks/deliveries/delivery-search.ts'
+import { makeEventUids } from '../src/webhooks/events/event.ts'
+import { everyWebhook, readCounts } from '../src/webhooks/health/webhook-counts.ts'
+import { listWebhooks, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
 import type { Browser } from '../test/support/browser.ts'
+import { followByHand } from '../test/support/follow.ts'
 import { signIn } from '../test/support/process.ts'
 import type { Benchmark } from './benchmark.ts'
 import { measureConsole } from './console.ts'
 import { startEmptyGateway } from './gateway.ts'
+import { printDelivered, printEntries } from './log-by-hand.ts'
 import { measurePages, measureQuestion } from './pages.ts'
 import type { Result } from './report.ts'
 
 const webhooks = 20
 const deliveries = 1_000_000
-const newest = Number.MAX_SAFE_INTEGER
 const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export const portal: Benchmark = {
@@ -28,14 +29,14 @@ export const portal: Benchmark = {
   async run(stage, { rows }) {
     const { db, origin } = await startEmptyGateway(stage)
     const branchId = await fill(db)
-    const ids = (await db.query<{ id: number }>(selectWebhooks)).map((row) => row.id)
+    const all = await listWebhooks(db, { branchId, environment: 'live' }, 0, webhooks)
+    const ids = all.map(({ id }) => id)
     const [last] = await db.query<{ at: Date }>(selectLast)
-    const [middle] = await db.query<{ id: number }>(selectMiddle)
     const from = after(last!.at, -hour)
-    const questions: Record<string, { of?: readonly number[]; filter?: DeliveryFilter; before?: number }> = {
+    const questions: Record<string, { of?: readonly Webhook[]; filter?: DeliveryFilter; before?: string }> = {
       newest: {},
-      'one webhook': { of: ids.slice(0, 1) },
-      'from the middle': { before: middle!.id },
+      'one webhook': { of: all.slice(0, 1) },
+      'from the middle': { before: String(deliveries / webhooks / 2) },
       waiting: { filter: { state: 'waiting' } },
       exhausted: { filter: { state: 'exhausted' } },
       'a kind that there is none of': { filter: { kind: 'APPLICATION' } },
@@ -44,7 +45,7 @@ export const portal: Benchmark = {
       'an hour that nothing happened in': { filter: { from: after(last!.at, hour) } },
     }
     const results: Result[] = []
-    for (const [name, { of = ids, filter = {}, before = newest }] of Object.entries(questions)) {
+    for (const [name, { of = all, filter = {}, before }] of Object.entries(questions)) {
       results.push(await measureQuestion(`portal, ${name}`, () => searchDeliveries(db, of, filter, before, 50)))
     }
     for (const [name, id] of [
@@ -79,12 +80,7 @@ async function signInMember(db: Database, origin: string, branchId: number): Pro
   return signIn(origin, person)
 }
 
-const selectWebhooks = statement('bench_select_webhooks', 'SELECT id FROM webhooks ORDER BY id')
-const selectLast = statement('bench_select_last', 'SELECT max(created_at) AS at FROM deliveries')
-const selectMiddle = statement(
-  'bench_select_middle',
-  `SELECT id FROM settled_deliveries ORDER BY id OFFSET ${deliveries / 2} LIMIT 1`,
-)
+const selectLast = statement('bench_select_last', 'SELECT max(created_at) AS at FROM log')
 
 /** One in a thousand waits, one in five hundred was given up. */
 async function fill(db: Database): Promise<number> {
@@ -95,25 +91,13 @@ async function fill(db: Database): Promise<number> {
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
     SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
-    INSERT INTO lanes (webhook_id, part, failures, failing_since, evidence)
-    SELECT id, ${partOf(branchId)}, 40, now() - interval '2 h', 9 FROM webhooks;
-    SELECT open_day(day_of(at)) FROM generate_series(now() - interval '1 s' * ${events}, now() + interval '1 day', interval '1 h') AS at;
-    INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-    SELECT (SELECT event_offset FROM days WHERE day = day_of(at)) + nextval('event_numbers'),
-      'live', ${branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250), at
-    FROM generate_series(1, ${events}) AS n, LATERAL (SELECT now() - interval '1 s' * (${events} - n) AS at) moment;
-    CREATE TEMPORARY TABLE made AS
-    SELECT (SELECT delivery_offset FROM days WHERE day = wanted.event_id / 10000000000) + nextval('delivery_numbers') AS id, wanted.* FROM (
-      SELECT w.id AS webhook_id, e.id AS event_id, e.entity, e.created_at,
-        CASE WHEN e.id % 1000 = 0 THEN 'waiting' WHEN e.id % 500 = 0 THEN 'exhausted' ELSE 'delivered' END AS state
-      FROM events e CROSS JOIN webhooks w ORDER BY e.id, w.id) wanted;
-    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-    SELECT id, webhook_id, event_id, entity, 0, created_at, created_at FROM made WHERE state = 'waiting';
-    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-    SELECT id, webhook_id, event_id, entity, state, 1, created_at, created_at FROM made WHERE state <> 'waiting';
-    INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status)
-    SELECT id / 10000000000, id, 1, created_at, id % 400, 'accepted', 200 FROM made WHERE state = 'delivered' ORDER BY id;
-    DROP TABLE made`)
+    ${followByHand}
+    ${printEntries(branchId, events, 1_000)}
+    ${printDelivered(branchId, `branch_id = ${branchId}`, 'l.seq % 500 = 0')}
+    ${printDelivered(branchId, `branch_id = ${branchId}`, 'l.seq % 500 > 0 OR l.seq % 1000 = 0', "'exhausted'")}
+    INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
+    SELECT l.part, w.id, l.entity, l.seq, l.day, 1, now() + interval '1 day', now() FROM log l, webhooks w WHERE l.seq % 1000 = 0;
+    UPDATE cursors SET failures = 40, failing_since = now() - interval '2 h', hold_until = now() + interval '1 day'`)
   await fillCounts(db)
   await db.script('VACUUM ANALYZE')
   return branchId

@@ -1,6 +1,6 @@
 /** A system of the brokerage that publishes, and the branches that hear of it. */
 import { createService } from '../src/services/service.ts'
-import { createWebhook } from '../src/webhooks/webhook.ts'
+import { createWebhook } from '../src/webhooks/subscriptions/webhook.ts'
 import { makeClient } from './brokerage.ts'
 import type { GatewayUnderTest } from './gateway.ts'
 import type { PrintedRequest } from './load.ts'

@@ -17,8 +17,6 @@ const perSecond = 500
 const warmUpMs = 3_000
 const countingMs = 6_000
 const tellingMs = 2_000
-/** What a dispatcher reads at once at that load, and what is written to the log of its reading. */
-const eventsOfRead = 3
 const transactions = 1_200
 /** Workers report each second. */
 const reports = 3_600
@@ -52,10 +50,10 @@ async function openSnapshot(stage: Stage, connectionString: string): Promise<voi
 
 const selectTouches = statement(
   'bench_touches',
-  `SELECT n_tup_upd::float8 / (SELECT count(*) FROM lanes) AS touches FROM pg_stat_user_tables WHERE relname = 'lanes'`,
+  `SELECT n_tup_upd::float8 / (SELECT count(*) FROM cursors) AS touches FROM pg_stat_user_tables WHERE relname = 'cursors'`,
 )
 
-/** How often a lane is written in an hour at this load: when it changes hands, and not while it is held. */
+/** How often a cursor is written in an hour at this load: its position each second, and when it changes hands. */
 async function countTouches(house: Branches): Promise<number> {
   const read = async () => (await house.gateway.db.query<{ touches: number }>(selectTouches))[0]!.touches
   // What sessions have counted is told a second later; that lanes were idle before and will be after is not the load's.
@@ -65,7 +63,7 @@ async function countTouches(house: Branches): Promise<number> {
   await wait(countingMs)
   const touches = ((await read()) - before) * (anHourMs / countingMs)
   await publishing
-  process.stderr.write(`  a lane is written ${Math.round(touches)} times an hour\n`)
+  process.stderr.write(`  a cursor is written ${Math.round(touches)} times an hour\n`)
   return touches
 }
 
@@ -73,36 +71,23 @@ async function countTouches(house: Branches): Promise<number> {
 async function liveThrough({ gateway: { db } }: Branches, events: number, touches: number): Promise<void> {
   const bite = Math.ceil(events / transactions)
   for (let done = 0; done < transactions; done++) {
-    await db.script(printBite(bite, anHourMs * (1 - done / transactions)))
+    await db.script(printBite(bite))
     const report = 'UPDATE workers SET seen_at = clock_timestamp(); COMMIT; BEGIN; SET LOCAL synchronous_commit = off;'
     const due = Math.round((touches * (done + 1)) / transactions) - Math.round((touches * done) / transactions)
-    const touch = "UPDATE lanes SET attention_at = clock_timestamp() + interval '1 hour';"
+    const touch = 'UPDATE cursors SET hold_until = hold_until;'
     await db.script(`BEGIN; SET LOCAL synchronous_commit = off; ${touch.repeat(due)} COMMIT;
       BEGIN; SET LOCAL synchronous_commit = off; ${report.repeat(reports / transactions)} COMMIT`)
   }
-  await db.script('UPDATE lanes SET attention_at = clock_timestamp()')
-  // Dispatchers have read all of it.
-  await db.script(`INSERT INTO inbox_reads (part, number, read, day)
-    SELECT part, max(number) + 1, pg_current_snapshot(), max(day) FROM inbox_reads GROUP BY part`)
 }
 
-function printBite(events: number, agoMs: number): string {
+/** What is published and numbered leaves a dead row in the outbox, and no other. */
+function printBite(events: number): string {
   return `DO $$
     DECLARE
-      parts smallint[] := ARRAY(SELECT generate_series(0, 15));
-      lanes bigint[] := ARRAY(SELECT webhook_id FROM lanes);
-      before bigint := (SELECT last_value + delivery_offset FROM delivery_numbers, days WHERE day = day_of(now()));
+      before bigint := nextval('event_ids');
     BEGIN
-      INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated)
-      SELECT n % 16, n, n % 16, 'live', 'TRANSACTION', 'transaction:' || -n, false FROM generate_series(1, ${events}) AS n;
-      DELETE FROM inbox WHERE part = ANY (parts) AND xid = pg_current_xact_id();
-      INSERT INTO inbox_reads (part, number, read, day)
-      SELECT n % 16, -n, pg_current_snapshot(), 0 FROM generate_series(1, ${events}, ${eventsOfRead}) AS n;
-      DELETE FROM inbox_reads WHERE part = ANY (parts) AND number < 0;
-      INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-      SELECT before + n, lanes[1 + n % cardinality(lanes)], n, 'transaction:' || -before - n, 0, now() - interval '1 ms' * ${agoMs}, now()
-      FROM generate_series(1, ${events}) AS n;
-      DELETE FROM queued_deliveries WHERE id > before;
-      PERFORM setval('delivery_numbers', nextval('delivery_numbers') + ${events});
+      INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
+      SELECT n % 16, 0, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250) FROM generate_series(1, ${events}) AS n;
+      DELETE FROM outbox WHERE part = ANY (ARRAY(SELECT part FROM parts)) AND id > before AND feed = 0;
     END $$`
 }

@@ -2,10 +2,9 @@
  * `npm run soak [-- MINUTES]`: a mixed load for twenty minutes, and whether anything grows that should not: the memory of the gateway,
  * the time a claim takes, dead rows. A sample every ten seconds; the last third is held against the first that came after the warm-up.
  */
-import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { type Database, statement } from '../src/database/database.ts'
-import { claimLanes } from '../src/webhooks/lanes.sql.ts'
+import { take } from '../src/webhooks/engine/kernel.sql.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
 import { type Flood, flood, type PrintedRequest } from './load.ts'
@@ -118,7 +117,7 @@ async function takeSamples(db: Database, pid: number, durationMs: number): Promi
 const countRows = statement(
   'bench_count_rows',
   `SELECT (SELECT coalesce(sum(n_dead_tup), 0)::int FROM pg_stat_user_tables) AS "deadRows",
-     (SELECT count(*)::int FROM queued_deliveries WHERE after_id IS NULL) AS waiting`,
+     (SELECT count(*)::int FROM exceptions) AS waiting`,
 )
 
 async function takeSample(db: Database, pid: number): Promise<Sample> {
@@ -131,13 +130,12 @@ async function takeSample(db: Database, pid: number): Promise<Sample> {
 /** Undone at once: it takes nothing from the worker. */
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
-    const now = new Date()
-    await sql.query(claimLanes, [randomUUID(), now, 10, [], 0])
+    await sql.query(take, [0, 0, new Date(), 10, '{}'])
   })
 }
 
 function printSample({ memoryMiB, claimMs, deadRows, waiting }: Sample): string {
-  return `${memoryMiB.toFixed(0)} MiB, claim ${claimMs.toFixed(2)} ms, ${deadRows} dead rows, ${waiting} waiting`
+  return `${memoryMiB.toFixed(0)} MiB, claim ${claimMs.toFixed(2)} ms, ${deadRows} dead rows, ${waiting} entities failing`
 }
 
 function printFlood(name: string, { statuses, latenciesMs, unsent }: Flood): string {

@@ -1,135 +1,36 @@
--- What happened: events, the numbers that each branch gives them, and the inbox from which deliveries are made.
--- docs/decisions/0020 says why it is so; docs/delivery.md tells it whole.
+-- What happens: how it is published, and by whom. docs/decisions/0028 says how it is delivered; docs/delivery.md tells it whole.
 
--- What grows is kept by the day, a partition each, and leaves by dropping days. An id carries its day: 2611150000000042 is the 42nd number
--- of 15 November 2026. Numbers never go back: each day has an offset that is added to the next number of the sequence, so that the ids of a
--- day begin at its date and keep growing whatever the clock does.
-CREATE SEQUENCE event_numbers;
-CREATE SEQUENCE delivery_numbers;
-CREATE TABLE days (
-  day             integer PRIMARY KEY,
-  event_offset    bigint NOT NULL,
-  delivery_offset bigint NOT NULL
-);
+-- What grows is kept by the day, a partition each, and leaves by dropping days. Days are opened ahead; those that have left have no row here.
+CREATE TABLE days (day integer PRIMARY KEY);
 
--- Two digits of the year, month, day, by the time of Greenwich. Numbers of days after 1 January 2090 would not fit where numbers have 53 bits.
+-- Two digits of the year, month, day, by the time of Greenwich.
 CREATE FUNCTION day_of(at timestamptz) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN at < '2000-01-01Z' THEN 0 WHEN at >= '2090-01-01Z' THEN 900101
     ELSE to_char(at AT TIME ZONE 'UTC', 'YYMMDD')::integer END $$;
 
 -- Makes the partitions of a day, once, beside whatever is going on. As the owner of the tables, which the gateway need not be.
-CREATE FUNCTION open_day(wanted integer) RETURNS days LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION open_day(wanted integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
-  found days;
-  first bigint := wanted::bigint * 10000000000;
-  past bigint := (wanted::bigint + 1) * 10000000000;
   name text;
 BEGIN
-  SELECT * INTO found FROM days WHERE day = wanted;
-  IF found.day IS NOT NULL THEN RETURN found; END IF;
+  IF EXISTS (SELECT FROM days WHERE day = wanted) THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(7267105);
-  SELECT * INTO found FROM days WHERE day = wanted;
-  IF found.day IS NOT NULL THEN RETURN found; END IF;
-  FOREACH name IN ARRAY ARRAY['events', 'settled_deliveries'] LOOP
-    EXECUTE format('CREATE TABLE IF NOT EXISTS %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', name || '_d' || wanted, name);
-    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', name, name || '_d' || wanted, first, past);
-  END LOOP;
-  FOREACH name IN ARRAY ARRAY['branch_log', 'attempts'] LOOP
+  IF EXISTS (SELECT FROM days WHERE day = wanted) THEN RETURN; END IF;
+  FOREACH name IN ARRAY ARRAY['log', 'outcomes', 'answers'] LOOP
     EXECUTE format('CREATE TABLE IF NOT EXISTS %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', name || '_d' || wanted, name);
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', name, name || '_d' || wanted, wanted, wanted + 1);
   END LOOP;
-  INSERT INTO days VALUES (wanted, first - (SELECT last_value FROM event_numbers), first - (SELECT last_value FROM delivery_numbers))
-  RETURNING * INTO found;
-  RETURN found;
+  INSERT INTO days VALUES (wanted);
 END $$;
 
 -- The end of a day: its partition of one of these tables goes. A gateway that does not own them may do this and no other harm to them.
 CREATE FUNCTION drop_day(whole text, old integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
-  IF whole NOT IN ('events', 'settled_deliveries', 'branch_log', 'attempts') OR whole IS NULL THEN
+  IF whole NOT IN ('log', 'outcomes', 'answers') OR whole IS NULL THEN
     RAISE invalid_parameter_value USING MESSAGE = 'drop_day: no table of days';
   END IF;
-  EXECUTE format('DROP TABLE %I', whole || '_d' || old);
+  EXECUTE format('DROP TABLE IF EXISTS %I', whole || '_d' || old);
 END $$;
-
--- Branches are not checked by a foreign key: whoever writes an event has looked for its branch, for all events of a statement at once.
-CREATE TABLE events (
-  id          bigint PRIMARY KEY,
-  uid         uuid NOT NULL DEFAULT gen_random_uuid(),
-  environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
-  branch_id   integer NOT NULL,
-  kind        text NOT NULL CHECK (kind IN ('TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION')),
-  action      text NOT NULL,
-  entity      text NOT NULL,
-  body        text NOT NULL,
-  -- A test hook goes to every registered URL, whatever kinds it subscribes to.
-  simulated   boolean NOT NULL DEFAULT false,
-  created_at  timestamptz NOT NULL,
-  -- The span under which the event was published, as W3C prints it, so that its deliveries belong to the same trace, whichever node
-  -- makes them and however late. Null where nobody traces.
-  traceparent text
-) PARTITION BY RANGE (id);
-
--- The gap-free sequence of each branch. The last number of a branch is the newest row of its log: no row changes with every event, so that
--- none drags a tail of dead versions behind it while somebody reads a long report.
-CREATE TABLE branch_log (
-  branch_id   integer NOT NULL,
-  environment text NOT NULL,
-  sequence    bigint NOT NULL,
-  event_id    bigint NOT NULL,
-  day         integer NOT NULL,
-  -- How many deliveries the event was given: what a check can hold against what is there. Null where nobody counted.
-  deliveries  integer,
-  PRIMARY KEY (branch_id, environment, sequence, day)
-) PARTITION BY RANGE (day);
-
--- On which day which numbers of a branch were given; one row a branch and day on which something happened. `last` is filled in when the day is over.
-CREATE TABLE branch_days (
-  branch_id   integer NOT NULL,
-  environment text NOT NULL,
-  day         integer NOT NULL,
-  first       bigint NOT NULL,
-  last        bigint,
-  PRIMARY KEY (branch_id, environment, day)
-);
-
--- What the dispatcher has to do: an event that happened, or one delivery that is to be sent again. Rows are read in the order of the
--- transactions that wrote them and cleared away later. `part` is one of sixteen, by branch: each has a dispatcher of its own.
-CREATE TABLE inbox (
-  part        smallint NOT NULL,
-  xid         xid8 NOT NULL DEFAULT pg_current_xact_id(),
-  id          bigint GENERATED ALWAYS AS IDENTITY,
-  event_id    bigint NOT NULL,
-  branch_id   integer NOT NULL,
-  environment text NOT NULL,
-  kind        text NOT NULL,
-  entity      text NOT NULL,
-  simulated   boolean NOT NULL,
-  -- For one webhook alone: to be sent again.
-  webhook_id  bigint,
-  repeats     bigint,
-  replay_id   bigint,
-  PRIMARY KEY (part, xid, id)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-
--- How far each part has been read: everything that `read` saw, and of what `target` sees everything up to (at_xid, at_id). A transaction that commits late is
--- named by `read` as under way, and looked for by its number. Rows are added, not changed: the newest counts.
-CREATE TABLE inbox_reads (
-  part   smallint NOT NULL,
-  number bigint NOT NULL,
-  read   pg_snapshot NOT NULL,
-  target pg_snapshot,
-  at_xid xid8,
-  at_id  bigint,
-  -- The day of the newest ids that this part has given. Ids never go back, whatever the clocks of nodes do around midnight.
-  day    integer NOT NULL,
-  PRIMARY KEY (part, number),
-  CHECK ((target IS NULL) = (at_xid IS NULL AND at_id IS NULL))
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
--- Every transaction from now on is still to be read.
-INSERT INTO inbox_reads (part, number, read, day)
-SELECT part, 0, format('%s:%s:', pg_snapshot_xmin(pg_current_snapshot()), pg_snapshot_xmin(pg_current_snapshot()))::pg_snapshot, 0
-FROM generate_series(0, 15) AS part;
 
 -- A publisher that did not hear the answer asks again with the same key and gets the same answer.
 CREATE TABLE idempotency_keys (
@@ -142,23 +43,19 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 
--- Stores an event and its entry in the inbox. For those below, which say who may.
+-- Publishes an event: it has its number when the sequencer has seen it. For those below, which say who may.
 CREATE FUNCTION store_event(environment text, branch_id integer, kind text, action text, entity_id text, body text)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
-  moment timestamptz := clock_timestamp();
-  today days := open_day(day_of(moment));
-  entity text := lower($3) || ':' || $5;
-  event events;
+  event_uid uuid;
 BEGIN
-  INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-  VALUES (today.event_offset + nextval('event_numbers'), $1, $2, $3, $4, entity, $6, moment) RETURNING * INTO event;
-  INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated) VALUES ($2 % 16, event.id, $2, $1, $3, entity, false);
-  RETURN event.uid;
+  INSERT INTO outbox (part, feed, kind, action, entity, body, created_at)
+  VALUES (part_of($2), feed_of($2, $1), $3, $4, lower($3) || ':' || $5, $6, clock_timestamp()) RETURNING uid INTO event_uid;
+  RETURN event_uid;
 END $$;
 
 -- What is wrong with an event that somebody would publish, in the words of the argument that is at fault; null when nothing is. The same as
--- src/webhooks/kind.ts asks of the interface: a test holds the two together.
+-- src/webhooks/events/kind.ts asks of the interface: a test holds the two together.
 CREATE FUNCTION event_fault(environment text, branch_id integer, kind text, action text, entity_id text, body text)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -237,11 +134,7 @@ END $$;
 CREATE FUNCTION publish_event(environment text, branch_id integer, kind text, action text, entity_id text, body text)
 RETURNS uuid LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
-  moment timestamptz := clock_timestamp();
   fields jsonb := CASE WHEN octet_length($6) <= 65536 THEN read_json($6) END;
-  entity text := lower($3) || ':' || $5;
-  event_id bigint;
-  event_uid uuid;
   fault text;
 BEGIN
   IF $1 IN ('live', 'sandbox') AND $5 ~ '^[1-9][0-9]{0,14}$'
@@ -262,19 +155,11 @@ BEGIN
         AND jsonb_typeof(fields -> 'profileId') = 'number' AND fields ->> 'profileId' = $5
         AND length($6) - length(replace($6, '"', '')) = 2 * (5 + 3)
       END)
-  THEN
-    INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-    SELECT d.event_offset + nextval('event_numbers'), $1, $2, $3, $4, entity, $6, moment
-    FROM days d, partners p WHERE d.day = day_of(moment) AND p.branch_id = $2 RETURNING id, uid INTO event_id, event_uid;
-    IF event_uid IS NOT NULL THEN
-      INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated)
-      VALUES ($2 % 16, event_id, $2, $1, $3, entity, false);
-      RETURN event_uid;
-    END IF;
-  END IF;
+    AND EXISTS (SELECT FROM partners p WHERE p.branch_id = $2)
+  THEN RETURN store_event($1, $2, $3, $4, $5, $6); END IF;
   fault := event_fault($1, $2, $3, $4, $5, $6);
   IF fault IS NOT NULL THEN RAISE invalid_parameter_value USING MESSAGE = 'publish_event: ' || fault; END IF;
-  -- The first event of a day, or one that is written in an unusual way.
+  -- One that is written in an unusual way.
   RETURN store_event($1, $2, $3, $4, $5, $6);
 END $$;
 

@@ -1,6 +1,3 @@
--- A test event may be for one webhook alone. Nodes that do not know of it send it to every registered URL, as ever.
-ALTER TABLE events ADD COLUMN webhook_id bigint;
-
 -- What the charts show, counted while it happens: a row for five minutes of a webhook in which something was sent or waited, and one for all
 -- of them together (webhook 0). What is older than a day is kept by the hour. Numbers for people to look at: a process that is killed loses
 -- the last seconds of its counts, and no attempt.
@@ -15,7 +12,7 @@ CREATE TABLE webhook_counts (
   -- Deliveries that waited, at the look at which most did; blocked: those of them that waited behind another.
   waiting     integer NOT NULL DEFAULT 0,
   blocked     integer NOT NULL DEFAULT 0,
-  -- How many answers, and how many deliveries, took how long: a number for each cell of src/webhooks/durations.ts.
+  -- How many answers, and how many deliveries, took how long: a number for each cell of src/webhooks/health/durations.ts.
   answered    integer[] NOT NULL DEFAULT '{}',
   delivered   integer[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (webhook_id, starts_at, minutes),

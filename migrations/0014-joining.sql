@@ -17,37 +17,6 @@ ALTER TABLE partners VALIDATE CONSTRAINT partners_declined_with_reason;
 -- Counts decisions and applications: whoever decides about what they read decides about nothing that came later.
 ALTER TABLE partners ADD COLUMN revision integer NOT NULL DEFAULT 0;
 
--- The webhooks of a partner that may not act on their site stand still, whoever says so: gateway, command line or a person in psql. Idle lanes
--- are not looked at; held ones have news, so that whoever lets them go looks again. Whoever may act again begins anew, as a webhook that is
--- resumed does: time in which nothing could be sent is no time of failure. Those of paused webhooks too, which may be resumed just now:
--- whoever looks at one in vain puts it to rest. By the name of its schema: whoever changes a partner may have another search path.
-DO $make$
-BEGIN
-  EXECUTE format($text$
-    CREATE OR REPLACE FUNCTION hold_or_release_lanes() RETURNS trigger LANGUAGE plpgsql AS $$
-    DECLARE
-      changed bigint[] := ARRAY(SELECT id FROM %1$I.webhooks WHERE branch_id = NEW.branch_id AND state <> 'deleted'
-        AND %1$I.may_act(OLD.status, environment) <> %1$I.may_act(NEW.status, environment));
-      released bigint[] := ARRAY(SELECT id FROM %1$I.webhooks WHERE id = ANY (changed) AND %1$I.may_act(NEW.status, environment));
-    BEGIN
-      IF cardinality(changed) = 0 THEN RETURN NULL; END IF;
-      -- In the order in which everybody locks lanes.
-      PERFORM FROM %1$I.lanes WHERE webhook_id = ANY (changed) ORDER BY webhook_id FOR UPDATE;
-      UPDATE %1$I.lanes SET
-        attention_at = CASE WHEN claim_id IS NOT NULL THEN attention_at WHEN webhook_id = ANY (released) THEN NEW.updated_at END,
-        has_news = claim_id IS NOT NULL,
-        failures = CASE WHEN webhook_id = ANY (released) THEN 0 ELSE failures END,
-        failing_since = CASE WHEN webhook_id = ANY (released) THEN NULL ELSE failing_since END,
-        evidence = CASE WHEN webhook_id = ANY (released) THEN 0 ELSE evidence END
-      WHERE webhook_id = ANY (changed);
-      PERFORM pg_notify('countersign_work', 'delivery');
-      RETURN NULL;
-    END $$$text$, current_schema());
-END $make$;
-DROP TRIGGER hold_or_release_lanes ON partners;
-CREATE TRIGGER hold_or_release_lanes AFTER UPDATE ON partners FOR EACH ROW
-  WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION hold_or_release_lanes();
-
 -- What partner and brokerage tell each other, and what was decided when: one list for both sides, only ever added to. Of an application
 -- it keeps what was said then. Nobody in particular is the author where the command line decided.
 CREATE TABLE partner_messages (

@@ -1,4 +1,4 @@
--- The receiver that the sandbox has built in (src/webhooks/built-in-receiver.ts): one webhook of a branch whose deliveries are handed over inside the gateway,
+-- The receiver that the sandbox has built in (src/webhooks/subscriptions/built-in-receiver.ts): one webhook of a branch whose deliveries are handed over inside the gateway,
 -- and the last few of them.
 CREATE TABLE built_in_receivers (
   branch_id   integer PRIMARY KEY REFERENCES partners,

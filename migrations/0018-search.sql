@@ -9,4 +9,3 @@ CREATE INDEX webhooks_by_address ON webhooks USING gin (address_words(url)) WITH
 CREATE FUNCTION event_uid() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE
   RETURN (lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0')
     || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid;
-ALTER TABLE events ALTER COLUMN uid SET DEFAULT event_uid();

@@ -12,7 +12,7 @@ import { isLoopbackHost } from './loopback.ts'
 import { ConfigError } from './settings/read.ts'
 import { hidden, withoutSecret } from './settings/secret-part.ts'
 import { leastRetentionDays, settings } from './settings/table.ts'
-import { retryWaitsMs } from './webhooks/retry-schedule.ts'
+import { retryWaitsMs } from './webhooks/outbound/retry-schedule.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -14,6 +14,7 @@ import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
 import type { Upstreams } from './identity/upstream.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import type { GuardPolicy } from './network/address-guard.ts'
 import type { Activity } from './oauth/activity.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
 import type { Bearers } from './oauth/bearer.ts'
@@ -25,13 +26,12 @@ import type { RefusedCalls } from './partners/refused-calls.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
-import type { GuardPolicy } from './webhooks/address-guard.ts'
-import type { BranchSignal } from './webhooks/branch-signal.ts'
-import type { DispatchDesk } from './webhooks/dispatch.ts'
-import type { Publisher } from './webhooks/publisher.ts'
-import type { Signal } from './webhooks/signal.ts'
-import type { SecretKeeper } from './webhooks/signing-secrets.ts'
-import type { AttemptCounter } from './webhooks/webhook-counts.ts'
+import type { Announcer } from './webhooks/events/announcer.ts'
+import type { BranchSignal } from './webhooks/events/branch-signal.ts'
+import type { Publisher } from './webhooks/events/publisher.ts'
+import type { Signal } from './webhooks/events/signal.ts'
+import type { AttemptCounter } from './webhooks/health/webhook-counts.ts'
+import type { SecretKeeper } from './webhooks/subscriptions/signing-secrets.ts'
 
 export interface SharedContext {
   readonly config: Config
@@ -91,7 +91,7 @@ export interface SharedContext {
   /** The same by branch, for those who follow its log. */
   readonly branchSignal: BranchSignal
   /** For whoever wants to see at once what becomes of what it has published. */
-  readonly dispatch: DispatchDesk
+  readonly numbering: Announcer
   /** The last refused calls of each partner. */
   readonly refusedCalls: RefusedCalls
   /** What signs the deliveries of each webhook. */

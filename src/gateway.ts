@@ -33,16 +33,16 @@ import { listen, type OpeningContext, openApp, openSite } from './site.ts'
 import { openStorage, type Storage } from './storage.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openPasswords, type Passwords } from './users/password.ts'
-import { type Announcer, openAnnouncer } from './webhooks/announcer.ts'
-import { openBranchSignal } from './webhooks/branch-signal.ts'
-import { openDays, openDaysAhead } from './webhooks/days.ts'
-import { searchesPerMinute } from './webhooks/event-search.ts'
-import { probesPerMinute } from './webhooks/probe.ts'
-import { openPublisher } from './webhooks/publisher.ts'
-import { openSignal } from './webhooks/signal.ts'
-import { checksPerMinute } from './webhooks/signature-check.ts'
-import { openSecretKeeper } from './webhooks/signing-secrets.ts'
-import { openAttemptCounter } from './webhooks/webhook-counts.ts'
+import { probesPerMinute } from './webhooks/deliveries/probe.ts'
+import { type Announcer, openAnnouncer } from './webhooks/events/announcer.ts'
+import { openBranchSignal } from './webhooks/events/branch-signal.ts'
+import { openDaysAhead } from './webhooks/events/days.ts'
+import { searchesPerMinute } from './webhooks/events/event-search.ts'
+import { openPublisher } from './webhooks/events/publisher.ts'
+import { openSignal } from './webhooks/events/signal.ts'
+import { openAttemptCounter } from './webhooks/health/webhook-counts.ts'
+import { checksPerMinute } from './webhooks/signature-debugger/signature-check.ts'
+import { openSecretKeeper } from './webhooks/subscriptions/signing-secrets.ts'
 import { openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
@@ -122,7 +122,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     // As OpenTelemetry: loaded where somebody asks.
     const metrics = config.metrics && (await import('./metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
-    const announcer = openAnnouncer(db)
+    const announcer = openAnnouncer(db, clock)
     const passwords = options.passwords ?? openPasswords(config.limits.passwordChecksAtOnce)
     const opened = {
       ...{ config, clock, log, metrics, tracing, db, streamDb, changes, vault, passwords, closing: closing.signal },
@@ -155,7 +155,7 @@ type Opened = Pick<
 
 /** What both sites, the rounds and the worker have in common. */
 function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): SharedContext {
-  const { config, clock, log, tracing, db, changes, vault } = opened
+  const { config, clock, log, db, changes, vault } = opened
   const { clientFailuresPerMinute, testHooksPerMinute } = config.limits
   const clients = openClientDirectory(db, changes)
   return {
@@ -204,14 +204,7 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),
-    dispatch: {
-      db,
-      clock,
-      days: openDays(db),
-      traceDispatch: tracing?.dispatch,
-      told: (news) => announcer.dispatched(news),
-      readParts: new Set(),
-    },
+    numbering: announcer,
     refusedCalls: openRefusedCalls(db, log),
     signingSecrets: openSecretKeeper(db, vault, changes),
     chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),

@@ -3,7 +3,6 @@
  * is seldom there to be done is asked for in rounds. Every task can be run alone and answers what it did; several nodes may run
  * the same task at the same time. Of the processes of one node a single one keeps house; the others write down what they remember.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { type AnchorWriter, openAnchorWriter } from './audit/anchor.ts'
 import { isUnsealed } from './audit/blocks.sql.ts'
 import { sealAll } from './audit/chain.ts'
@@ -29,23 +28,12 @@ import { removeOldResets } from './users/password-reset.ts'
 import { removeDeadSessions } from './users/session.ts'
 import { removeOldKeptForms } from './web/frame/kept-form.ts'
 import { removeOldSubmissions } from './web/frame/submission.ts'
-import { removeOldReceipts } from './webhooks/built-in-receiver.ts'
-import { areToBeCleared } from './webhooks/clearing.sql.ts'
-import {
-  type DeletedClearing,
-  type InboxClearing,
-  openDeletedClearing,
-  openInboxClearing,
-} from './webhooks/clearing.ts'
-import { openDaysAhead } from './webhooks/days.ts'
-import { areReplaysRunning } from './webhooks/deliveries.sql.ts'
-import { pullOnce } from './webhooks/recovery.ts'
-import { advanceReplay, hasRunningReplays } from './webhooks/replay.ts'
-import { retireOnce } from './webhooks/retention.ts'
-import { skipOnce } from './webhooks/skip.ts'
-import { areSkipsRunning } from './webhooks/skips.sql.ts'
-import { openSweeper } from './webhooks/sweeper.ts'
-import { countWaiting, thinCounts } from './webhooks/webhook-counts.ts'
+import { retireOnce } from './webhooks/deliveries/retention.ts'
+import { openDaysAhead } from './webhooks/events/days.ts'
+import { openSweeper } from './webhooks/health/sweeper.ts'
+import { countWaiting, thinCounts } from './webhooks/health/webhook-counts.ts'
+import { removeOldReceipts } from './webhooks/subscriptions/built-in-receiver.ts'
+import { followStrays } from './webhooks/subscriptions/cursor.ts'
 
 const batchSize = 1_000
 
@@ -94,42 +82,15 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   }
 }
 
-const nextPageMs = 50
-
-/** Long replays go page by page, so that other work comes between. One whose last page is still to be dispatched is asked again soon. */
-async function replayAll({ db, clock, closing }: SharedContext): Promise<void> {
-  for (const endMs = performance.now() + second; performance.now() < endMs; await wait(nextPageMs)) {
-    while (!closing.aborted && (await pullOnce(db, clock)) + (await advanceReplay(db, clock.now())) > 0);
-    if (closing.aborted || !(await hasRunningReplays(db))) return
-  }
-}
-
 /** Days are opened before they begin, and leave when they are old. */
 async function turnDays({ db, clock, config }: SharedContext): Promise<void> {
   await openDaysAhead(db, clock.now())
-  await retireOnce(db, config.webhooks, clock.now(), clock)
+  await retireOnce(db, config.webhooks, clock.now())
 }
 
 async function keepCounts({ db, clock }: SharedContext): Promise<void> {
   await countWaiting(db, clock.now())
   await thinCounts(db, clock.now())
-}
-
-/** Nobody waits for it: after each bite those who deliver have the part for four times as long as the bite had it (a duty cycle of a fifth). */
-const restsABite = 4
-
-async function clearDeleted(deleted: DeletedClearing, closing: AbortSignal): Promise<void> {
-  while (!closing.aborted) {
-    const startedMs = performance.now()
-    if ((await deleted.clearOnce()) === 0) return
-    // Whoever closes the node does not wait for the end of a rest.
-    await wait(restsABite * (performance.now() - startedMs), undefined, { signal: closing }).catch(() => {})
-  }
-}
-
-/** A bite each, so that other work comes between. */
-async function skipAll({ db, clock, closing }: SharedContext): Promise<void> {
-  while (!closing.aborted && (await skipOnce(db, clock)) > 0);
 }
 
 async function inBatches(remove: () => Promise<object[]>): Promise<number> {
@@ -146,15 +107,13 @@ interface Housekeeping {
 }
 
 export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHouse: boolean): Housekeeping {
-  const inbox = openInboxClearing(context.db, context.dispatch.readParts)
   const anchors = openAnchorWriter({ ...context, file: context.config.auditAnchorFile })
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
     repeat(context.log, 'refused calls', second, () => context.refusedCalls.flush()),
     repeat(context.log, 'attempt counts', 5 * second, () => context.attemptCounter.flush()),
-    repeat(context.log, 'inbox', second, () => inbox.clear()),
-    ...(keepsHouse ? keepHouse(context, rounds, inbox, anchors) : []),
+    ...(keepsHouse ? keepHouse(context, rounds, anchors) : []),
   ]
   return {
     async close() {
@@ -169,28 +128,24 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
 }
 
 /** What is the same whoever does it. */
-function keepHouse(context: SharedContext, rounds: Rounds, inbox: InboxClearing, anchors: AnchorWriter): Repeated[] {
+function keepHouse(context: SharedContext, rounds: Rounds, anchors: AnchorWriter): Repeated[] {
   const sweeper = openSweeper(context)
-  const deleted = openDeletedClearing(context.db, context.clock)
   return [
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
     repeat(context.log, 'days', minute, () => turnDays(context)),
     repeat(context.log, 'counts', minute, () => keepCounts(context)),
-    repeat(context.log, 'whole inbox', minute, () => inbox.clearAll()),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),
+    repeat(context.log, 'cursors', minute, () => followStrays(context.db)),
     rounds.add({
       name: 'audit chain',
       question: isUnsealed,
       work: () => sealAll(context.db, context.clock.now()),
     }),
-    rounds.add({ name: 'replays', question: areReplaysRunning, work: () => replayAll(context) }),
-    rounds.add({ name: 'clearing', question: areToBeCleared, work: () => clearDeleted(deleted, context.closing) }),
     rounds.add({
       name: 'imports',
       question: areRemoving,
       work: () => removeAllMissing(context.db, context.clock),
     }),
-    rounds.add({ name: 'skips', question: areSkipsRunning, work: () => skipAll(context) }),
   ]
 }

@@ -9,14 +9,15 @@ import { openCourier } from './notices/open-courier.ts'
 import { type NoticeToSend, openPost } from './notices/post.ts'
 import { watchEndingSecrets } from './partners/secret-notices.ts'
 import type { Rounds } from './rounds.ts'
-import type { Announcer } from './webhooks/announcer.ts'
-import { openSender } from './webhooks/attempt.ts'
-import { type AttemptMade, logAttempt } from './webhooks/attempt-made.ts'
-import { openBuiltIn } from './webhooks/built-in-receiver.ts'
-import { usualLingerMs } from './webhooks/held-lanes.ts'
-import { openHeaderKeeper } from './webhooks/webhook-headers.ts'
-import { watchFailingWebhooks } from './webhooks/webhook-notices.ts'
-import { openWorker } from './webhooks/worker.ts'
+import { type AttemptMade, logAttempt } from './webhooks/engine/attempt-made.ts'
+import { openWorker, usualLingerMs } from './webhooks/engine/worker.ts'
+import type { Announcer } from './webhooks/events/announcer.ts'
+import { branchKey } from './webhooks/events/branch-signal.ts'
+import { branchOfFeed } from './webhooks/events/part.ts'
+import { watchFailingWebhooks } from './webhooks/health/webhook-notices.ts'
+import { openSender } from './webhooks/outbound/attempt.ts'
+import { openBuiltIn } from './webhooks/subscriptions/built-in-receiver.ts'
+import { openHeaderKeeper } from './webhooks/subscriptions/webhook-headers.ts'
 
 /** The worker of this node, with the sockets it sends through. */
 export function openDelivery(
@@ -25,12 +26,13 @@ export function openDelivery(
   rounds: Rounds,
   lingerMs = usualLingerMs,
 ): () => Promise<void> {
-  const { config, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
+  const { config, db, clock, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
   const { dnsServers, certificateAuthority } = config.webhooks
   const builtIn = openBuiltIn({ ...shared, secrets })
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority, builtIn })
   const worker = openWorker({
-    ...shared.dispatch,
+    db,
+    clock,
     rounds,
     lingerMs,
     changes,
@@ -39,9 +41,9 @@ export function openDelivery(
     secrets,
     headers: openHeaderKeeper(shared.db, shared.vault, changes),
     attempted: listenersOf(shared),
-    dispatched({ branches }) {
+    grown(feeds) {
       eventSignal.fire()
-      branchSignal.fire(branches)
+      branchSignal.fire(feeds?.map((feed) => branchKey(branchOfFeed(feed))))
     },
     isFollowed: () => eventSignal.isAwaited() || branchSignal.isAwaited(),
   })

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const home = fileURLToPath(new URL('../', import.meta.url))
 
-/** From the roof down. Whoever is on a floor knows those below, and nobody beside or above. A file of the root, or of web/, is a room of its own. */
+/** From the roof down. Whoever is on a floor knows those below, and nobody beside or above. The rooms of web/ and of webhooks/ are rooms of their own, and so is a file of the root, or of web/. */
 const floors: readonly (readonly string[])[] = [
   ['cli'],
   ['processes'],
@@ -23,7 +23,12 @@ const floors: readonly (readonly string[])[] = [
   ['metrics'],
   ['proposals'],
   ['identity', 'tracing'],
-  ['oauth', 'provisioning', 'webhooks'],
+  ['oauth', 'provisioning', 'webhooks/deliveries', 'webhooks/signature-debugger'],
+  ['webhooks/health'],
+  ['webhooks/engine'],
+  ['webhooks/subscriptions'],
+  ['webhooks/events', 'webhooks/outbound'],
+  ['network'],
   ['partners'],
   ['users', 'described-route', 'sibling', 'storage'],
   ['http', 'notices', 'services', 'share'],
@@ -32,12 +37,14 @@ const floors: readonly (readonly string[])[] = [
   ['database', 'settings'],
   ['crypto', 'words', 'name', 'repeat', 'source'],
   [
+    'bell',
     'bounded-map',
     'brand',
     'clock',
     'cut',
     'demo-provider',
     'environment',
+    'gather',
     'heap',
     'html',
     'loopback',
@@ -49,13 +56,7 @@ const floors: readonly (readonly string[])[] = [
 ]
 
 /** Statements about the database itself (locks, notifications, days), and the one look of the rounds, which is made of everybody's questions. */
-const statementsElsewhere = [
-  'src/database/',
-  'src/webhooks/days.ts',
-  'src/webhooks/part.ts',
-  'src/webhooks/dispatch.ts',
-  'src/rounds.ts',
-]
+const statementsElsewhere = ['src/database/', 'src/rounds.ts']
 
 /** Names of other people's: parameters of OAuth, the languages in which partners write, and what entries of the audit log have held from the first. */
 const wireNames: Readonly<Record<string, readonly string[]>> = {
@@ -110,7 +111,7 @@ function readSource(path: string): Source {
 function roomOf(path: string): string {
   const [, first, second] = path.replace(/\.ts$/, '').split('/')
   if (second === undefined) return first!
-  return first === 'web' ? `web/${second}` : first!
+  return first === 'web' || first === 'webhooks' ? `${first}/${second}` : first!
 }
 
 function withoutComments(text: string): string {

@@ -10,7 +10,7 @@ const others: Record<string, string> = {
   'src/demo.ts': 'to whoever starts the gateway',
   'src/gateway.ts': 'to whoever reads its log',
   'src/database/postgres-binaries.ts': 'to whoever starts the gateway',
-  'src/webhooks/request-head.ts': 'to programs: the name of the software that sends',
+  'src/webhooks/outbound/request-head.ts': 'to programs: the name of the software that sends',
   'src/web/console/settings.ts': 'to operators: the version of the software',
 }
 

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { permissions, permissionsOf, rolesWith, staffRoles } from '../src/permission.ts'
 import { describeKeys, describeRecord, kinds } from '../src/provisioning/record.ts'
-import { bodies } from '../src/webhooks/catalogue.ts'
+import { bodies } from '../src/webhooks/subscriptions/catalogue.ts'
 import { oldWords } from './support/old-words.ts'
 
 const folders = ['src', 'test', 'bench', 'docs', 'migrations', 'public', 'ops', 'bin']

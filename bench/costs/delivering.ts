@@ -1,14 +1,12 @@
 /**
- * What a node costs that does nothing but deliver, step by step: numbering events that nobody wants, creating deliveries for webhooks that are
- * paused, and sending and settling what has gathered. Events are made while the bench holds the locks of all parts. Events are published
- * past this node, so that none takes the short cut: that is short-cut.ts.
+ * What a node costs that does nothing but deliver, step by step: numbering events that nobody wants and events that many webhooks want, and sending
+ * and settling what has gathered. Events are made while the bench holds all parts, and are published past this node, so that it numbers none with its publishing.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, statement } from '../../src/database/database.ts'
-import { insertEvents, type NewEvent } from '../../src/webhooks/event.ts'
-import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
-import { lockPart } from '../../src/webhooks/part.sql.ts'
-import { allParts } from '../../src/webhooks/part.ts'
+import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
+import { printNews } from '../../src/webhooks/events/news.ts'
+import { followByHand } from '../../test/support/follow.ts'
 import { openWire } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
@@ -27,17 +25,18 @@ const idleSeconds = 10
 
 /** What a worker may hear that has nothing to do with it. */
 const notifications = {
-  // Names nobody.
-  'hear of nothing': 'delivery  ',
-  // Somebody without a worker has published: it looks at all parts, and finds that others were there.
-  'hear of an event': 'event',
-  // Deliveries of a lane that another one holds: it looks for lanes that nobody does.
-  'hear of a delivery': 'delivery  999999999',
+  // A log has grown whose lanes others hold.
+  'hear of a log': printNews({ feeds: [{ feed: 999_999_998, head: 1 }], parts: [] }),
+  // Somebody without a worker has published: it looks at the part, and finds that others were there.
+  'hear of an event': printNews({ feeds: [], parts: [], published: [0] }),
+  // A lane was woken: it looks for one that nobody holds.
+  'hear of a lane': printNews({ feeds: [], parts: [0] }),
 }
 const inStatement = 500
 
-/** Asked seldom, and only whether: counting would cost as much as what is measured. */
-const selectWaiting = statement('bench_waiting', 'SELECT FROM queued_deliveries LIMIT 1')
+const selectUnnumbered = statement('bench_unnumbered', 'SELECT FROM outbox LIMIT 1')
+/** Asked seldom, and when everything has arrived: counting costs as much as what is measured. */
+const countSettled = statement('bench_settled', 'SELECT count(*)::int AS settled FROM outcomes')
 
 export async function measureDelivering(house: House): Promise<Costs> {
   const stage = openStage()
@@ -53,18 +52,14 @@ export async function measureDelivering(house: House): Promise<Costs> {
       process.stderr.write(`${name} …\n`)
       costs[name] = await measure()
     }
-    await note('dispatch an event', () =>
-      measureDispatch(house, worker, { branchId: nobody, events: eventsUnwanted, webhooks: 0 }),
-    )
-    await note('dispatch a delivery', () =>
-      measureDispatch(house, worker, { branchId: busy, events: eventsWanted, webhooks }),
-    )
+    await note('number an event', () => measureNumbering(house, worker, nobody, eventsUnwanted))
+    await note('number a wanted event', () => measureNumbering(house, worker, busy, eventsUnwanted))
     await note('send and settle', () => measureSending(house, worker, receiver, busy))
     await note('idle second', () => measureIdle(house, worker))
     for (const [name, text] of Object.entries(notifications))
       await note(name, () => measureHearing(house, worker, text))
     const api = await house.startNode(stage, 'api')
-    await note('dispatch alone', () => measureAlone(house, worker, api, nobody))
+    await note('number alone', () => measureAlone(house, worker, api, nobody))
     await note('send and settle alone', () => measureAlone(house, worker, api, lone, receiver))
     return costs
   } finally {
@@ -72,14 +67,8 @@ export async function measureDelivering(house: House): Promise<Costs> {
   }
 }
 
-interface Gathering {
-  readonly branchId: number
-  readonly events: number
-  readonly webhooks: number
-}
-
-/** Webhooks are paused: deliveries are created and stay. Those of the round before are forgotten. */
-function measureDispatch(house: House, worker: Node, { branchId, events, webhooks }: Gathering): Promise<Cost> {
+/** Webhooks are paused: nothing is sent. */
+function measureNumbering(house: House, worker: Node, branchId: number, events: number): Promise<Cost> {
   const { db } = house
   let letGo = () => {}
   return measureCost({
@@ -87,15 +76,13 @@ function measureDispatch(house: House, worker: Node, { branchId, events, webhook
     nodePid: worker.pid,
     async prepare() {
       await pause(db, branchId)
-      await forgetDeliveries(db)
-      letGo = await holdDispatch(db)
+      letGo = await holdParts(db)
       await insertMany(db, branchId, events)
     },
     async work() {
       letGo()
-      await db.script("SELECT pg_notify('countersign_work', 'event')")
-      await until(db, ({ inbox }) => !inbox)
-      return events * Math.max(1, webhooks)
+      await untilNumbered(db)
+      return events
     },
   })
 }
@@ -109,15 +96,16 @@ function measureSending(house: House, worker: Node, receiver: Receiver, branchId
     receiverPid: receiver.pid,
     async prepare() {
       await pause(db, branchId)
-      await forgetDeliveries(db)
+      await skip(db, branchId)
       await insertMany(db, branchId, eventsWanted)
-      await until(db, ({ inbox }) => !inbox)
+      await untilNumbered(db)
       await wait(1_000)
     },
     async work() {
+      const before = await readSettled(db)
       await resume(db, branchId)
       await receiver.awaitMore(count)
-      await until(db, ({ waiting }) => !waiting)
+      await untilSettled(db, before + count)
       return count
     },
   })
@@ -165,12 +153,14 @@ async function measureAlone(
       house,
       nodePid: worker.pid,
       async work() {
+        const before = await readSettled(house.db)
         const arrived = receiver?.awaitMore(eventsAlone)
         for (let n = 0; n < eventsAlone; n++) {
           await Promise.all([wire.send(publishRequest(publisher, [makeEvent(branchId)])), wait(betweenLoneEventsMs)])
         }
         await arrived
-        await until(house.db, ({ inbox, waiting }) => !inbox && !waiting)
+        await untilNumbered(house.db)
+        await untilSettled(house.db, receiver ? before + eventsAlone : before)
         return eventsAlone
       },
     })
@@ -199,12 +189,12 @@ function draft(branchId: number): NewEvent {
   }
 }
 
-/** Nobody dispatches or settles until the answer is called. */
-async function holdDispatch(db: Database): Promise<() => void> {
+/** Nobody numbers anything until the answer is called. */
+async function holdParts(db: Database): Promise<() => void> {
   const held = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()
   void db.transaction(async (sql) => {
-    for (const part of allParts) await sql.query(lockPart, [part])
+    await sql.script('SELECT FROM parts ORDER BY part FOR NO KEY UPDATE')
     held.resolve()
     await over.promise
   })
@@ -212,34 +202,31 @@ async function holdDispatch(db: Database): Promise<() => void> {
   return over.resolve
 }
 
-async function forgetDeliveries(db: Database): Promise<void> {
-  await db.script('DELETE FROM queued_deliveries; DELETE FROM settled_deliveries')
-  await db.script('VACUUM queued_deliveries, settled_deliveries')
+/** What gathered before is not sent. */
+async function skip(db: Database, branchId: number): Promise<void> {
+  await db.script(
+    `SELECT skip_to_now(part_of(branch_id), id, 'a benchmark', 'bench', now()) FROM webhooks WHERE branch_id = ${branchId}`,
+  )
 }
 
 async function pause(db: Database, branchId: number): Promise<void> {
-  await db.script(`UPDATE webhooks SET state = 'paused' WHERE branch_id = ${branchId}`)
+  await db.script(`UPDATE webhooks SET state = 'paused' WHERE branch_id = ${branchId}; ${followByHand}`)
 }
 
 async function resume(db: Database, branchId: number): Promise<void> {
   await db.script(
-    `UPDATE webhooks SET state = 'active' WHERE branch_id = ${branchId};
-     UPDATE lanes SET attention_at = now(), has_news = false FROM webhooks w
-     WHERE w.id = webhook_id AND w.branch_id = ${branchId} AND claim_id IS NULL;
-     SELECT pg_notify('countersign_work', 'delivery')`,
+    `UPDATE webhooks SET state = 'active' WHERE branch_id = ${branchId}; ${followByHand} SELECT pg_notify('countersign_work', '*')`,
   )
 }
 
-interface Left {
-  readonly inbox: boolean
-  readonly waiting: boolean
+async function untilNumbered(db: Database): Promise<void> {
+  while ((await db.query(selectUnnumbered)).length > 0) await wait(pollMs)
 }
 
-async function until(db: Database, isSo: (left: Left) => boolean): Promise<void> {
-  for (;;) {
-    const inbox = (await db.query(selectPartsWithNews)).length > 0
-    const waiting = (await db.query(selectWaiting)).length > 0
-    if (isSo({ inbox, waiting })) return
-    await wait(pollMs)
-  }
+async function untilSettled(db: Database, count: number): Promise<void> {
+  while ((await readSettled(db)) < count) await wait(pollMs)
+}
+
+async function readSettled(db: Database): Promise<number> {
+  return (await db.query<{ settled: number }>(countSettled))[0]!.settled
 }

@@ -11,7 +11,6 @@ import { type Commits, measureCommits } from './committing.ts'
 import { measureDelivering } from './delivering.ts'
 import { openHouse } from './house.ts'
 import type { Cost } from './meter.ts'
-import { measureShortCut } from './short-cut.ts'
 import { measureStored } from './storing.ts'
 
 /** No checkpoint comes in between: page images would make one round dearer than the next. */
@@ -34,7 +33,7 @@ async function main(): Promise<void> {
     for (const script of preparations) await house.db.script(script)
     const commits = await measureCommits(house.db)
     const costs: Costs = {}
-    for (const measure of [measureAnswering, measureDelivering, measureShortCut]) {
+    for (const measure of [measureAnswering, measureDelivering]) {
       Object.assign(costs, await measure(house))
       // What takes minutes is not lost when something fails later.
       if (values.write !== undefined) write(values.write, costs, commits, {})

@@ -1,7 +1,7 @@
 /** How many bytes a row takes with its index entries, freshly packed: what lives for a while takes up to twice that. */
 import { type Database, statement } from '../../src/database/database.ts'
 
-const tables = ['events', 'branch_log', 'settled_deliveries', 'attempts', 'access_tokens', 'audit_entries']
+const tables = ['log', 'outcomes', 'access_tokens', 'audit_entries']
 
 /** A table with its partitions, or a table alone. */
 const bytesOfRow = (table: string) =>

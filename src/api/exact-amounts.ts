@@ -1,6 +1,6 @@
 /** Every `amount` as the text it was written in: `500.10` is not `500.1` to an accountant. */
 import { Invalid } from '../problem.ts'
-import type { Payload } from '../webhooks/kind.ts'
+import type { Payload } from '../webhooks/events/kind.ts'
 
 /** A member of this name: within a string, its quotes would be escaped. */
 const writtenAmount = /"amount"[ \t\n\r]*:[ \t\n\r]*(-?[\d.eE+-]+)/g

@@ -1,8 +1,8 @@
 /** The deliveries as OpenAPI 3.1 has them: requests that the gateway makes and a partner answers. From the catalogue, as the portal's page of it. */
 import type { TSchema } from 'typebox'
 import type { Tag } from '../described-route.ts'
-import { type CatalogueKind, describeEvents, describeHeaders } from '../webhooks/catalogue.ts'
-import { isPublishedKind } from '../webhooks/kind.ts'
+import { isPublishedKind } from '../webhooks/events/kind.ts'
+import { type CatalogueKind, describeEvents, describeHeaders } from '../webhooks/subscriptions/catalogue.ts'
 
 /** Of its own: generators make a class of a tag, and one of calls must not be overwritten by one of what is received. */
 export const receiverTag = 'Receiver' satisfies Tag

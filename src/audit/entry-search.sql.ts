@@ -4,7 +4,7 @@ import { entryColumns } from './entries.sql.ts'
 
 /**
  * `reached` is where the window ends; 0 when there is no more below. Compared as pairs, because only the index of the column has that
- * order: see webhooks/delivery-search.sql.ts.
+ * order: see webhooks/deliveries/delivery-search.sql.ts.
  */
 function search(name: string, of: 'actor' | 'subject' | undefined): Statement {
   const value = of === 'actor' ? '$5::text' : '$7::text'

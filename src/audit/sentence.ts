@@ -191,7 +191,6 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.disabled': ({ by, to, said }) => say`${by} disabled ${to}: ${said('reason')}`,
   'webhook.expired': ({ to, count }) =>
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} became too old to be sent`,
-  'webhook.mended': ({ by, to }) => say`${by} repaired the queue of ${to}`,
   'webhook.secret_rotated': ({ by, to }) => say`${by} rotated the secret of ${to}`,
   'webhook.redelivered': ({ by, to, said }) => say`${by} sent delivery ${said('deliveryId')} of ${to} again`,
   'webhook.replayed': ({ by, to, count }) => say`${by} replayed ${count('total', 'delivery', 'deliveries')} of ${to}`,
@@ -201,9 +200,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${by} recovered ${to}: ${count('total', 'delivery', 'deliveries')} sent again`,
   'webhook.delivery_skipped': ({ by, to, said }) =>
     say`${by} skipped delivery ${said('deliveryId')} of ${to}: ${said('reason')}`,
-  'webhook.skip_started': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
-  'webhook.skip_finished': ({ to, count }) =>
-    say`${count('deliveries', 'delivery', 'deliveries')} of ${to} were skipped`,
+  'webhook.skipped': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
   'provisioning.linked': ({ by, to, said }) => say`${by} said that ${to} is ${said('externalId')} of ${said('source')}`,
   'source.created': ({ by, to }) => say`${by} named ${to}`,
   'source.role_allowed': ({ by, to, said }) => say`${by} let database role ${said('role')} speak for ${to}`,

@@ -3,10 +3,11 @@ import {
   type DeliveryWithBody,
   getDelivery,
   listAttempts,
-  redeliverByWorker,
-} from '../webhooks/delivery.ts'
-import { listDeliveries } from '../webhooks/delivery-search.ts'
-import { skipDelivery } from '../webhooks/skip.ts'
+  redeliver,
+} from '../webhooks/deliveries/delivery.ts'
+import { listDeliveries } from '../webhooks/deliveries/delivery-search.ts'
+import { skipDelivery } from '../webhooks/deliveries/skip.ts'
+import { printEventId } from '../webhooks/events/event.ts'
 import type { Command } from './command.ts'
 import { atWebhook, branchOf, branchOptions, parseReason, reasonOption } from './on-webhook.ts'
 
@@ -21,14 +22,9 @@ export const deliveryCommands: readonly Command[] = [
     ],
     async ({ db }, webhook, words) => {
       const filter = { state: words.find('state') as 'waiting' | undefined, entity: words.find('entity') }
-      const rows = await listDeliveries(
-        db,
-        webhook,
-        filter,
-        Number.MAX_SAFE_INTEGER,
-        Number(words.find('limit') ?? 50) || 50,
-      )
-      return rows.map(({ id, kind, action, entity, state, attempts, createdAt, dueAt }) => ({
+      const most = Number(words.find('limit') ?? 50) || 50
+      const { deliveries } = await listDeliveries(db, webhook, filter, undefined, most)
+      return deliveries.map(({ id, kind, action, entity, state, attempts, createdAt, dueAt }) => ({
         id,
         kind,
         action,
@@ -47,8 +43,9 @@ export const deliveryCommands: readonly Command[] = [
     positionals: ['delivery'],
     options: branchOptions,
     async run(desk, words) {
-      const delivery = await getDelivery(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-      const attempts = await listAttempts(desk.db, delivery.id)
+      const branch = await branchOf(desk, words)
+      const delivery = await getDelivery(desk.db, branch, words.positionals[0]!)
+      const attempts = await listAttempts(desk.db, branch, delivery)
       desk.print.record({ ...fieldsOf(delivery), log: attempts.map(attemptFields) })
     },
   },
@@ -60,8 +57,8 @@ export const deliveryCommands: readonly Command[] = [
     options: branchOptions,
     async run(desk, words) {
       const branch = await branchOf(desk, words)
-      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
-      const again = await redeliverByWorker(desk.db, branch.branchId, delivery, desk.act())
+      const delivery = await getDelivery(desk.db, branch, words.positionals[0]!)
+      const again = await redeliver(desk.db, branch.branchId, delivery, desk.act())
       desk.print.record({ redelivering: delivery.id, delivery: again })
     },
   },
@@ -73,7 +70,7 @@ export const deliveryCommands: readonly Command[] = [
     options: [...branchOptions, reasonOption],
     async run(desk, words) {
       const branch = await branchOf(desk, words)
-      const delivery = await getDelivery(desk.db, branch, Number(words.positionals[0]) || 0)
+      const delivery = await getDelivery(desk.db, branch, words.positionals[0]!)
       await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.act())
       const { id, state, reason } = await getDelivery(desk.db, branch, delivery.id)
       desk.print.record({ delivery: id, state, reason })
@@ -82,11 +79,12 @@ export const deliveryCommands: readonly Command[] = [
 ]
 
 function fieldsOf(delivery: DeliveryWithBody) {
-  const { id, webhookId, eventId, state, entity, dueAt, attempts, createdAt, settledAt } = delivery
+  const { id, webhookId, state, entity, dueAt, attempts, createdAt, settledAt } = delivery
   const { repeats, reason, canceledBy, uid, kind, action, body, simulated } = delivery
   return {
-    ...{ id, webhook_id: webhookId, event_id: eventId, state, entity, due_at: dueAt, attempts, created_at: createdAt },
-    ...{ settled_at: settledAt, repeats, reason, canceled_by: canceledBy, uid, kind, action, body, simulated },
+    ...{ id, webhook_id: webhookId, event_id: printEventId(uid), state, entity, due_at: dueAt, attempts },
+    created_at: createdAt,
+    ...{ settled_at: settledAt, repeats, reason, canceled_by: canceledBy, kind, action, body, simulated },
   }
 }
 

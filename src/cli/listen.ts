@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
 import { escapeText } from '../printable.ts'
-import { printSignatures } from '../webhooks/signature.ts'
+import { printSignatures } from '../webhooks/outbound/signature.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 

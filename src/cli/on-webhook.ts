@@ -1,7 +1,8 @@
 /** What commands about webhooks and deliveries have in common: whose they are, which one is meant, and why something is skipped. */
 import { getPartner } from '../partners/partner.ts'
-import { usualReason } from '../webhooks/skip.ts'
-import { type Branch, getWebhook, type Webhook } from '../webhooks/webhook.ts'
+import { usualReason } from '../webhooks/deliveries/skip.ts'
+import type { Branch } from '../webhooks/events/branch.ts'
+import { getWebhook, type Webhook } from '../webhooks/subscriptions/webhook.ts'
 import type { Command, CommandWords, Desk, Option, ReadingDesk } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 

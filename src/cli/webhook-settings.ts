@@ -1,11 +1,11 @@
 /** What is chosen for a webhook, as options of a command; and what is wrong with it, by their names. */
 import { Invalid } from '../problem.ts'
-import { actions as allActions, type Kind, kinds } from '../webhooks/kind.ts'
-import { noteCharacters } from '../webhooks/note.ts'
-import { rateLimits } from '../webhooks/send-limit.ts'
-import type { WebhookDraft } from '../webhooks/webhook.ts'
-import { type HeaderChange, headerLimits } from '../webhooks/webhook-headers.ts'
-import type { Actions } from '../webhooks/webhook-settings.ts'
+import { actions as allActions, type Kind, kinds } from '../webhooks/events/kind.ts'
+import { rateLimits } from '../webhooks/outbound/send-limit.ts'
+import { noteCharacters } from '../webhooks/subscriptions/note.ts'
+import type { WebhookDraft } from '../webhooks/subscriptions/webhook.ts'
+import { type HeaderChange, headerLimits } from '../webhooks/subscriptions/webhook-headers.ts'
+import type { Actions } from '../webhooks/subscriptions/webhook-settings.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { readSecret, secretOption } from './secret-file.ts'
 

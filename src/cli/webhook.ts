@@ -4,12 +4,12 @@ import { listSecrets } from '../partners/client-secret.ts'
 import { Invalid } from '../problem.ts'
 import { laneLabels } from '../web/console/lane-words.ts'
 import { isFailing, nameAnswer } from '../web/frame/failure-words.ts'
-import { readFailures, type WebhookFailure } from '../webhooks/failure.ts'
-import { getLane, type LaneHealth, listLanes } from '../webhooks/lane-health.ts'
-import { findCause } from '../webhooks/likely-cause.ts'
-import { countRecovery, startRecovery } from '../webhooks/recovery.ts'
-import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/replay.ts'
-import { getSkip, type Skip, startSkip } from '../webhooks/skip.ts'
+import { countRecovery, startRecovery } from '../webhooks/deliveries/recovery.ts'
+import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/deliveries/replay.ts'
+import { type Skip, startSkip } from '../webhooks/deliveries/skip.ts'
+import { readFailures, type WebhookFailure } from '../webhooks/health/failure.ts'
+import { getLane, type LaneHealth, listLanes } from '../webhooks/health/lane-health.ts'
+import { findCause } from '../webhooks/health/likely-cause.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -22,8 +22,8 @@ import {
   updateWebhook,
   type Webhook,
   webhooksPerBranch,
-} from '../webhooks/webhook.ts'
-import { listHeaderNames } from '../webhooks/webhook-headers.ts'
+} from '../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../webhooks/subscriptions/webhook-headers.ts'
 import { type Command, type CommandWords, type Desk, type ReadingDesk, UsageError } from './command.ts'
 import { parseDuration } from './environment.ts'
 import { atWebhook, branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
@@ -177,12 +177,9 @@ export const webhookCommands: readonly Command[] = [
   ),
   onWebhook(
     'webhook skip-waiting',
-    'Skips all deliveries that wait at a webhook. Shows the progress until it is done.',
+    'Skips all deliveries that wait at a webhook.',
     [reasonOption],
-    async (desk, webhook, words) => {
-      const { id } = await startSkip(desk.db, webhook, parseReason(words), desk.act())
-      return followSkip(desk, webhook, id)
-    },
+    async (desk, webhook, words) => skipFields(await startSkip(desk.db, webhook, parseReason(words), desk.act())),
   ),
 ]
 
@@ -223,9 +220,8 @@ function replayFields({ id, webhookId, selection, state, total, done, pulled, cr
   return { id, webhook_id: webhookId, selection, state, ...counted, created_at: createdAt, finished_at: finishedAt }
 }
 
-function skipFields({ id, webhookId, reason, askedBy, state, skipped, createdAt, finishedAt }: Skip) {
-  const asked = { reason, asked_by: askedBy }
-  return { id, webhook_id: webhookId, ...asked, state, skipped, created_at: createdAt, finished_at: finishedAt }
+function skipFields({ id, webhookId, reason, askedBy, skipped, createdAt }: Skip) {
+  return { id, webhook_id: webhookId, reason, asked_by: askedBy, skipped, created_at: createdAt }
 }
 
 function parseSelection(words: CommandWords): Selection {
@@ -263,17 +259,8 @@ async function followReplay({ db, print }: Desk, webhook: Webhook, id: number) {
   for (;;) {
     const replay = await getReplay(db, webhook, id)
     const pulled = replay.selection.since === undefined ? '' : `, ${replay.pulled} tried now`
-    print.progress(`${replay.done} of ${replay.total} queued${pulled}`)
+    print.progress(`${replay.done} of ${replay.total ?? 'many'} sent${pulled}`)
     if (replay.state !== 'running') return replayFields(replay)
-    await new Promise((done) => setTimeout(done, 250))
-  }
-}
-
-async function followSkip({ db, print }: Desk, webhook: Webhook, id: number) {
-  for (;;) {
-    const skip = await getSkip(db, webhook, id)
-    print.progress(`${skip.skipped} skipped`)
-    if (skip.state !== 'running') return skipFields(skip)
     await new Promise((done) => setTimeout(done, 250))
   }
 }

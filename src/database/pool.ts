@@ -113,6 +113,8 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
       Client: PrimaryClient,
       max: connections,
       idleTimeoutMillis: 60_000,
+      // What a session piles up in its caches ends with it.
+      maxLifetimeSeconds: 3_600,
       onConnect: (client: pg.ClientBase) => (client as PrimaryClient).prepare(),
     } as pg.PoolConfig)
     // A connection that breaks while idle leaves the pool by itself; the next query opens another.

@@ -18,7 +18,7 @@ import { checkNameServers } from './name-servers.ts'
 import { checkOperators } from './operators.ts'
 import { checkPromises } from './promises.ts'
 import { checkProviders } from './providers.ts'
-import { checkDeliveries, checkDispatch, checkWebhooks } from './queue.ts'
+import { checkDeliveries, checkNumbering, checkWebhooks } from './queue.ts'
 import { both, type Known, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
 import { checkNotifications, checkSessions } from './sessions.ts'
@@ -78,7 +78,7 @@ async function examineStorage(
     checkAnchors(given, sealing, db),
   )
   await round.ask('workers', schema, checkWorkers)
-  await round.ask('dispatch', schema, (db) => checkDispatch(db, clock))
+  await round.ask('numbering', schema, (db) => checkNumbering(db, clock))
   await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
   await round.ask('promises', schema, (db) => checkPromises(db, clock), limits.promisesMs)
   await round.ask('webhooks', schema, (db) => checkWebhooks(db, clock))

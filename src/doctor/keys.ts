@@ -8,8 +8,8 @@ import type { SealedTable } from '../database/reseal.ts'
 import { sealedProviders } from '../identity/provider.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
-import { sealedWebhookSecrets } from '../webhooks/webhook.ts'
-import { sealedWebhookHeaders } from '../webhooks/webhook-headers.ts'
+import { sealedWebhookSecrets } from '../webhooks/subscriptions/webhook.ts'
+import { sealedWebhookHeaders } from '../webhooks/subscriptions/webhook-headers.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 
 /** Group members may read, as mounted secrets need it; nobody else, and nobody but the owner may write. */

@@ -20,6 +20,6 @@ export const limits = {
   providersMs: 15 * second,
   certificate: { warnDays: 21, failDays: 3 },
   disk: { warnBytes: 2048 * mebibyte, failBytes: 256 * mebibyte },
-  dispatch: { warnMs: 10 * second, failMs: 5 * minute },
+  numbering: { warnMs: 10 * second, failMs: 5 * minute },
   delivery: { warnMs: minute, failMs: 15 * minute },
 } as const

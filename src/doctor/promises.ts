@@ -1,7 +1,7 @@
 /** What must hold at every moment, asked of the unfinished and of the last week. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { findBroken, printBroken, wideScope } from '../webhooks/invariants.ts'
+import { findBroken, printBroken, wideScope } from '../webhooks/health/invariants.ts'
 import { type Answer, fail, ok } from './finding.ts'
 
 const namedAtMost = 5
@@ -12,6 +12,6 @@ export async function checkPromises(db: Database, clock: Clock): Promise<Answer>
   const named = broken.slice(0, namedAtMost).map((each) => `${printBroken(each)}.`)
   const others = broken.length > namedAtMost ? [`${broken.length - namedAtMost} more.`] : []
   const advice =
-    'A node repairs most of these within a minute, and its log says what; see docs/operating.md, "A broken promise", for what is left.'
+    'Workers come and go: look again in a minute. What stays is a mistake of ours; see docs/operating.md, "A broken promise".'
   return { finding: fail([...named, ...others].join(' '), advice) }
 }

@@ -1,17 +1,17 @@
-/** What waits: events for their dispatch, deliveries for their attempt, webhooks for a partner to fix them. */
+/** What waits: events for their number, deliveries for their attempt, webhooks for a partner to fix them. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { allThatWait, readDepths, readOldest } from '../webhooks/depths.ts'
+import { allThatWait, readDepths, readOldest } from '../webhooks/health/depths.ts'
 import { type Answer, grade, ok, printDuration, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
 const noWorker = 'Is a node with the role worker running, and is PostgreSQL busy? docs/operating.md, "Troubleshooting".'
 
-export async function checkDispatch(db: Database, clock: Clock): Promise<Answer> {
+export async function checkNumbering(db: Database, clock: Clock): Promise<Answer> {
   const { inbox } = await readDepths(db, clock.now())
   const { publishedAt } = await readOldest(db, clock.now())
-  if (inbox === 0 || !publishedAt) return { finding: ok('No event waits for its dispatch.') }
-  return { finding: judgeAge(`${inbox} events wait for their dispatch`, publishedAt, clock, limits.dispatch) }
+  if (inbox === 0 || !publishedAt) return { finding: ok('No event waits for its number.') }
+  return { finding: judgeAge(`${inbox} events wait for their number`, publishedAt, clock, limits.numbering) }
 }
 
 /** Webhooks that keep failing, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
@@ -34,10 +34,12 @@ function judgeAge(
 }
 
 export async function checkWebhooks(db: Database, clock: Clock): Promise<Answer> {
-  const { breakersOpen, webhooksDisabled, exhausted } = await readDepths(db, clock.now())
+  const { breakersOpen, lanesFull, webhooksDisabled, exhausted } = await readDepths(db, clock.now())
   const found = `${breakersOpen} webhooks keep failing, ${webhooksDisabled} are disabled, ${exhausted} deliveries failed after all retries.`
-  if (breakersOpen === 0 && webhooksDisabled === 0) return { finding: ok(found) }
   const advice =
     'Tell those partners: "countersign webhook list --partner NAME" shows them and why, "countersign delivery list" every attempt.'
+  if (lanesFull > 0)
+    return { finding: warn(`${found} ${lanesFull} begin nothing new: as many entities fail as may.`, advice) }
+  if (breakersOpen === 0 && webhooksDisabled === 0) return { finding: ok(found) }
   return { finding: warn(found, advice) }
 }

@@ -1,6 +1,6 @@
 /** Who delivers. Each process with the role worker is one of them. */
 import type { Database } from '../database/database.ts'
-import { listWorkers, type SeenWorker } from '../webhooks/worker-list.ts'
+import { listWorkers, type SeenWorker } from '../webhooks/engine/worker-list.ts'
 import { type Answer, ok, printDuration, warn } from './finding.ts'
 
 export async function checkWorkers(db: Database): Promise<Answer> {

@@ -4,8 +4,8 @@
  */
 import { getCACertificates } from 'node:tls'
 import type { CustomFetchOptions } from 'openid-client'
-import { type GuardPolicy, isAllowedAddress, literalOf } from '../webhooks/address-guard.ts'
-import { openResolver } from '../webhooks/resolver.ts'
+import { type GuardPolicy, isAllowedAddress, literalOf } from '../network/address-guard.ts'
+import { openResolver } from '../network/resolver.ts'
 
 export type GuardedFetch = (url: string, options: CustomFetchOptions) => Promise<Response>
 

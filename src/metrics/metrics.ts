@@ -16,10 +16,9 @@ import {
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listSources } from '../provisioning/reconciliation.ts'
-import type { AttemptMade } from '../webhooks/attempt-made.ts'
-import { type Depths, readDepths } from '../webhooks/depths.ts'
-import { promises } from '../webhooks/invariants.ts'
-import type { Swept } from '../webhooks/sweeper.ts'
+import type { AttemptMade } from '../webhooks/engine/attempt-made.ts'
+import { type Depths, readDepths } from '../webhooks/health/depths.ts'
+import { type Broken, promises } from '../webhooks/health/invariants.ts'
 import { addApprovals, addProviders } from './people-wait.ts'
 
 const depthsForMs = 1_000
@@ -40,7 +39,7 @@ export interface Metrics {
   /** Requests that found no room. */
   turnedAway(site: string, requests: number): void
   attempt(attempt: AttemptMade): void
-  swept(swept: Swept): void
+  swept(broken: readonly Broken[]): void
   /** As values, for whoever adds up those of several processes. */
   collect(): Promise<CollectedMetrics>
   /** In the text format that Prometheus reads. */
@@ -128,7 +127,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
       attempts.inc({ outcome })
       attemptSeconds.observe({ outcome }, timing.totalMs / 1000)
       if (outcome === 'accepted')
-        arrivalSeconds.observe((answeredAt.getTime() - delivery.event.publishedAt.getTime()) / 1000)
+        arrivalSeconds.observe((answeredAt.getTime() - delivery.event.createdAt.getTime()) / 1000)
     },
     swept,
     collect: () => registry.getMetricsAsJSON(),
@@ -145,20 +144,14 @@ function addPromises(registers: Registry[]): Metrics['swept'] {
     labelNames: ['promise'],
     registers,
   })
-  const mended = new Counter({
-    name: 'countersign_mended_total',
-    help: 'Deliveries and lanes that the sweeper set right.',
-    registers,
-  })
   for (const promise of Object.keys(promises)) broken.inc({ promise }, 0)
-  return (swept) => {
-    for (const { promise } of swept.broken) broken.inc({ promise })
-    mended.inc(swept.mended)
+  return (found) => {
+    for (const { promise } of found) broken.inc({ promise })
   }
 }
 
 const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
-  inbox: ['countersign_inbox_events', 'Events that wait to be numbered and dispatched.'],
+  inbox: ['countersign_outbox_events', 'Events that were published and wait for their number.'],
   waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
   blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
   exhausted: ['countersign_exhausted_deliveries', 'Deliveries that failed after all retries and can be replayed.'],
@@ -167,6 +160,10 @@ const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
     'How long the oldest delivery that is due, and may be sent, has been waiting.',
   ],
   lanesHeld: ['countersign_lanes_held', 'Lanes that workers hold.'],
+  lanesFull: [
+    'countersign_lanes_full',
+    'Lanes with as many failing entities as one may have, which begin nothing new.',
+  ],
   breakersOpen: ['countersign_breakers_open', 'Webhooks that fail and are only probed.'],
   webhooksDisabled: ['countersign_webhooks_disabled', 'Webhooks that were switched off because they fail.'],
 }

@@ -130,6 +130,7 @@ export function decide(db: Database, partner: Partner, { status, reason, seen }:
     const values = [partner.branchId, status, reason, act.at, decidedFrom[status], seen?.status, seen?.revision]
     const changed = await sql.query(table.updatePartnerStatus, values)
     if (changed.length === 0) return false
+    await sql.query(table.allowFeeds, [partner.branchId, status])
     await writeDown(sql, partner, { kind: status, side: 'brokerage', text: reason }, act)
     await tellOfDecision(sql, partner, { status, reason }, act.at)
     await recordAct(sql, act, `partner.${status}`, subjectOf(partner), reason === undefined ? {} : { reason })

@@ -27,6 +27,12 @@ export const updatePartnerStatus = statement(
    WHERE branch_id = $1 AND status = ANY ($5::text[]) AND ($6::text IS NULL OR (status, revision) = ($6, $7::int)) RETURNING branch_id AS "branchId"`,
 )
 
+/** What waits for a partner's webhooks goes on, or stands, with the decision: the engine's functions, of one part each. */
+export const allowFeeds = statement(
+  'allow_feeds',
+  `SELECT allow_feed(part_of($1), feed_of($1, place), may_act($2, place)) FROM unnest(ARRAY['live', 'sandbox']) AS place`,
+)
+
 export const updateRefreshAccess = statement(
   'update_refresh_access',
   'UPDATE partners SET refresh_access = $2, updated_at = $3 WHERE branch_id = $1',

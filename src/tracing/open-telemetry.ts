@@ -18,9 +18,8 @@ import {
 import type { Logger } from 'pino'
 import type { TracingConfig } from '../config.ts'
 import type { AnsweredRequest, RequestSpan } from '../http/spans.ts'
-import type { AttemptMade } from '../webhooks/attempt-made.ts'
-import type { DispatchMade } from '../webhooks/dispatch.ts'
-import { printEventId } from '../webhooks/event.ts'
+import { type AttemptMade, nameState } from '../webhooks/engine/attempt-made.ts'
+import { printEventId } from '../webhooks/events/event.ts'
 import { parseTraceparent, printTraceparent } from './traceparent.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -56,7 +55,6 @@ export function openTracing({ url, headers, serviceName, ...config }: TracingCon
   const tracer = provider.getTracer('countersign')
   return {
     openRequest: (environment, name, traceparent) => openRequest(tracer, environment, name, traceparent),
-    dispatch: (made) => recordDispatch(tracer, made),
     attempt: (made) => recordAttempt(tracer, made),
     close: () => withinLimit(provider.shutdown()),
   }
@@ -118,24 +116,16 @@ function describeRequest({ method, route, requestId, status, refusal, who }: Ans
   }
 }
 
-/** One for each request that published some of the events. */
-function recordDispatch(tracer: Tracer, { publishes, startedMs, endedMs }: DispatchMade): void {
-  for (const { traceparent, events } of publishes) {
-    const attributes = { 'countersign.events': events }
-    const options = { kind: SpanKind.INTERNAL, startTime: instantOf(startedMs), attributes }
-    tracer.startSpan('dispatch', options, contextOf(traceparent)).end(instantOf(endedMs))
-  }
-}
-
-function recordAttempt(tracer: Tracer, { delivery, outcome, startedMs, timing, settled }: AttemptMade): void {
+function recordAttempt(tracer: Tracer, attempt: AttemptMade): void {
+  const { delivery, outcome, startedMs, timing } = attempt
   const attributes = {
     'countersign.delivery': delivery.id,
     'countersign.event': printEventId(delivery.event.uid),
     'countersign.webhook': delivery.webhookId,
     'countersign.branch': delivery.branchId,
-    'countersign.attempt': delivery.attempts + 1,
+    'countersign.attempt': delivery.attempt,
     'countersign.outcome': outcome.kind,
-    'countersign.state': settled.accepted ? settled.verdict.state : 'lease lost',
+    'countersign.state': nameState(attempt),
     ...(outcome.kind === 'unreachable'
       ? { 'error.type': outcome.why }
       : { 'http.response.status_code': outcome.status }),

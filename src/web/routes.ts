@@ -125,7 +125,7 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/webhooks/:id/incident/probe', developer, incident.probe)),
   page('/partner/:branch/webhooks/:id/skip', developer, skips.showSkip),
   makes(form('/partner/:branch/webhooks/:id/skip/start', developer, skips.startSkip)),
-  page('/partner/:branch/webhooks/:id/skips/:skip', viewer, skips.showSkipProgress),
+  page('/partner/:branch/webhooks/:id/skips/:skip', viewer, skips.showSkipped),
   page('/partner/:branch/search', viewer, ownSearch.showSearch),
   page('/partner/:branch/deliveries', viewer, deliveries.showDeliveries),
   page('/partner/:branch/deliveries/:id', viewer, delivery.showDelivery),

@@ -36,7 +36,8 @@ test('a redelivery is recorded with its delivery, by the program and on the page
 
 const insertRunning = statement(
   '',
-  `INSERT INTO replays (webhook_id, selection, total, until_id, created_at) VALUES ($1, '{"from": 0}', 1, 0, $2) RETURNING id`,
+  `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at)
+   SELECT part, webhook_id, (SELECT count(*) + 100 FROM replay_cursors), 0, 1, $2 FROM cursors WHERE webhook_id = $1 RETURNING round AS id`,
 )
 
 /** A gateway takes a replay within a second: what it was quicker with is tried again. */

@@ -1,111 +1,68 @@
 /** Two that want the same rows at the same moment: nothing is lost and nobody is left behind. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { dispatchLocked, dispatchOnce } from '../../src/webhooks/dispatch.ts'
-import { printEventId } from '../../src/webhooks/event.ts'
-import { openLane } from '../../src/webhooks/lane.ts'
-import { partOf, tryWritingToPart } from '../../src/webhooks/part.ts'
-import { openSettlements } from '../../src/webhooks/settlement.ts'
-import { deleteWebhook } from '../../src/webhooks/webhook.ts'
+import { statement } from '../../src/database/database.ts'
+import { tellOfAct } from '../../src/webhooks/engine/cursor-acts.sql.ts'
+import { printEventId } from '../../src/webhooks/events/event.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
+import { deleteWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../support/branch.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { fail, gate } from '../support/receiver.ts'
 
 const engine = await keepOpen(openEngine({ ROLES: 'api' }))
 const { db, sql } = engine
-const { dispatch } = engine.house.gateway.context
 const part = partOf(engine.branchId)
+const look = statement('', 'SELECT seq FROM look($1, $2, 1000, 0)')
+const stayOpen = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
-/** A door that is opened from outside. */
-function makeDoor() {
-  let open: () => void = () => {}
-  const passed = new Promise<void>((resolve) => (open = resolve))
-  return { open, passed }
-}
-
-async function countWaitingBackends(): Promise<number> {
-  const [row] = await sql<{ count: number }>(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-    AND wait_event_type = 'Lock'`)
-  return Number(row!.count)
-}
-
-test('settling and creating deliveries of one part take turns: whoever comes second waits, and sees what the first has done', async () => {
-  const webhook = await engine.makeWebhook('/a')
-  await engine.publish({ entity: 'transaction:1' })
-  await dispatchOnce(dispatch, part, 100)
-  const [first] = await engine.deliveries(webhook)
-  const claimId = randomUUID()
-  const now = engine.house.clock.now()
-  await sql('UPDATE lanes SET claim_id = $2, attention_at = $3 WHERE webhook_id = $1', [webhook.id, claimId, now])
-  const lane = openLane({
-    ...{ webhookId: webhook.id, branchId: engine.branchId, part, claimId, leasedUntilMs: Number.POSITIVE_INFINITY },
-    ...{ failures: 0, failingSince: undefined, evidence: 0, dueFrom: now, limitedUntil: undefined },
-  })
-  await engine.publish({ entity: 'transaction:1', action: 'APPROVED' })
-  const door = makeDoor()
-  const created = makeDoor()
-  const dispatching = tryWritingToPart(db, part, async (on) => {
-    await dispatchLocked(dispatch, on, part, 100)
-    created.open()
-    await door.passed
-  })
-  await created.passed
-  const event = {
-    id: first!.event_id,
-    uid: first!.uid,
-    publishedAt: now,
-    traceparent: null,
-    simulated: false,
-    body: '',
-  }
-  const { id, entity, attempts, webhook_id: webhookId, event_id: eventId, due_at: dueAt } = first!
-  const delivery = {
-    id,
-    webhookId,
-    eventId,
-    entity,
-    attempts,
-    dueAt,
-    branchId: engine.branchId,
-    url: '',
-    repeats: null,
-    event,
-  }
-  const outcome = { kind: 'accepted', status: 200, response: '' } as const
-  const settled = openSettlements(dispatch).settle({
-    ...{ lane, delivery, outcome, at: now, durationMs: 1, now, disable: undefined },
-  })
-  await eventually('the settlement waits for the dispatch', async () => (await countWaitingBackends()) > 0)
-  door.open()
-  await dispatching
-  assert.equal((await settled).accepted, true)
-  assert.deepEqual(
-    (await engine.deliveries(webhook)).map((each) => each.state),
-    ['delivered', 'waiting'],
+/** Backends that wait for somebody else's lock, in a statement like this. */
+async function waits(like: string): Promise<boolean> {
+  const rows = await sql(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+    [like],
   )
+  return rows.length > 0
+}
+
+test('a webhook that is deleted while its event is being numbered keeps nothing that waits, and nobody waits for it', async () => {
+  const webhook = await engine.makeWebhook('/b')
+  await sql(`UPDATE cursors SET wake_at = 'infinity'`)
+  await engine.publish({ entity: 'transaction:9' })
+  let deleting: Promise<unknown> | undefined
+  await db.transaction(async (on) => {
+    await on.script(stayOpen)
+    assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
+    deleting = deleteWebhook(db, webhook, engine.house.act())
+    await eventually('the deletion waits for the lane', () => waits('%delete_cursor%'))
+  })
+  await deleting
+  assert.deepEqual(await engine.deliveries(webhook), [])
+  assert.deepEqual(await engine.unfinished(), { waiting: 0, blocked: 0 })
+  assert.equal((await sql('SELECT FROM log')).length, 1)
 })
 
-test('a webhook that is deleted while its deliveries are being created keeps none that waits, and nobody waits for it', async () => {
-  const webhook = await engine.makeWebhook('/b')
-  await engine.publish({ entity: 'transaction:9' })
-  const door = makeDoor()
-  const created = makeDoor()
-  const dispatching = tryWritingToPart(db, part, async (on) => {
-    await dispatchLocked(dispatch, on, part, 100)
-    created.open()
-    await door.passed
+test('events that are published while a webhook is created are either before it or its own', async () => {
+  await sql('DELETE FROM cursors')
+  const first = engine.publish({ entity: 'transaction:before' })
+  await first
+  let creating: ReturnType<typeof engine.makeWebhook> | undefined
+  await db.transaction(async (on) => {
+    await on.script(stayOpen)
+    assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
+    creating = engine.makeWebhook('/c')
+    await eventually('the webhook waits for the number', () => waits('%follow_webhook%'))
   })
-  await created.passed
-  const deleting = deleteWebhook(db, webhook, engine.house.act())
-  await eventually('the deletion waits for the lane', async () => (await countWaitingBackends()) > 0)
-  door.open()
-  await Promise.all([dispatching, deleting])
-  await eventually('what is left is cleared away', async () =>
-    (await engine.deliveries(webhook)).every((delivery) => delivery.state === 'canceled'),
+  const webhook = await creating!
+  await engine.publish({ entity: 'transaction:after' })
+  await db.query(look, [part, engine.house.clock.now()])
+  assert.deepEqual(
+    (await engine.deliveries(webhook)).map(({ entity, state }) => [entity, state]),
+    [['transaction:after', 'waiting']],
   )
-  assert.equal((await engine.deliveries(webhook)).length, 1)
 })
 
 interface Fired {
@@ -117,14 +74,14 @@ test('a test hook that was published is answered 202 with its event, whatever fa
   const webhook = await engine.makeWebhook('/d')
   await db.script(`
     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'a disk is full' USING ERRCODE = '53100'; END $$;
-    CREATE TRIGGER fail BEFORE INSERT ON queued_deliveries FOR EACH ROW EXECUTE FUNCTION fail();`)
+    CREATE TRIGGER fail BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION fail();`)
   const answer = await engine.call('POST', '/v2/webhooks/transaction', transaction())
-  await db.script('DROP TRIGGER fail ON queued_deliveries; DROP FUNCTION fail;')
+  await db.script('DROP TRIGGER fail ON log; DROP FUNCTION fail;')
   assert.equal(answer.status, 202, answer.text)
   const { eventId, deliveries } = answer.json<Fired>()
   assert.match(eventId, /^evt_[0-9a-f]{32}$/)
   assert.deepEqual(deliveries, [])
-  await dispatchOnce(dispatch, part, 100)
+  await db.query(look, [part, engine.house.clock.now()])
   const made = await engine.deliveries(webhook)
   assert.deepEqual(
     made.map(({ uid }) => printEventId(uid)),
@@ -132,17 +89,64 @@ test('a test hook that was published is answered 202 with its event, whatever fa
   )
 })
 
-test('a redelivery that was set going is answered 202, although its webhook is gone when it is looked at again', async () => {
+test('a redelivery of a webhook that is deleted at the same moment goes out, or is refused and changes nothing', async () => {
   const webhook = await engine.makeWebhook('/e')
   const now = engine.house.clock.now()
   await fillWithSettled(engine, webhook, { prefix: 'transaction', count: 1, state: 'exhausted', at: now })
   const [delivery] = await engine.deliveries(webhook)
-  await db.script(`
-    CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      UPDATE webhooks SET state = 'deleted' WHERE id = NEW.webhook_id; RETURN NULL; END $$;
-    CREATE TRIGGER vanish AFTER INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION vanish();`)
-  const answer = await engine.call('POST', `/v2/deliveries/${delivery!.id}/redeliver`)
-  await db.script('DROP TRIGGER vanish ON inbox; DROP FUNCTION vanish;')
-  assert.equal(answer.status, 202, answer.text)
-  assert.equal(answer.json<{ id: number }>().id, delivery!.id)
+  let asking: ReturnType<typeof engine.call> | undefined
+  await db.transaction(async (on) => {
+    await on.script(stayOpen)
+    await on.query(statement('', `UPDATE webhooks SET state = 'deleted' WHERE id = $1`), [webhook.id])
+    await on.script(followByHand)
+    asking = engine.call('POST', `/v2/deliveries/${delivery!.id}/redeliver`)
+    await eventually('the redelivery waits for the lane', () => waits('%send_again%'))
+  })
+  assert.equal((await asking!).status, 409)
+  assert.deepEqual(await sql('SELECT FROM agains'), [])
+})
+
+test('a lane that is read while somebody skips what it would send does not send it', async () => {
+  const worker = await engine.openNode({ ROLES: 'worker' })
+  const webhook = await engine.makeWebhook('/f')
+  const held = gate()
+  engine.receiver.on('/f', (request, ...rest) =>
+    (request.body.includes('failing') ? fail : held.behaviour)(request, ...rest),
+  )
+  await engine.publish({ entity: 'transaction:failing' }, { entity: 'transaction:slow' })
+  await eventually(
+    'one that waits for its next attempt',
+    async () => (await sql('SELECT FROM exceptions')).length === 1,
+  )
+  const [failing] = await engine.deliveries(webhook)
+  await db.transaction(async (on) => {
+    await on.script(stayOpen)
+    await on.script('LOCK TABLE cursors IN ACCESS EXCLUSIVE MODE')
+    await sql(`SELECT pg_notify('countersign_changes', 'webhook:${webhook.id}')`)
+    await eventually('the worker reads the lane', () => waits('%is_open AS "isOpen"%'))
+    // What it reads beside the cursor has been read by now, if it does not wait for the cursor.
+    await eventually('nothing else is under way', async () => {
+      const busy = await sql(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND wait_event_type IS NULL AND pid <> pg_backend_pid()`,
+      )
+      return busy.length === 0
+    })
+    const skip = statement('', `SELECT skip_one($1, $2, $3, (SELECT day FROM exceptions), $4, 'no', 'me', $5) AS done`)
+    const values = [part, webhook.id, failing!.seq, failing!.entity, engine.house.clock.now()]
+    assert.deepEqual(await on.query(skip, values), [{ done: true }])
+    await on.query(tellOfAct, [part, webhook.id])
+  })
+  engine.house.clock.advance(60_000)
+  held.open()
+  await engine.wake()
+  await engine.idle()
+  assert.deepEqual(
+    (await engine.deliveries(webhook)).map(({ state, attempts }) => [state, attempts]),
+    [
+      ['canceled', 1],
+      ['delivered', 1],
+    ],
+  )
+  assert.equal(engine.receiver.at('/f').length, 2)
+  await worker.close()
 })

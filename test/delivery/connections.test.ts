@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { after, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
-import { openSender, type Posted, type Sender } from '../../src/webhooks/attempt.ts'
+import { openSender, type Posted, type Sender } from '../../src/webhooks/outbound/attempt.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 

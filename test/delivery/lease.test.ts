@@ -1,10 +1,11 @@
 /** Who holds a lane, who may settle, what a worker leaves behind, and how it learns that there is work. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { hour, second } from '../../src/clock.ts'
+import { second } from '../../src/clock.ts'
 import { openRounds } from '../../src/rounds.ts'
-import { openAnnouncer } from '../../src/webhooks/announcer.ts'
-import { lifeLock } from '../../src/webhooks/workers.sql.ts'
+import { lifeLock } from '../../src/webhooks/engine/workers.sql.ts'
+import { openAnnouncer } from '../../src/webhooks/events/announcer.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
 import { openDelivery } from '../../src/worker-role.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -22,8 +23,22 @@ const listeners = () =>
     `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   )
 
-/** In nobody's hands that anybody could know of: nobody misses who holds it, and it is looked at again in an hour. */
-const takeLane = `UPDATE lanes SET claim_id = gen_random_uuid(), held_by = NULL, attention_at = $2 WHERE webhook_id = $1 RETURNING claim_id`
+/** Into the hands of somebody who lives and does nothing; answers who, and how to let it go. */
+async function takeAway(of: Engine, webhookId: number) {
+  const [worker] = await of.sql<{ number: number }>(
+    `INSERT INTO workers (id, seen_at, lanes) VALUES (gen_random_uuid(), 'infinity', 1) RETURNING number`,
+  )
+  const { number } = worker!
+  const nothing = () => {}
+  const listener = await of.db.listen('nothing', nothing, nothing, { kind: lifeLock, number })
+  await of.sql('UPDATE cursors SET holder = $2, epoch = epoch + 1 WHERE webhook_id = $1', [webhookId, number])
+  const letGo = async () => {
+    await of.sql(`UPDATE cursors SET holder = NULL, wake_at = '-infinity' WHERE holder = $1`, [number])
+    await of.sql('DELETE FROM workers WHERE number = $1', [number])
+    await listener.close()
+  }
+  return { number, letGo }
+}
 
 test('two workers at three lanes send every delivery once, and never one delivery at a time in two hands', async () => {
   await engine.openNode()
@@ -60,7 +75,7 @@ test('a worker whose lane was taken away settles nothing; the next holder sends 
   engine.receiver.on('/slow', held.behaviour)
   await engine.publish({}, { action: 'APPROVED' })
   await engine.receiver.count('/slow', 1)
-  await engine.sql(takeLane, [webhook.id, new Date(engine.house.clock.now().getTime() + hour)])
+  const { letGo } = await takeAway(engine, webhook.id)
   held.open()
   // A later delivery of another lane is settled in the same queue: when it is done, the first has had its turn.
   const other = await engine.makeWebhook('/other')
@@ -69,7 +84,7 @@ test('a worker whose lane was taken away settles nothing; the next holder sends 
   const [stale] = await engine.deliveries(webhook)
   assert.deepEqual([stale!.state, stale!.attempts], ['waiting', 0])
   assert.deepEqual(await engine.attempts(webhook), [])
-  engine.house.clock.advance(hour)
+  await letGo()
   await eventually('both', async () =>
     (await engine.deliveries(webhook)).every((delivery) => delivery.state === 'delivered'),
   )
@@ -78,6 +93,29 @@ test('a worker whose lane was taken away settles nothing; the next holder sends 
     bodies.filter(({ entity }) => entity === 'transaction:1').map(({ action }) => action),
     ['SUBMITTED', 'SUBMITTED', 'APPROVED'],
   )
+})
+
+test('a node that knows nothing of the time in which another took its lane sends no more than may be unsettled, and then nothing', async () => {
+  const webhook = await engine.makeWebhook('/a')
+  const { receiver } = engine
+  const held = gate()
+  receiver.on('/a', held.behaviour)
+  await engine.publish(...entities(300))
+  await receiver.count('/a', 10)
+  const { letGo } = await takeAway(engine, webhook.id)
+  await engine.db.transaction(async (sql) => {
+    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
+    // Until it can be told, it goes on with what it remembers.
+    await sql.script('LOCK TABLE cursors')
+    held.open()
+    await receiver.count('/a', 100)
+  })
+  const other = await engine.makeWebhook('/other')
+  await engine.publish({ entity: 'transaction:other' })
+  await eventually('the other', async () => (await engine.deliveries(other))[0]?.state === 'delivered')
+  assert.equal(receiver.at('/a').length, 100)
+  assert.deepEqual(await engine.attempts(webhook), [])
+  await letGo()
 })
 
 test('a worker that lost a lane does not let it go for its new holder', async (t) => {
@@ -89,12 +127,12 @@ test('a worker that lost a lane does not let it go for its new holder', async (t
   api.receiver.on('/slow', held.behaviour)
   await api.publish({})
   await api.receiver.count('/slow', 1)
-  const until = new Date(api.house.clock.now().getTime() + hour)
-  const [taken] = await api.sql<{ claim_id: string }>(takeLane, [webhook.id, until])
+  const { number, letGo } = await takeAway(api, webhook.id)
   held.open()
   await node.close()
-  const { claim_id, attention_at } = await api.lane(webhook)
-  assert.deepEqual({ claim_id, attention_at }, { claim_id: taken!.claim_id, attention_at: until })
+  assert.equal((await api.cursor(webhook)).holder, number)
+  assert.deepEqual(await api.attempts(webhook), [])
+  await letGo()
 })
 
 test('a worker that stops finishes and settles what is under way, sends nothing more, and lets its lanes go', async (t) => {
@@ -103,7 +141,7 @@ test('a worker that stops finishes and settles what is under way, sends nothing 
   // By itself: a node that closes has its worker go on until its servers have closed.
   const { context } = api.house.gateway
   const rounds = openRounds(context)
-  const stopWorker = openDelivery(context, openAnnouncer(context.db), rounds, nodeOptions.lingerMs)
+  const stopWorker = openDelivery(context, openAnnouncer(context.db, context.clock), rounds, nodeOptions.lingerMs)
   const webhook = await api.makeWebhook('/slow')
   const held = gate()
   api.receiver.on('/slow', held.behaviour)
@@ -116,9 +154,8 @@ test('a worker that stops finishes and settles what is under way, sends nothing 
   const states = (await api.deliveries(webhook)).map(({ state, attempts }) => `${state} ${attempts}`)
   assert.equal(states.filter((state) => state === 'delivered 1').length, 10)
   assert.equal(states.filter((state) => state === 'waiting 0').length, 30)
-  const { claim_id, attention_at } = await api.lane(webhook)
-  assert.equal(claim_id, null)
-  assert.ok(attention_at! <= api.house.clock.now(), 'the next worker may begin at once')
+  const { holder, wake_at } = await api.cursor(webhook)
+  assert.deepEqual([holder, wake_at], [null, Number.NEGATIVE_INFINITY], 'the next worker may begin at once')
   assert.equal(api.receiver.at('/slow').length, 10)
   await api.openNode({ ROLES: 'worker' })
   await api.receiver.count('/slow', 40)
@@ -167,29 +204,23 @@ test('a worker listens on one connection, and on a new one when that is lost; me
   assert.equal((await listeners()).length, 1)
 })
 
-test('a webhook that is resumed while another node dispatches its event is not forgotten', async () => {
-  const first = await engine.makeWebhook('/first')
+test('a webhook that is resumed while its event is being numbered is not forgotten', async () => {
   const paused = await engine.makeWebhook('/paused')
   await engine.openNode()
   await engine.call('POST', `/v2/webhooks/${paused.id}/pause`)
   await engine.idle()
   await engine.db.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
-    await sql.script(`SELECT FROM lanes WHERE webhook_id = ${first.id} FOR UPDATE`)
+    await sql.script(`SELECT FROM parts WHERE part = ${partOf(engine.branchId)} FOR NO KEY UPDATE`)
     await engine.publish({})
-    await eventually('a dispatcher that waits for the lane', async () => {
+    await engine.call('POST', `/v2/webhooks/${paused.id}/resume`)
+    // It has nothing yet, and wants to rest: whoever may have the part first.
+    await eventually('somebody who waits for the part', async () => {
       const rows = await engine.sql(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'WITH told AS%'`,
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       )
       return rows.length > 0
     })
-    await engine.call('POST', `/v2/webhooks/${paused.id}/resume`)
-    await eventually('the other node, which finds nothing yet', async () => {
-      const { claim_id, attention_at } = await engine.lane(paused)
-      return claim_id === null && attention_at === null
-    })
   })
-  await engine.receiver.count('/first', 1)
-  // Sooner than the sweeper would find it.
   await engine.receiver.count('/paused', 1, 30_000)
 })

@@ -7,37 +7,41 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { hour, after as later } from '../../src/clock.ts'
-import type { Database } from '../../src/database/database.ts'
-import { readBacklog } from '../../src/webhooks/backlog.ts'
-import { findRecentEvent } from '../../src/webhooks/checkable-secrets.ts'
-import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
-import { dayOf, openDays } from '../../src/webhooks/days.ts'
-import * as delivery from '../../src/webhooks/delivery.ts'
-import { listDeliveries, searchDeliveries } from '../../src/webhooks/delivery-search.ts'
-import { listNewestDeliveries } from '../../src/webhooks/delivery-summary.ts'
-import { dispatchOnce } from '../../src/webhooks/dispatch.ts'
-import { findLogBounds, type NewEvent, printEventId, readLog } from '../../src/webhooks/event.ts'
-import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
-import { listFailingWebhooks } from '../../src/webhooks/failing-webhooks.ts'
-import { readFailures } from '../../src/webhooks/failure.ts'
-import { HeldLanes } from '../../src/webhooks/held-lanes.ts'
-import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
-import { type DueDelivery, type Lane, openLane } from '../../src/webhooks/lane.ts'
-import { getLane } from '../../src/webhooks/lane-health.ts'
-import * as lanes from '../../src/webhooks/lanes.sql.ts'
-import { partOf } from '../../src/webhooks/part.ts'
-import { findProbeOutcome, startProbe } from '../../src/webhooks/probe.ts'
-import { openPublisher } from '../../src/webhooks/publisher.ts'
-import { pullOnce, startRecovery } from '../../src/webhooks/recovery.ts'
-import * as replay from '../../src/webhooks/replay.ts'
-import { retireOnce } from '../../src/webhooks/retention.ts'
-import { openSettlements } from '../../src/webhooks/settlement.ts'
-import { openShortCut } from '../../src/webhooks/short-cut.ts'
-import { skipOnce, startSkip } from '../../src/webhooks/skip.ts'
-import { deleteWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
-import { openAttemptCounter, readCounts } from '../../src/webhooks/webhook-counts.ts'
-import { readHealth } from '../../src/webhooks/webhook-health.ts'
-import * as workers from '../../src/webhooks/workers.sql.ts'
+import { plainArray } from '../../src/database/array-literal.ts'
+import { type Database, statement } from '../../src/database/database.ts'
+import * as delivery from '../../src/webhooks/deliveries/delivery.ts'
+import { listDeliveries, searchDeliveries } from '../../src/webhooks/deliveries/delivery-search.ts'
+import { listNewestDeliveries } from '../../src/webhooks/deliveries/delivery-summary.ts'
+import { findProbeOutcome, startProbe } from '../../src/webhooks/deliveries/probe.ts'
+import { startRecovery } from '../../src/webhooks/deliveries/recovery.ts'
+import * as replay from '../../src/webhooks/deliveries/replay.ts'
+import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
+import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
+import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
+import {
+  type AgainRow,
+  type CursorRow,
+  type ExceptionRow,
+  Lane,
+  type LoadedLane,
+} from '../../src/webhooks/engine/lane.ts'
+import { type DeliveryLane, type ReceiverAnswer, Settlements } from '../../src/webhooks/engine/settlements.ts'
+import { selectTargets } from '../../src/webhooks/engine/targets.sql.ts'
+import * as workers from '../../src/webhooks/engine/workers.sql.ts'
+import { findLogBounds, readLog } from '../../src/webhooks/events/branch-log.ts'
+import { printEventId } from '../../src/webhooks/events/event.ts'
+import { Feed } from '../../src/webhooks/events/feed.ts'
+import * as log from '../../src/webhooks/events/log.sql.ts'
+import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
+import { openPublisher } from '../../src/webhooks/events/publisher.ts'
+import { readBacklog } from '../../src/webhooks/health/backlog.ts'
+import { listFailingWebhooks } from '../../src/webhooks/health/failing-webhooks.ts'
+import { readFailures } from '../../src/webhooks/health/failure.ts'
+import { getLane } from '../../src/webhooks/health/lane-health.ts'
+import { openAttemptCounter, readCounts } from '../../src/webhooks/health/webhook-counts.ts'
+import { readHealth } from '../../src/webhooks/health/webhook-health.ts'
+import { findRecentEvent } from '../../src/webhooks/signature-debugger/checkable-secrets.ts'
+import { deleteWebhook, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { attemptOf } from '../support/attempt-made.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
@@ -67,162 +71,167 @@ async function lookWith(statistics: string): Promise<void> {
   const looks: Looks = new Map()
   seen.set(statistics, looks)
   const db = await openLookingDatabase(house.db, looks)
-  await publishAndDispatch(db)
+  await publishAndNumber(db)
   await deliver(db)
   await sendAgain(db)
   await lookAround(db)
   await tidy(db)
 }
 
-async function publishAndDispatch(db: Database): Promise<void> {
+const partsToLook = statement('parts_to_look', `SELECT ${log.partsToLook}`)
+const partsToTake = statement('parts_to_take', `SELECT ${kernel.partsToTake.replace('round.now', '$1')}`)
+
+async function publishAndNumber(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [first] = webhooks
-  const events = Array.from({ length: batch }, (_, n) => eventOf(first!.branchId, { entity: `transaction:${n}` }))
-  await openPublisher(db).publish(events, clock.now())
-  await openPublisher(db).publish(events, clock.now(), { idempotency: { owner: 'plans', key: randomUUID() } })
-  await db.query(selectPartsWithNews)
-  const desk = { db, clock, days: openDays(db), traceDispatch: () => {}, told: () => {}, readParts: new Set<number>() }
-  // The first may end what an earlier one has begun.
-  await dispatchOnce(desk, partOf(first!.branchId), batch)
-  assert.equal((await dispatchOnce(desk, partOf(first!.branchId), batch))?.entries, batch)
-  while ((await dispatchOnce(desk, partOf(first!.branchId), batch))?.entries === batch);
-  await publishAtOnce(db, events.slice(0, 5))
-}
-
-/** Nothing waits in the part. */
-async function publishAtOnce(db: Database, events: readonly NewEvent[]): Promise<void> {
-  const nothing = () => {}
-  const { clock } = house
-  const days = openDays(db)
-  await days.open(dayOf(clock.now()))
-  const lanes = new HeldLanes({
-    lingerMs: 200,
-    db,
-    clock,
-    number: () => 0,
-    lastNumber: () => 0,
-    confirmed: nothing,
-    complain: nothing,
-  })
-  const shortCut = openShortCut({
-    ...{ clock, days, lanes, traceDispatch: undefined, isOpen: () => true, number: () => 0, changes: () => 0 },
-    ...{ keep: nothing, send: nothing, hurry: nothing, dispatched: nothing, look: nothing },
-  })
-  await openPublisher(db, { published: nothing, shortCut }).publish(events, clock.now())
-  await lanes.close()
-}
-
-/** What a worker does with all lanes in hand. */
-async function deliver(db: Database): Promise<void> {
-  const { clock } = house
   const now = clock.now()
-  const claimId = randomUUID()
+  const events = Array.from({ length: batch }, (_, n) => eventOf(first!.branchId, { entity: `transaction:${n}` }))
+  const numbering = { published: () => {}, numbered: () => {}, isLocal: true }
+  await openPublisher(db).publish(events, now)
+  await openPublisher(db).publish(events, now, { idempotency: { owner: 'plans', key: randomUUID() } })
+  await openPublisher(db, numbering).publish(events.slice(0, 5), now)
+  await db.query(partsToLook)
+  const entries = await db.query(log.look, [partOf(first!.branchId), now, batch, 0])
+  assert.equal(entries.length, batch)
+}
+
+const accepted = { kind: 'accepted', status: 200, response: 'ok' } as const
+const refused = { kind: 'refused', status: 500, response: 'no', retryAfter: undefined } as const
+
+/** What a worker does with its lanes, one act after the other. */
+async function deliver(db: Database): Promise<void> {
+  const { clock, webhooks } = house
+  const now = clock.now()
   const id = randomUUID()
   const [worker] = await db.query<{ number: number }>(workers.registerWorker, [id, now])
+  const { number } = worker!
   await db.query(workers.reportWorker, [id, now, 0, now, false, new Date(0)])
-  await db.query(workers.buryWorkers, [new Date(0), new Date(0)])
-  await db.query(workers.freeLanes, [now])
-  const claimed = await db.query<Pick<Lane, 'webhookId' | 'branchId' | 'part'>>(lanes.claimLanes, [
-    ...[claimId, now, batch, [], worker!.number],
-  ])
-  assert.ok(claimed.length >= house.webhooks.length)
-  const held = claimed.map((row) => openLane({ ...heldFrom(row), claimId, leasedUntilMs: performance.now() + hour }))
-  const ids = held.map((lane) => lane.webhookId)
-  const from = held.map((lane) => lane.dueFrom)
-  const due = await db.query<Omit<DueDelivery, 'event'>>(lanes.selectDue, [ids, ids.map(() => 5), now, [], from])
-  await db.query(lanes.selectProbes, [ids, now, from])
-  await openEventBodies().find(db, [...new Set(due.map((row) => row.eventId))])
-  await db.query(lanes.confirmLanes, [ids, [claimId], worker!.number])
-  await settle(db, held, due)
-  await db.query(lanes.releaseLanes, [
-    ...[ids, ids.map(() => claimId), ids.map(() => 0), ids.map(() => null), ids.map(() => null)],
-    ...[ids.map(() => 0), from, now, ids.map(() => null), ids.map(() => null)],
-  ])
-  await db.query(lanes.undoClaims, [[claimId], now])
+  await db.query(workers.buryWorkers, [new Date(0), new Date(0), new Date(0)])
+  await db.query(workers.selectNumbers)
+  const [webhook] = webhooks as [Webhook]
+  const part = partOf(webhook.branchId)
+  await db.query(kernel.selectHolders, [part])
+  await db.query(kernel.freeLanes, [part, '{-1}'])
+  await db.query(kernel.keepLanes, [part, -1, number])
+  await db.query(partsToTake, [now])
+  const taken = await db.query<{ webhookId: number }>(kernel.take, [part, number, now, batch, '{}'])
+  assert.ok(taken.some((row) => row.webhookId === webhook.id))
+  const own = webhooks.filter((each) => partOf(each.branchId) === part)
+  await db.query(kernel.selectHeld, [part, plainArray([number])])
+  await db.query(kernel.takeForgotten, [part, plainArray([number]), plainArray(own.map((each) => each.id))])
+  for (const each of own) await serve(db, each)
+  const ids = plainArray(taken.map((row) => row.webhookId))
+  const epochs = await db.query<CursorRow>(kernel.loadCursors, [part, ids])
+  const lanes = [plainArray(epochs.map((row) => row.webhookId)), plainArray(epochs.map(({ epoch }) => epoch))]
+  const reads = plainArray(epochs.map(({ position }) => position))
+  await db.query(kernel.rest, [part, now, ...lanes, reads, plainArray(epochs.map(() => 'infinity'))])
+  await db.query(kernel.giveBack, [part, ...lanes])
+  await db.query(workers.removeWorker, [id])
 }
 
-function heldFrom({ webhookId, branchId, part }: Pick<Lane, 'webhookId' | 'branchId' | 'part'>) {
-  // A third of what is settled fails.
-  const failing = { failures: 0, failingSince: house.clock.now(), evidence: 0, limitedUntil: undefined }
-  return { webhookId, branchId, part, ...failing, dueFrom: new Date(0) }
+/** A lane in somebody's hands: loaded, read, sent from, settled. A third of it fails. */
+async function serve(db: Database, webhook: Webhook): Promise<void> {
+  const now = house.clock.now()
+  const feed = new Feed(db, feedOf({ branchId: webhook.branchId, environment: 'live' }))
+  const lane: DeliveryLane = new Lane<ReceiverAnswer>(webhook.id, feed)
+  lane.load(await load(db, webhook))
+  await db.query(selectTargets, [plainArray([webhook.id])])
+  const [row] = await db.query<{ head: number }>(log.selectHeads, [feed.part, plainArray([feed.id])])
+  feed.append(row!.head)
+  for (let after = lane.scan(); after !== undefined; after = lane.scan()) await feed.read(after)
+  const settlements = new Settlements({ db, clock: house.clock })
+  let sent = 0
+  for (let sending = lane.next(now); sending; sending = lane.next(now)) {
+    if (!sending.entry)
+      await db.query(kernel.readEntries, [feed.part, feed.id, plainArray([sending.seq]), plainArray([sending.day])])
+    const isAccepted = sent++ % 3 !== 0
+    const verdict = isAccepted
+      ? ({ state: 'delivered', dueAt: undefined } as const)
+      : ({ state: 'retrying', dueAt: later(now, hour) } as const)
+    const outcome = isAccepted ? accepted : refused
+    lane.answer(sending, verdict, { outcome, at: now, durationMs: 5 }, now)
+  }
+  assert.ok(sent > 0)
+  settlements.note(lane)
+  settlements.close()
+  for await (const { refused, error } of settlements.run()) assert.deepEqual([refused, error], [[], undefined])
 }
 
-async function settle(db: Database, held: readonly Lane[], due: readonly Omit<DueDelivery, 'event'>[]): Promise<void> {
-  const { clock } = house
-  const now = clock.now()
-  const settlements = openSettlements({ db, clock, days: openDays(db) })
-  const accepted = { kind: 'accepted', status: 200, response: '' } as const
-  const refused = { kind: 'refused', status: 500, response: '', retryAfter: undefined } as const
-  const settled = await Promise.all(
-    due.map((row, place) => {
-      const lane = held.find((each) => each.webhookId === row.webhookId)!
-      const outcome = place % 3 === 0 ? refused : accepted
-      const item = { lane, delivery: row as DueDelivery, outcome, at: now, durationMs: 5, now, disable: undefined }
-      return settlements.settle(item, true)
-    }),
-  )
-  assert.ok(settled.length > batch && settled.every((each) => each.accepted))
+async function load(db: Database, { id, branchId }: Webhook): Promise<LoadedLane> {
+  const values = [partOf(branchId), plainArray([id])]
+  const [cursor] = await db.query<CursorRow>(kernel.loadCursors, values)
+  const [running] = await db.query<NonNullable<LoadedLane['replay']>>(kernel.loadReplays, values)
+  const replayed = await db.query<{ seq: number }>(kernel.loadReplayed, values)
+  await db.query(kernel.loadHeads, values)
+  await db.query(kernel.loadBegun, [...values, house.clock.now()])
+  return {
+    cursor: cursor!,
+    filters: await db.query<LoadedLane['filters'][number]>(kernel.loadFilters, values),
+    exceptions: await db.query<ExceptionRow>(kernel.loadExceptions, values),
+    agains: await db.query<AgainRow>(kernel.loadAgains, values),
+    ahead: (await db.query<{ seq: number }>(kernel.loadAhead, values)).map(({ seq }) => seq),
+    replay: running && { ...running, ahead: replayed.map(({ seq }) => seq) },
+  }
 }
 
 const act = () => operatorAct(house.clock.now())
 
 async function sendAgain(db: Database): Promise<void> {
-  const { clock, webhooks } = house
-  const [webhook] = webhooks as [Webhook]
-  const branch = { branchId: webhook.branchId, environment: 'live' } as const
-  const desk = { db, clock, days: openDays(db), traceDispatch: undefined, told: () => {}, readParts: new Set<number>() }
-  for (const state of ['delivered', 'waiting'] as const) {
-    const [newest] = await listDeliveries(house.db, webhook, { state }, Number.MAX_SAFE_INTEGER, 1)
-    const found = await delivery.getDelivery(db, branch, newest!.id)
-    await delivery.askForRedelivery(db, webhook.branchId, found, act())
-    await delivery.redeliverByWorker(db, webhook.branchId, { ...found, state: 'waiting' }, act())
+  const { webhooks } = house
+  const [webhook, second] = webhooks as [Webhook, Webhook]
+  for (const [state, of] of [
+    ['delivered', webhook],
+    ['exhausted', webhook],
+    ['waiting', second],
+  ] as const) {
+    const { deliveries } = await listDeliveries(house.db, of, { state }, undefined, 1)
+    const found = await delivery.getDelivery(db, of, deliveries[0]!.id)
+    await delivery.redeliver(db, of.branchId, found, act())
   }
-  while ((await dispatchOnce(desk, partOf(webhook.branchId), batch))?.entries === batch);
   for (const failed of [false, true]) {
-    const { id } = await replay.startReplay(db, webhooks[1]!, { failed }, act())
-    await replay.advanceReplay(db, clock.now())
-    await db.transaction((sql) => replay.cancelReplay(sql, webhooks[1]!, id, act()))
+    const { id } = await replay.startReplay(db, second, { failed }, act())
+    await load(db, second)
+    await db.query(kernel.readReplay, [partOf(second.branchId), second.id, id, 0, 50])
+    await db.transaction((sql) => replay.cancelReplay(sql, second, id, act()))
   }
-  await replay.listReplays(db, webhooks[1]!)
+  await replay.listReplays(db, second)
   await recoverAndSkip(db)
 }
 
 async function recoverAndSkip(db: Database): Promise<void> {
-  const { clock, webhooks, makeWebhook } = house
-  const [first, , recovered] = webhooks as [Webhook, Webhook, Webhook]
+  const { clock, webhooks } = house
+  const recovered = webhooks[5]!
   const { id } = await startRecovery(db, recovered, later(clock.now(), -hour), act())
-  await pullOnce(db, clock, id)
   await db.transaction((sql) => replay.cancelReplay(sql, recovered, id, act()))
-  const skipped = await makeWebhook(first.branchId)
-  await fillWaiting(skipped)
-  await startSkip(db, skipped, 'looked at', act())
-  await skipOnce(db, clock)
+  const { deliveries } = await listDeliveries(house.db, recovered, { state: 'waiting' }, undefined, 1)
+  await skipDelivery(db, recovered.branchId, deliveries[0]!, 'looked at', act())
+  // Each time another: what was skipped is gone.
+  await startSkip(db, webhooks[10 + seen.size]!, 'looked at', act())
 }
 
 /** Streams, and pages of the portal. */
 async function lookAround(db: Database): Promise<void> {
   const { clock, webhooks } = house
-  const [webhook] = webhooks as [Webhook]
-  const branch = { branchId: webhook.branchId, environment: 'live' } as const
-  const { first, last } = await findLogBounds(db, branch)
-  assert.ok((await readLog(db, branch, first, batch)).length === batch && last > first)
-  const some = webhooks.map((each) => each.id)
+  const [, webhook] = webhooks as [Webhook, Webhook]
+  const { first, last } = await findLogBounds(db, webhook)
+  assert.ok((await readLog(db, webhook, first, batch)).length === batch && last > first)
+  const some = webhooks.filter(({ branchId }) => branchId === webhook.branchId)
   const today = { from: later(clock.now(), -hour), to: clock.now() }
-  for (const filter of [{}, { state: 'exhausted' }, { state: 'waiting' }, { kind: 'TRANSACTION' }, today] as const)
-    await searchDeliveries(db, some, filter, Number.MAX_SAFE_INTEGER, 50)
+  const one = { entity: 'transaction:7' }
+  for (const filter of [{}, { state: 'exhausted' }, { state: 'waiting' }, { kind: 'TRANSACTION' }, today, one] as const)
+    await searchDeliveries(db, some, filter, undefined, 50)
   const [newest] = await listNewestDeliveries(db, webhook, 50)
-  const found = await delivery.getDelivery(db, branch, newest!.id)
-  await delivery.listAttempts(db, found.id)
-  await delivery.listDeliveriesOfEvent(db, found.eventId)
-  await delivery.findEvent(db, branch, found.eventId)
-  await delivery.findAhead(db, [{ id: newest!.id, state: 'blocked' }])
+  const found = await delivery.getDelivery(db, webhook, newest!.id)
+  await delivery.listAttempts(db, webhook, found)
+  await delivery.findLastAttempts(db, webhook, [{ ...found, attempts: 1 }])
+  await delivery.listDeliveriesOfEvent(db, webhook, found.uid)
+  await delivery.findAhead(db, webhook, [{ ...found, state: 'blocked' }])
   await lookAtCounts(db, webhook)
   await readHealth(db, webhooks.slice(0, 5))
   await getLane(db, webhook.id, clock.now())
   await lookAtIncident(db, webhook)
-  // Its newest delivery is an old event's, sent again.
-  const [logged] = await readLog(house.db, branch, last - 1, 1)
-  assert.ok(await findRecentEvent(db, branch, printEventId(logged!.uid)), 'the newest event')
+  const [logged] = await readLog(house.db, webhook, last - 1, 1)
+  assert.ok(await findRecentEvent(db, webhook, printEventId(logged!.uid)), 'the newest event')
 }
 
 async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
@@ -243,83 +252,32 @@ async function lookAtCounts(db: Database, webhook: Webhook): Promise<void> {
 
 /** A day leaves with every look. */
 async function tidy(db: Database): Promise<void> {
-  const { clock, webhooks, makeWebhook } = house
-  const doomed = await makeWebhook(webhooks[0]!.branchId)
-  await fillWaiting(doomed)
-  await fillWithOld()
-  await deleteWebhook(db, doomed, act())
-  const clearing = openDeletedClearing(db, clock)
-  while ((await clearing.clearOnce()) > 0);
-  await openInboxClearing(db).clearAll()
+  const { clock, webhooks } = house
+  await deleteWebhook(db, webhooks.at(-seen.size)!, act())
   const gone = 11 - seen.size
   await retireOnce(db, { attemptDays: gone, eventDays: gone }, clock.now())
 }
 
-function fillWaiting(webhook: Webhook): Promise<object[]> {
-  return house.sql(
-    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-     SELECT d.delivery_offset + nextval('delivery_numbers'), $1, 1, 'transaction:' || n, 0, $2, $2 FROM days d, generate_series(1, 3000) n WHERE d.day = day_of($2)`,
-    [webhook.id, house.clock.now()],
-  )
-}
-
-/** What waits since the day that leaves with this look. */
-async function fillWithOld(): Promise<void> {
-  const { clock, webhooks, sql } = house
-  await sql(
-    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-     SELECT d.delivery_offset + nextval('delivery_numbers'), $1, d.event_offset, 'transaction:' || n, 0, $2, $2
-     FROM generate_series(1, 1500) n, days d WHERE d.day = day_of($2::timestamptz - $3 * interval '1 day')`,
-    [webhooks[3]!.id, clock.now(), 11 - seen.size],
-  )
-}
-
 /** Who asks so seldom, or of so little, that it may cost what it likes. */
 const notHot: Record<string, string> = {
-  wake_dispatchers: 'reads nothing',
-  wake_others: 'reads nothing',
-  wake_workers: 'reads nothing',
-  wait_briefly: 'reads nothing',
-  wait_at_most: 'reads nothing',
   remove_worker: 'one row a node',
   select_held_lanes: 'every five seconds, a row a webhook at most',
-  free_forgotten_lanes: 'when a promise was broken',
-  join_behind: 'what waited behind a bite that has expired: as much, or nothing',
-  select_old_queued: 'what has expired, by its number: a bite, or nothing',
-  settle_old_deliveries: 'as settle_deliveries, for a day that may have left',
-  aim_event: 'a person sends a test event to one webhook',
-  select_event_aims: 'test events alone, by their numbers',
   add_webhook_depths: 'reads the whole queue, once a minute',
   thin_webhook_counts: 'once a minute, a bite of what is a day old',
   delete_old_webhook_counts: 'once a minute, a bite of what is a month old',
-  select_events_there: 'a few events by their numbers, of days that may have left',
-  select_running: 'one row, each moment while a replay runs',
-  find_broken_lanes: 'once a minute, of a bounded number of rows',
+  read_one_moment: 'no table',
+  select_configured: 'once a minute, and as many as there are webhooks',
+  select_configured_cursors: 'once a minute, and as many as there are webhooks',
+  follow_webhook: 'when a webhook changes, by its key',
   find_broken_logs: 'once a minute, of a bounded number of rows',
-  find_lost_events: 'every event, for tests alone',
-  mend_event: 'when a promise was broken',
-  mend_chain: 'when a promise was broken',
-  mend_sight: 'when a promise was broken',
-  mend_cleared: 'when a promise was broken',
-  mend_attention: 'when a promise was broken',
-  select_running_recovery: 'a person recovers a webhook',
   count_due_later: 'a person recovers a webhook',
-  count_given_up: 'a person recovers a webhook',
-  select_given_up: 'a page of what a person recovers',
-  skip_delivery: 'a person skips a delivery',
   select_skip: 'a person looks at what is skipped',
   select_skips: 'a person looks at what is skipped',
-  record_late_attempts: 'attempts that were under way when their delivery was skipped',
   select_secret_switches: 'a person looks at webhooks',
   select_idempotency_key: 'one row by its key, for a request that is repeated',
   select_depths: 'counts the whole queue, for whoever collects metrics',
-  select_oldest: 'one row a webhook, for whoever collects metrics',
   select_lanes_by_health: 'every webhook, for a page of the operator',
   count_lane_conditions: 'every webhook, for a page of the operator',
-  rewrite_inbox: 'once after a restore from a dump',
-  restart_inbox_reads: 'once after a restore from a dump',
-  select_queued_of_old_events: 'reads the whole queue, once a day, when a day of events leaves',
-  select_wanted_events: 'reads the whole queue, once a day, when a day of events leaves',
   insert_webhook: 'a person changes a webhook',
   count_webhooks: 'a person changes a webhook',
   lock_branch: 'a person changes a webhook',
@@ -339,7 +297,6 @@ const notHot: Record<string, string> = {
   read_sealed_webhook_secrets: 'once after a change of keys',
   update_sealed_webhook_secret: 'once after a change of keys',
   lock_webhook: 'a person changes a webhook',
-  select_event_actions: 'a few events by their numbers, while nodes of two releases run',
   select_webhook_headers: 'a few rows of a webhook, which the node then remembers',
   select_webhook_header_names: 'a person looks at webhooks',
   upsert_webhook_headers: 'a person changes a webhook',
@@ -356,12 +313,46 @@ const notHot: Record<string, string> = {
   insert_receipt: 'sixty a minute at most, in the sandbox',
   select_receipts: 'a person looks at the built-in receiver',
   delete_old_receipts: 'twenty rows a partner, once a minute',
-  select_event_named_between: 'a person searches: web/search-plan',
-  select_event_named_lately: 'a person searches: web/search-plan',
-  select_any_delivery: 'a person searches: web/search-plan',
   select_webhooks_addressed: 'a person searches: web/search-plan',
-  select_failing_webhooks_of_branches: 'a person looks at their partners: web/search-plan',
   select_signing_secret: 'a person looks at a webhook',
+  notify_workers: 'reads nothing',
+  tell_of_act: 'reads nothing',
+  be_impatient: 'reads nothing',
+  count_disabled_webhooks: 'every webhook, for whoever collects metrics',
+  select_first_published: 'one row a part, for whoever collects metrics',
+  find_broken_cursors: 'once a minute, of a bounded number of rows',
+  find_broken_exceptions: 'once a minute, of a bounded number of rows',
+  find_unnumbered: 'once a minute, of a bounded number of rows',
+  select_published_uids: 'once a minute, of a bounded number of rows',
+  select_known_uids: 'once a minute, of a bounded number of rows',
+  select_workers_there: 'one row a node',
+  select_waiting: 'counts what waits at every webhook, once a minute',
+  select_lane_states: 'every webhook that has work, for whoever collects metrics',
+  select_rated_webhooks: 'every webhook with a rate, for whoever collects metrics',
+  select_failing_long: 'every webhook that fails, once a minute',
+  select_highest_passed: 'a person looks for what was skipped',
+  skip_again: 'a person skips a delivery',
+  hurry_again: 'a person sends a delivery again',
+  select_served_webhooks: 'a person looks at their partners: web/search-plan',
+  select_owners_of_webhooks: 'a person looks at what fails',
+  select_named_entry: 'a person searches: web/search-plan',
+  select_receiver: 'one row by its key',
+  forget_former_days: 'once a day',
+  keep_heads: 'once a day',
+  forget_day: 'once a day',
+  select_feed_of_day: 'once a day',
+  drop_day: 'once a day',
+  delete_day: 'once a day',
+  lock_part: 'one row',
+  select_partitions: 'once a day',
+  select_old_days: 'a row a day',
+  open_day: 'once a day',
+  count_behind: 'once a day, of webhooks that are behind',
+  select_webhooks_behind: 'once a day, a row a webhook',
+  expire_up_to: 'once a day, of webhooks that are behind',
+  select_attempt_after: 'a person waits for what they sent',
+  delete_old_passes: 'once a day',
+  delete_old_replays: 'once a day',
 }
 
 const hotNames = () =>
@@ -370,8 +361,9 @@ const hotNames = () =>
 /** By their names in the source: `statement('name', …)`, and those that are made from a name. */
 function readStatementNames(): string[] {
   const folder = new URL('../../src/webhooks/', import.meta.url)
-  const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-  const named = /\b(?:statement|statementOfDay|search)\(\s*'([a-z_]+)'/g
+  const all = readdirSync(folder, { recursive: true }).map(String)
+  const files = all.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  const named = /\b(?:statement|states|along|ofEach)\(\s*'([a-z_]+)'/g
   return files.flatMap((file) =>
     [...readFileSync(new URL(file, folder), 'utf8').matchAll(named)].map(([, name]) => name!),
   )
@@ -390,7 +382,7 @@ test('every statement of the engine is looked at here, or has a reason not to be
 })
 
 /** Tables that grow with traffic: their indexes begin with these words. */
-const large = /^(queued|settled|events|inbox|attempts|branch_log)/
+const large = /^(log|outcomes|answers|outbox|exceptions|agains)/
 
 test('a hot statement goes by the same indexes whatever the statistics say, and reads no large table from end to end', () => {
   const problems = hotNames().flatMap((name) => {

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { hour, minute } from '../../src/clock.ts'
-import { lockPart } from '../../src/webhooks/part.sql.ts'
-import { partOf } from '../../src/webhooks/part.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, entities, fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { accept, answer, fail } from '../support/receiver.ts'
 
 let engine: Engine
@@ -40,14 +39,26 @@ async function finished(answered: { json<T>(): T; status: number; text: string }
   return last!
 }
 
+/** Every attempt was refused and is written down, and nothing is sent before the next probe, for which the clock does not move. */
+async function breakerOpens(): Promise<void> {
+  await engine.receiver.count('/hook', 10)
+  await eventually('an open breaker', async () => {
+    const { failures, hold_until: holdUntil } = await engine.cursor(webhook)
+    return (
+      failures === engine.receiver.at('/hook').length &&
+      holdUntil instanceof Date &&
+      holdUntil > engine.house.clock.now()
+    )
+  })
+}
+
 const received = () => engine.receiver.at('/hook').map((request) => JSON.parse(request.body).entity as string)
 
 test('what waits in its backoff is tried now, and an open breaker probes at once', async () => {
   engine.receiver.on('/hook', fail)
   await engine.publish(...entities(20))
-  await engine.receiver.count('/hook', 5)
-  await engine.idle()
-  assert.ok((await engine.lane(webhook)).evidence >= 5, 'the breaker is open')
+  await breakerOpens()
+  assert.ok((await engine.cursor(webhook)).failures >= 10, 'the breaker is open')
   const before = engine.receiver.at('/hook').length
   engine.receiver.on('/hook', accept)
   const { pulled, total } = await finished(await recover({ since: now() - hour }))
@@ -57,7 +68,7 @@ test('what waits in its backoff is tried now, and an open breaker probes at once
   await engine.receiver.count('/hook', before + 20)
   await engine.idle()
   assert.ok((await engine.deliveries(webhook)).every((each) => each.state === 'delivered'))
-  assert.equal((await engine.lane(webhook)).evidence, 0)
+  assert.equal((await engine.cursor(webhook)).failures, 0)
   const [entry] = await findEntries(engine.db, { action: 'webhook.recovered', limit: 10 })
   assert.deepEqual(entry!.details, { since: now() - hour, total: 0 })
 })
@@ -65,12 +76,11 @@ test('what waits in its backoff is tried now, and an open breaker probes at once
 test('a receiver that is not mended is asked once, and nothing else loses an attempt', async () => {
   engine.receiver.on('/hook', fail)
   await engine.publish(...entities(20))
-  await engine.receiver.count('/hook', 5)
-  await engine.idle()
+  await breakerOpens()
   const before = engine.receiver.at('/hook').length
   await finished(await recover({ since: now() }))
   await engine.receiver.count('/hook', before + 1)
-  await engine.idle()
+  await breakerOpens()
   assert.equal(engine.receiver.at('/hook').length, before + 1)
 })
 
@@ -95,10 +105,16 @@ test('what was given up since then is sent again once: not what was given up ear
   await fillWithSettled(engine, webhook, { prefix: 'fine', count: 2, state: 'delivered' })
   await fillWithSettled(engine, webhook, { prefix: 'skipped', count: 2, state: 'canceled' })
   // A replay of before made these good, or gave them up once more.
-  await engine.sql(`INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at, repeats)
-    SELECT id + 1000, webhook_id, event_id, entity, 'delivered', created_at, settled_at, id FROM settled_deliveries WHERE entity LIKE 'mended:%'`)
-  await engine.sql(`INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at, repeats)
-    SELECT id + 1000, webhook_id, event_id, entity, 'exhausted', created_at, settled_at, id FROM settled_deliveries WHERE entity = 'within:1'`)
+  const repeat = (prefix: string, state: string, outcome: string) =>
+    engine.sql(
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
+       SELECT o.part, o.webhook_id, o.seq, 1, 1, o.day, o.at, 5, 200, $2, $3 FROM outcomes o JOIN log l ON l.part = o.part AND l.seq = o.seq AND l.day = o.day
+       WHERE l.entity LIKE $1`,
+      [prefix, state, outcome],
+    )
+  await repeat('mended:%', 'delivered', 'accepted')
+  await repeat('within:1', 'exhausted', 'refused')
+  await engine.sql('UPDATE cursors SET rounds = 1')
   const counted = await engine.call('POST', `/v2/webhooks/${webhook.id}/recover/dry-run`, { since })
   assert.deepEqual([counted.status, counted.json()], [200, { total: 2, waiting: 0 }])
   engine.receiver.on('/hook', fail)
@@ -110,7 +126,7 @@ test('what was given up since then is sent again once: not what was given up ear
   assert.deepEqual([again.total, again.pulled], [0, 2], 'what is under way is not asked for twice')
   await engine.receiver.count('/hook', 4)
   await engine.idle()
-  const repeated = await engine.sql<{ entity: string }>('SELECT entity FROM queued_deliveries ORDER BY entity')
+  const repeated = await engine.sql<{ entity: string }>('SELECT entity FROM agains ORDER BY entity')
   assert.deepEqual(
     repeated.map(({ entity }) => entity),
     ['within:1', 'within:2'],
@@ -124,6 +140,7 @@ test('a disabled webhook is resumed, a paused one is its owner’s to resume, an
   assert.equal(paused.status, 409)
   assert.match(paused.text, /Resume it, then recover/)
   await engine.sql(`UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1`, [webhook.id])
+  await engine.db.script(followByHand)
   await engine.publish({})
   const future = await recover({ since: now() + minute })
   assert.deepEqual(
@@ -134,41 +151,30 @@ test('a disabled webhook is resumed, a paused one is its owner’s to resume, an
   await engine.receiver.count('/hook', 1)
 })
 
-test('of two at once one is refused, and more than a bite goes in turns until all are due', async () => {
+test('of two at once one is refused, and everything that waits is due, however much it is', async () => {
   const quiet = await openEngine({ ROLES: 'api' })
   try {
     const target = await quiet.makeWebhook('/hook')
     const at = quiet.house.clock.now()
+    await fillWithSettled(quiet, target, { prefix: 'transaction', count: 1_001, state: 'exhausted' })
     await quiet.sql(
-      `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at, attempts)
-       SELECT n, $1, n, 'transaction:' || n, n % 2, $2::timestamptz + interval '3 h', $2, 5 FROM generate_series(1, 2500) n`,
+      `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
+       SELECT l.part, $1, l.entity, l.seq, l.day, 5, $2::timestamptz + interval '3 h', $2 FROM log l WHERE l.seq <= 1000`,
       [target.id, at],
     )
     const body = { since: at.getTime() }
     const path = `/v2/webhooks/${target.id}/recover`
     const counted = await quiet.call('POST', `${path}/dry-run`, body)
-    assert.deepEqual(counted.json(), { total: 0, waiting: 1_000 })
-    let calls: ReturnType<Engine['call']>[] = []
-    // Whoever is first cannot pull anything forward yet, and so is still under way.
-    const refused = await quiet.db.transaction(async (sql) => {
-      await sql.query(lockPart, [partOf(quiet.branchId)])
-      await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
-      calls = [quiet.call('POST', path, body), quiet.call('POST', path, body)]
-      return { status: (await Promise.race(calls)).status }
-    })
-    assert.equal(refused.status, 409)
-    const answers = await Promise.all(calls)
-    const { id, pulled } = answers.find(({ status }) => status === 201)!.json<RecoveryAnswer>()
-    assert.ok(pulled >= 1_000, 'the first bite goes with the request')
-    await eventually('the end', async () => {
-      const answered = await quiet.call('GET', `/v2/webhooks/${target.id}/replays/${id}`)
-      return answered.json<RecoveryAnswer>().state === 'finished'
-    })
+    assert.deepEqual(counted.json(), { total: 1, waiting: 1_000 })
+    const answers = await Promise.all([quiet.call('POST', path, body), quiet.call('POST', path, body)])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409])
+    const { pulled, total } = answers.find(({ status }) => status === 201)!.json<RecoveryAnswer>()
+    assert.deepEqual([pulled, total], [1_000, 1])
     const [left] = await quiet.sql<{ later: number; tried: number }>(
-      'SELECT count(*) FILTER (WHERE due_at > $1) AS later, count(*) FILTER (WHERE attempts = 5) AS tried FROM queued_deliveries',
+      'SELECT count(*) FILTER (WHERE due_at > $1) AS later, count(*) FILTER (WHERE attempts = 5) AS tried FROM exceptions',
       [at],
     )
-    assert.deepEqual(left, { later: 0, tried: 2_500 })
+    assert.deepEqual(left, { later: 0, tried: 1_000 })
   } finally {
     await quiet.close()
   }

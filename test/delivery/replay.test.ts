@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { minute } from '../../src/clock.ts'
-import { dispatchPart } from '../../src/webhooks/dispatch.ts'
-import { partOf } from '../../src/webhooks/part.ts'
-import { advanceReplay, cancelReplay } from '../../src/webhooks/replay.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { replayedAtMost, startReplay } from '../../src/webhooks/deliveries/replay.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, entities, fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { accept, fail } from '../support/receiver.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -19,7 +18,7 @@ afterEach(() => engine.close())
 interface ReplayAnswer {
   readonly id: number
   readonly state: string
-  readonly total: number
+  readonly total: number | null
   readonly done: number
 }
 
@@ -67,7 +66,8 @@ test('a replay by time sends what happened in that time again, and nothing else'
 test('a replay of what failed sends exactly the exhausted ones', async () => {
   await deliver('transaction', 4)
   await engine.sql(
-    `UPDATE settled_deliveries SET state = 'exhausted' WHERE entity IN ('transaction:1', 'transaction:3')`,
+    `UPDATE outcomes o SET state = 'exhausted', outcome = 'refused', status = 500 FROM log l
+     WHERE l.part = o.part AND l.seq = o.seq AND l.day = o.day AND l.entity IN ('transaction:1', 'transaction:3')`,
   )
   const { total } = await finished(await replay({ failed: true }))
   assert.equal(total, 2)
@@ -88,82 +88,77 @@ test('a long replay shows its progress and goes on after a restart where it was'
   const api = await openEngine({ ROLES: 'api' })
   t.after(() => api.close())
   const target = await api.makeWebhook('/hook')
-  // 1,200 deliveries are many pages.
-  const settled = { prefix: 'transaction', count: 1_200, state: 'delivered' }
-  await fillWithSettled(api, target, settled)
-  // As a node would leave it that died after its first page.
-  await api.sql(
-    `INSERT INTO replays (webhook_id, selection, total, done, last_id, until_id, created_at)
-     SELECT $1, '{"from": 0}', 1200, 500, (SELECT id FROM deliveries ORDER BY id OFFSET 499 LIMIT 1), max(id), $2 FROM deliveries`,
-    [target.id, api.house.clock.now()],
-  )
-  const progress = async () => {
-    const [row] = await api.sql<{ id: number }>('SELECT id FROM replays')
-    return (await api.call('GET', `/v2/webhooks/${target.id}/replays/${row!.id}`)).json<ReplayAnswer>()
-  }
-  const { dispatch } = api.house.gateway.context
-  await eventually('the end of the replay', async () => {
-    await dispatchPart(dispatch, partOf(api.branchId))
-    return (await progress()).state === 'finished'
-  })
-  assert.equal((await progress()).done, 1200)
-  await dispatchPart(dispatch, partOf(api.branchId))
-  const [count] = await api.sql<{ waiting: number }>(
-    `SELECT count(*) AS waiting FROM deliveries WHERE state = 'waiting'`,
-  )
-  assert.equal(count!.waiting, 700, 'the first page is not sent twice')
+  await fillWithSettled(api, target, { prefix: 'transaction', count: 1_200, state: 'delivered' })
+  const { id, total } = await startReplay(api.db, target, { from: 0 }, api.house.act())
+  assert.equal(total, 1_200)
+  // As a node would leave it that died on the way.
+  await api.sql('UPDATE replay_cursors SET position = 500, sent = 500')
   await api.openNode({ ROLES: 'worker' })
-  await api.receiver.count('/hook', 700)
+  const path = `/v2/webhooks/${target.id}/replays/${id}`
+  await eventually(
+    'the end of the replay',
+    async () => (await api.call('GET', path)).json<ReplayAnswer>().state === 'finished',
+  )
+  assert.equal((await api.call('GET', path)).json<ReplayAnswer>().done, 1_200)
+  assert.equal(api.receiver.at('/hook').length, 700, 'what was sent before is not sent twice')
 })
 
-test('a replay asks for its next page when its last has been dispatched: what happens now waits behind one page, not behind all', async (t) => {
+test('however large it is, a replay is begun at once, and says that it is more than is counted', async (t) => {
   const api = await openEngine({ ROLES: 'api' })
   t.after(() => api.close())
   const target = await api.makeWebhook('/hook')
-  await fillWithSettled(api, target, { prefix: 'transaction', count: 1_200, state: 'delivered' })
-  assert.equal((await api.call('POST', `/v2/webhooks/${target.id}/replays`, { from: 0 })).status, 201)
-  const { db, house } = api
-  const askForAll = async () => {
-    while ((await advanceReplay(db, house.clock.now())) > 0);
-    const [left] = await api.sql<{ undispatched: number }>(
-      'SELECT done - (SELECT count(*) FROM queued_deliveries) AS undispatched FROM replays',
-    )
-    return left!.undispatched
-  }
-  // The node asks too: whoever comes second finds the replay taken.
-  const asked: number[] = []
-  const askedFor = async () => asked.push(await askForAll()) > 0 && asked.at(-1)! > 0
-  await eventually('the first page', askedFor)
-  await dispatchPart(house.gateway.context.dispatch, partOf(api.branchId))
-  await eventually('the next', askedFor)
-  assert.deepEqual(new Set(asked.filter((page) => page > 0)), new Set([50]), 'never more than one at once')
+  await fillWithSettled(api, target, { prefix: 'transaction', count: replayedAtMost, state: 'delivered' })
+  const count = async () =>
+    (await api.call('POST', `/v2/webhooks/${target.id}/replays/dry-run`, { from: 0 })).json<{
+      total: number | null
+    }>().total
+  assert.equal(await count(), replayedAtMost)
+  await fillWithSettled(api, target, { prefix: 'application', count: 1, state: 'delivered' })
+  assert.equal(await count(), null)
+  const { total } = (await api.call('POST', `/v2/webhooks/${target.id}/replays`, { from: 0 })).json<ReplayAnswer>()
+  assert.equal(total, null)
 })
 
-test('a replay whose webhook was deleted meanwhile sets nothing going: nothing waits for a receiver that is gone', async () => {
+test('what has not ended is left to its lane: a replay passes it', async () => {
   await deliver('transaction')
-  await engine.call('DELETE', `/v2/webhooks/${webhook.id}`)
-  await engine.sql(
-    `INSERT INTO replays (webhook_id, selection, total, until_id, created_at)
-     SELECT $1, '{"from": 0}', 3, max(id), $2 FROM deliveries`,
-    [webhook.id, engine.house.clock.now()],
-  )
-  while ((await advanceReplay(engine.db, engine.house.clock.now())) > 0);
-  const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
-  assert.deepEqual(states, ['delivered', 'delivered', 'delivered'])
+  engine.receiver.on('/hook', fail)
+  await engine.publish({ entity: 'transaction:0', action: 'APPROVED' })
+  await engine.receiver.count('/hook', 4)
+  await engine.idle()
+  engine.receiver.on('/hook', accept)
+  const { total, done } = await finished(await replay({ from: 0 }))
+  assert.deepEqual([total, done], [3, 3])
+  await engine.receiver.count('/hook', 7)
+  await engine.idle()
+  const states = (await engine.deliveries(webhook)).map(({ seq, round, state }) => `${seq}-${round} ${state}`)
+  assert.deepEqual(states, [
+    '1-0 delivered',
+    '1-1 delivered',
+    '2-0 delivered',
+    '2-1 delivered',
+    '3-0 delivered',
+    '3-1 delivered',
+    '4-0 waiting',
+  ])
 })
 
 test('a replay that is canceled stops where it is', async () => {
   await deliver('transaction')
-  const act = engine.house.act()
-  // In one transaction, so that no node can take it in between.
-  const canceled = await engine.db.transaction(async (sql) => {
-    const text = `INSERT INTO replays (webhook_id, selection, total, until_id, created_at)
-      SELECT $1, '{"from": 0}', 3, max(id), $2 FROM deliveries RETURNING id`
-    const [made] = await sql.query<{ id: number }>({ name: '', text }, [webhook.id, act.at])
-    return cancelReplay(sql, webhook, made!.id, act)
-  })
-  assert.deepEqual([canceled.state, canceled.done], ['canceled', 0])
-  assert.equal(await advanceReplay(engine.db, act.at), 0)
-  const states = (await engine.deliveries(webhook)).map((delivery) => delivery.state)
-  assert.deepEqual(states, ['delivered', 'delivered', 'delivered'])
+  await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)
+  const { id } = await replay({ from: 0 })
+  const canceled = await engine.call('DELETE', `/v2/webhooks/${webhook.id}/replays/${id}`)
+  assert.deepEqual([canceled.json<ReplayAnswer>().state, canceled.json<ReplayAnswer>().done], ['canceled', 0])
+  await engine.call('POST', `/v2/webhooks/${webhook.id}/resume`)
+  await deliver('later')
+  assert.deepEqual(bodies().slice(3).sort(), ['later:0', 'later:1', 'later:2'])
+})
+
+test('a replay goes with its webhook', async () => {
+  await deliver('transaction')
+  await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)
+  await replay({ from: 0 })
+  await engine.call('DELETE', `/v2/webhooks/${webhook.id}`)
+  assert.deepEqual(await engine.sql('SELECT FROM replay_cursors'), [])
+  await engine.idle()
+  assert.equal(bodies().length, 3)
 })

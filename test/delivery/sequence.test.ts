@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { Sql } from '../../src/database/database.ts'
-import { kinds } from '../../src/webhooks/kind.ts'
+import { kinds } from '../../src/webhooks/events/kind.ts'
 import { postForm } from '../support/browser.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { basic } from '../support/gateway.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { deliveryStates } from '../../src/webhooks/delivery.ts'
+import { deliveryStates } from '../../src/webhooks/deliveries/delivery.ts'
 import { openEngine } from '../support/engine.ts'
 import { keepOpen } from '../support/keep-open.ts'
 
@@ -32,7 +32,8 @@ test('the states of a delivery are the same in the type, in the constraint and i
     arrows.filter((state) => !(deliveryStates as readonly string[]).includes(state)),
     [],
   )
-  assert.deepEqual(await statesInConstraint('settled_deliveries'), sorted(deliveryStates.filter(isFinal)))
+  const stored = [...(await statesInConstraint('outcomes')), ...(await statesInConstraint('passes'))]
+  assert.deepEqual(sorted(stored.filter((state) => state !== 'retrying')), sorted(deliveryStates.filter(isFinal)))
 })
 
 test('the states of a webhook are the same in the constraint and in the table of the page', async () => {
@@ -44,29 +45,21 @@ test('the states of a webhook are the same in the constraint and in the table of
 
 test('a row that contradicts itself cannot exist', async () => {
   const webhook = await engine.makeWebhook('/a')
-  await engine.publish({})
-  const [event] = await engine.sql<{ id: number }>('SELECT id FROM events')
-  for (const [afterId, dueAt] of [
-    [null, 'infinity'],
-    [1, 'now'],
-  ]) {
-    const insertion = engine.sql(
-      `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-       VALUES (7, $1, $2, 'transaction:1', 0, $3, $4, now())`,
-      [webhook.id, event!.id, afterId, dueAt],
+  const insert = (state: string, outcome: string | null, why: string | null) =>
+    engine.sql(
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, state, outcome, why)
+       SELECT 0, $1, 1, 0, 1, day, now(), 5, $2, $3, $4 FROM days LIMIT 1`,
+      [webhook.id, state, outcome, why],
     )
-    await assert.rejects(insertion, /violates check constraint/, String(dueAt))
-  }
-  for (const [state, settledAt] of [
-    ['sent', 'now'],
-    ['waiting', 'now'],
-    ['delivered', null],
-  ]) {
-    const insertion = engine.sql(
-      `INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at)
-       VALUES ($2, $1, $2, 'transaction:1', $3, now(), $4)`,
-      [webhook.id, event!.id, state, settledAt],
-    )
-    await assert.rejects(insertion, /violates (check|not-null) constraint/, String(state))
-  }
+  for (const [state, outcome, why] of [
+    ['sent', 'accepted', null],
+    ['waiting', 'accepted', null],
+    ['delivered', null, null],
+    ['canceled', 'accepted', null],
+    ['exhausted', 'unreachable', null],
+    ['exhausted', 'refused', 'timeout'],
+  ] as const)
+    await assert.rejects(insert(state, outcome, why), /violates check constraint/, `${state} ${outcome} ${why}`)
+  const contradiction = engine.sql('UPDATE cursors SET failures = 1 WHERE webhook_id = $1', [webhook.id])
+  await assert.rejects(contradiction, /violates check constraint/)
 })

@@ -6,13 +6,13 @@ import { type Changes, everything } from '../../src/database/changes.ts'
 import { applyAgain } from '../../src/partners/application.ts'
 import { applyAsPartner, decide, getPartner } from '../../src/partners/partner.ts'
 import type { Decided } from '../../src/partners/partner-status.ts'
-import { getDelivery, redeliver } from '../../src/webhooks/delivery.ts'
-import { readDepths, readOldest } from '../../src/webhooks/depths.ts'
-import { insertEvents } from '../../src/webhooks/event.ts'
-import { getLane } from '../../src/webhooks/lane-health.ts'
-import { startReplay } from '../../src/webhooks/replay.ts'
-import { retireOnce } from '../../src/webhooks/retention.ts'
-import { createWebhook, setWebhookState, type Webhook } from '../../src/webhooks/webhook.ts'
+import { getDelivery, redeliver } from '../../src/webhooks/deliveries/delivery.ts'
+import { startReplay } from '../../src/webhooks/deliveries/replay.ts'
+import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { readDepths, readOldest } from '../../src/webhooks/health/depths.ts'
+import { getLane } from '../../src/webhooks/health/lane-health.ts'
+import { createWebhook, setWebhookState, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../support/branch.ts'
 import { type Engine, entities, eventOf, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -53,7 +53,8 @@ interface Sent {
 async function nothingMore(path: string, count: number): Promise<void> {
   await engine.idle()
   assert.equal(engine.receiver.at(path).length, count)
-  assert.equal((await engine.lane(webhook)).attention_at, null, 'nobody looks at it in vain')
+  const { holder, is_open } = await engine.cursor(webhook)
+  assert.deepEqual([holder, is_open], [null, false], 'nobody looks at it in vain')
 }
 
 test('a suspended partner is sent nothing from the next attempt on, what was read already included; approved, it goes on in order', async () => {
@@ -122,7 +123,7 @@ test('a retry that falls due while its partner is suspended waits for the approv
   await suspendAndTell()
   engine.receiver.on('/hook', accept)
   engine.house.clock.advance(minute)
-  await engine.sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+  await engine.wake()
   await nothingMore('/hook', 1)
   await set('approved')
   await engine.receiver.count('/hook', 3)
@@ -144,13 +145,9 @@ test('what an operator sends again while the partner is suspended, one by one or
   const [first] = await engine.deliveries(webhook)
   const act = engine.house.act()
   const delivery = await getDelivery(engine.db, { branchId: engine.branchId, environment: 'live' }, first!.id)
-  await redeliver(engine.house.gateway.context.dispatch, engine.branchId, delivery, act)
+  await redeliver(engine.db, engine.branchId, delivery, act)
   await nothingMore('/hook', 3)
   assert.equal((await startReplay(engine.db, webhook, { from: 0 }, act)).total, 3)
-  await eventually('the end of the replay', async () => {
-    const [replay] = await engine.sql<{ state: string }>('SELECT state FROM replays')
-    return replay!.state === 'finished'
-  })
   await nothingMore('/hook', 3)
   await set('approved')
   await engine.receiver.count('/hook', 7)
@@ -254,7 +251,7 @@ test('days of suspension are no days of failure: a webhook that failed before is
   engine.receiver.on('/hook', fail)
   const longAgo = engine.house.clock.now()
   await engine.idle()
-  await engine.sql('UPDATE lanes SET failures = 99, failing_since = $1', [longAgo])
+  await engine.sql('UPDATE cursors SET failures = 99, failing_since = $1', [longAgo])
   await suspendAndTell()
   await engine.idle()
   engine.house.clock.advance(6 * day)

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
 import { getPartner } from '../../src/partners/partner.ts'
-import { lockPart } from '../../src/webhooks/part.sql.ts'
-import { partOf } from '../../src/webhooks/part.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { openPartner } from '../support/portal.ts'
@@ -91,7 +90,7 @@ test('while somebody else is at the part, a test hook is answered in time, witho
   await engine.makeWebhook('/hook')
   await engine.idle()
   await engine.db.transaction(async (sql) => {
-    await sql.query(lockPart, [partOf(engine.branchId)])
+    await sql.script(`SELECT FROM parts WHERE part = ${partOf(engine.branchId)} FOR NO KEY UPDATE`)
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     const answer = await simulate(1)
     assert.equal(answer.status, 202)

@@ -3,17 +3,18 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import { type Database, statement } from '../../src/database/database.ts'
-import { type Period, periods } from '../../src/webhooks/columns.ts'
 import {
   countWaiting,
   everyWebhook,
   openAttemptCounter,
   readCounts,
   thinCounts,
-} from '../../src/webhooks/webhook-counts.ts'
+} from '../../src/webhooks/health/webhook-counts.ts'
+import { type Period, periods } from '../../src/webhooks/subscriptions/columns.ts'
 import { attemptOf } from '../support/attempt-made.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openEngine } from '../support/engine.ts'
+import { openKernel } from '../support/engine-kernel.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPatiently } from '../support/patiently.ts'
@@ -24,7 +25,7 @@ const ago = (ms: number) => new Date(now.getTime() - ms)
 
 const database = await keepOpen(openTestDatabase())
 const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 4 }))
-beforeEach(() => db.script('TRUNCATE webhook_counts, queued_deliveries'))
+beforeEach(() => db.script('TRUNCATE webhook_counts'))
 
 const attemptsOf = ({ accepted, refused, unreachable }: Record<'accepted' | 'refused' | 'unreachable', number>) =>
   accepted + refused + unreachable
@@ -73,7 +74,7 @@ test('nothing is counted twice or lost: by several processes at once, and when t
   await assert.rejects(unlucky.flush())
   const again = openAttemptCounter({ ...db, query: (...words) => db.query(...words) })
   again.note(attemptOf({ webhookId: 7, at: ago(minute) }))
-  again.note(attemptOf({ webhookId: 7, at: ago(minute), accepted: false }))
+  again.note(attemptOf({ webhookId: 7, at: ago(minute), isKept: false }))
   await Promise.all([...counters, again].map((counter) => counter.flush()))
   await Promise.all(counters.map((counter) => counter.flush()))
   const counted = async (id: number) => {
@@ -124,7 +125,7 @@ test('each period ends with the column of this moment, begins as far back as it 
 test('how soon is told of answers alone, and of first deliveries alone', async () => {
   const counter = openAttemptCounter(db)
   counter.note(attemptOf({ webhookId: 7, at: now, ms: 100, publishedMsBefore: 900 }))
-  counter.note(attemptOf({ webhookId: 7, at: now, ms: 100, publishedMsBefore: 9 * hour, repeats: 1 }))
+  counter.note(attemptOf({ webhookId: 7, at: now, ms: 100, publishedMsBefore: 9 * hour, isRepeat: true }))
   counter.note(attemptOf({ webhookId: 7, at: now, ms: 10_000, kind: 'unreachable' }))
   await counter.flush()
   const { answered, delivered } = (await readCounts(db, 7, 'hour', now)).all
@@ -133,30 +134,30 @@ test('how soon is told of answers alone, and of first deliveries alone', async (
 })
 
 test('waiting counts everything that waits, what happens and what is sent again, due and behind another; the most of a column', async () => {
-  const queue = (id: number, webhookId: number, urgency: number, afterId: number | null) =>
-    db.query(
-      statement(
-        '',
-        `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-         VALUES ($1, $2, 1, 'transaction:1', $3, $4, CASE WHEN $4::bigint IS NULL THEN now() ELSE 'infinity' END, now())`,
-      ),
-      [id, webhookId, urgency, afterId],
-    )
-  await queue(1, 7, 0, null)
-  await queue(2, 7, 0, 1)
-  await queue(3, 7, 1, null)
-  await queue(4, 7, 1, 3)
-  await queue(5, 8, 0, null)
-  await Promise.all([countWaiting(db, now), countWaiting(db, now)])
-  await db.script('DELETE FROM queued_deliveries WHERE webhook_id = 7 AND after_id IS NULL')
-  await countWaiting(db, now)
+  const kernel = await keepOpen(openKernel())
+  const first = await kernel.register()
+  const second = await kernel.register({ branchId: await kernel.addPartner('Second') })
+  const [one, other] = [first.id, second.id]
+  await kernel.publish(['transaction:1', 'transaction:1', 'transaction:2', 'transaction:2'])
+  await kernel.publish(['transaction:1'], { branchId: second.branchId })
+  await kernel.attempt(`${one}-1`, { state: 'retrying' })
+  await kernel.attempt(`${one}-3`)
+  await kernel.attempt(`${one}-4`, {}, 4)
+  const again = statement(
+    '',
+    `SELECT send_again(part_of($1), $2, seq, day, entity, $3) FROM log WHERE part = part_of($1) AND feed = feed_of($1, 'live') AND seq > 2`,
+  )
+  await kernel.db.query(again, [kernel.branchId, one, now])
+  await Promise.all([countWaiting(kernel.db, now), countWaiting(kernel.db, now)])
+  await kernel.attempt(`${one}-1`, { number: 2 })
+  await countWaiting(kernel.db, now)
   const waits = async (id: number) => {
-    const { waiting, blocked } = (await readCounts(db, id, 'hour', now)).columns.at(-1)!
+    const { waiting, blocked } = (await readCounts(kernel.db, id, 'hour', now)).columns.at(-1)!
     return [waiting, blocked]
   }
-  assert.deepEqual(await waits(7), [4, 2])
-  assert.deepEqual(await waits(8), [1, 0])
-  assert.deepEqual(await waits(everyWebhook), [5, 2])
+  assert.deepEqual(await waits(one), [4, 1])
+  assert.deepEqual(await waits(other), [1, 0])
+  assert.deepEqual(await waits(everyWebhook), [5, 1])
 })
 
 test('what is a day old is kept by the hour and tells the same; what is a month old leaves; two nodes may do it at once', async () => {

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lockPart } from '../../src/webhooks/part.sql.ts'
-import { partOf } from '../../src/webhooks/part.ts'
+import { statement } from '../../src/database/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { checkPromises } from './suite/checker.ts'
 import { openHouse } from './suite/house.ts'
 import { scenarios } from './suite/scenarios.ts'
@@ -40,23 +40,27 @@ test('the checker names every kind of broken promise', async () => {
       received.findIndex(({ path, id }) => path === house.hooks[0] && id === idOf(place)),
     ) as [number, number]
     ;[received[first], received[second]] = [received[second]!, received[first]!]
-    await house.db.script('DELETE FROM branch_log WHERE sequence = 2')
-    await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")
-    const { lost } = await house.db.transaction(async (sql) => {
-      // Whoever holds the part keeps the nodes from mending it.
-      await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
-      await sql.query(lockPart, [partOf(house.branchId)])
-      await house.db.script(`INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-        SELECT d.id + 1000000, d.webhook_id, d.event_id, 'transaction:stuck', 1, d.id, 'infinity', d.created_at FROM settled_deliveries d LIMIT 1`)
-      return checkPromises(house, promises, 0)
+    await eventually('positions behind what is to be lost', async () => {
+      const behind = statement('', 'SELECT FROM cursors WHERE position < 4')
+      return (await house.db.query(behind)).length === 0
     })
+    await house.db.script('DELETE FROM log WHERE seq = 2')
+    await house.db.script('DELETE FROM outcomes WHERE seq = 3')
+    await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")
+    // Of a webhook that is paused, so that nobody comes upon it.
+    await house.db.script(`UPDATE webhooks SET state = 'paused' WHERE id = (SELECT max(id) FROM webhooks);
+      ${followByHand}
+      INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
+      SELECT part, webhook_id, 'transaction:stuck', 1, 1, 1, now(), now() FROM cursors ORDER BY webhook_id DESC LIMIT 1`)
+    const { lost } = await checkPromises(house, promises, 0)
     for (const said of [
       /evt_never is not stored/,
       /evt_never never reached \/one/,
       /was overtaken at \/one/,
       /answered 401 instead of 200/,
       /not so that the numbers of a branch have no gap/,
-      /not so that nothing waits behind what is settled or gone/,
+      /not so that what lies below the position of a webhook has ended/,
+      /not so that what fails or was asked for again is there/,
       /audit chain is broken/,
     ]) {
       assert.ok(

@@ -8,10 +8,12 @@ import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { watchEndingSecrets } from '../../src/partners/secret-notices.ts'
 import { declineNotices } from '../../src/users/email.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
-import { breakerThreshold } from '../../src/webhooks/lane.ts'
-import { failingMs, watchFailingWebhooks } from '../../src/webhooks/webhook-notices.ts'
+import { isBreakerOpen } from '../../src/webhooks/health/webhook-health.ts'
+import { failingMs, watchFailingWebhooks } from '../../src/webhooks/health/webhook-notices.ts'
+import { failDeliveries } from '../support/by-hand.ts'
 import { entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { followByHand } from '../support/follow.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
 import { answer, fail } from '../support/receiver.ts'
@@ -51,8 +53,9 @@ test('a webhook whose breaker has been open for an hour is told to every member 
   const webhook = await engine.makeWebhook('/down?token=hunter2')
   await engine.publish(...entities(10))
   await engine.idle()
-  const { evidence } = await engine.lane(webhook)
-  assert.ok(evidence >= breakerThreshold, 'the breaker is open')
+  const { failures } = await engine.cursor(webhook)
+  const exceptions = await engine.sql('SELECT FROM exceptions WHERE webhook_id = $1', [webhook.id])
+  assert.ok(isBreakerOpen({ failures, entities: exceptions.length }), 'the breaker is open')
   assert.equal(await watch(watchFailingWebhooks), 0, 'a short outage is nobody’s business')
   engine.house.clock.advance(failingMs - minute)
   assert.equal(await watch(watchFailingWebhooks), 0)
@@ -71,7 +74,7 @@ test('a webhook whose breaker has been open for an hour is told to every member 
   for (const user of [stranger, silent]) assert.deepEqual(await noticesOf(db(), user), [])
   // Who has the lane in hand would write down again what it knows.
   await engine.idle()
-  await engine.sql('UPDATE lanes SET failing_since = $2 WHERE webhook_id = $1', [webhook.id, now()])
+  await engine.sql('UPDATE cursors SET failing_since = $2 WHERE webhook_id = $1', [webhook.id, now()])
   engine.house.clock.advance(failingMs)
   assert.equal(await watch(watchFailingWebhooks), 2, 'it failed anew')
 })
@@ -79,25 +82,26 @@ test('a webhook whose breaker has been open for an hour is told to every member 
 test('a webhook that is paused, or fails now and then, is not told', async () => {
   const member = await makeMember()
   const webhook = await engine.makeWebhook('/quiet')
-  const set = (failures: number, evidence: number, state: string) =>
-    engine.sql(
-      `WITH w AS (UPDATE webhooks SET state = $4 WHERE id = $1)
-       UPDATE lanes SET failures = $2, failing_since = $3, evidence = $5 WHERE webhook_id = $1`,
-      [webhook.id, failures, new Date(now().getTime() - day), state, evidence],
-    )
+  const set = async (failures: number, failing: number, state: string) => {
+    await engine.sql('UPDATE webhooks SET state = $2 WHERE id = $1', [webhook.id, state])
+    await engine.db.script(followByHand)
+    await engine.sql('DELETE FROM exceptions WHERE webhook_id = $1', [webhook.id])
+    const since = new Date(now().getTime() - day)
+    await failDeliveries(engine.house, webhook.id, { failures, since, entities: failing })
+  }
   const about = async () =>
     (await told(member, 'webhook-failing')).filter(({ facts }) => facts.webhookId === webhook.id)
-  for (const [failures, evidence, state] of [
+  for (const [failures, failing, state] of [
     [4, 4, 'active'],
     // One entity that is always refused, and what it holds back.
     [40, 1, 'active'],
-    [9, 9, 'paused'],
+    [12, 3, 'paused'],
   ] as const) {
-    await set(failures, evidence, state)
+    await set(failures, failing, state)
     await watch(watchFailingWebhooks)
     assert.deepEqual(await about(), [])
   }
-  await set(9, 5, 'active')
+  await set(12, 3, 'active')
   await watch(watchFailingWebhooks)
   assert.equal((await about()).length, 1)
 })
@@ -148,10 +152,8 @@ test('who declines a kind, is disabled, or has been told twenty times today is n
   await setUserStatus(db(), disabled, 'disabled', engine.house.act())
   for (let n = 0; n < 25; n++) {
     const webhook = await engine.makeWebhook(`/many/${n}`)
-    await engine.sql('UPDATE lanes SET failures = 9, evidence = 9, failing_since = $2 WHERE webhook_id = $1', [
-      webhook.id,
-      new Date(now().getTime() - hour),
-    ])
+    const since = new Date(now().getTime() - hour)
+    await failDeliveries(engine.house, webhook.id, { failures: 12, since, entities: 3 })
   }
   await watchFailingWebhooks(db(), now())
   await watchFailingWebhooks(db(), now())

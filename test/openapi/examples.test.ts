@@ -30,13 +30,15 @@ const service = basic({ id: made.service.id, secret: made.secret.text })
 const document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
 
 /**
- * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay. The number of a
- * delivery begins with its day, which is that of the clock.
+ * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay. A delivery is named by
+ * its webhook and the number of its event, a skip by the number up to which it went.
  */
 test('what the examples name is there', async () => {
   assert.equal(await program.register(receiver.url('/examples')), 1)
   const { deliveries } = await program.fire(transaction({ transactionId: 42 }))
-  assert.equal(deliveries[0]?.id, 2_603_020_000_000_000)
+  assert.equal(deliveries[0]?.id, '1-1')
+  const skip = await program.call('POST', '/v2/webhooks/1/skips', { reason: 'An example.' })
+  assert.equal(skip.json().id, 1)
   const replay = await program.call('POST', '/v2/webhooks/1/replays', { entity: 'transaction:42' })
   assert.equal(replay.json().id, 1)
   const draft = { source: 'core', environment: 'live', mode: 'changes', dryRun: false } as const

@@ -119,7 +119,6 @@ test('what a list is asked for is refused by both, in every spelling', async () 
     [false, '/v2/webhooks', 'listWebhooks', 'cursor', 'MQ'],
     [false, '/v2/webhooks', 'listWebhooks', 'cursor', 'c10000000000000000'],
     [true, '/v2/events', 'pullEvents', 'after', 0],
-    [true, '/v2/events', 'pullEvents', 'after', 999_999_999_999_999],
     [false, '/v2/events', 'pullEvents', 'after', -1],
     [false, '/v2/events', 'pullEvents', 'after', 1.5],
     [false, '/v2/events', 'pullEvents', 'after', 1_000_000_000_000_000],
@@ -132,6 +131,8 @@ test('what a list is asked for is refused by both, in every spelling', async () 
     const answer = await program.call('GET', `${path}?${new URLSearchParams({ [name]: String(value) })}`)
     assert.equal(answer.status, isGood ? 200 : 400, `${name}=${value} ${answer.text}`)
   }
+  assert.ok(allowsParameter('pullEvents', 'after', 999_999_999_999_999))
+  assert.equal((await program.call('GET', '/v2/events?after=999999999999999')).status, 409, 'beyond the newest')
   // A number has one spelling in an address; these would be the same number, or a number to somebody.
   for (const spelling of ['1e1', '0x1', '01', '+1', ' 1', '1.0', '-0', '١'])
     assert.equal((await program.call('GET', `/v2/events?after=${encodeURIComponent(spelling)}`)).status, 400, spelling)
@@ -146,13 +147,25 @@ test('ids are numbers from 1 on to both', async () => {
     [false, 1.5],
     [false, 'one'],
   ] as const) {
-    for (const [operationId, path] of [
-      ['getWebhook', '/v2/webhooks'],
-      ['getDelivery', '/v2/deliveries'],
-    ] as const) {
-      assert.equal(allowsParameter(operationId, 'id', id), isGood, `${path}/${id}`)
-      assert.equal((await program.call('GET', `${path}/${id}`)).status, isGood ? 404 : 400, `${path}/${id}`)
-    }
+    assert.equal(allowsParameter('getWebhook', 'id', id), isGood, String(id))
+    assert.equal((await program.call('GET', `/v2/webhooks/${id}`)).status, isGood ? 404 : 400, String(id))
+  }
+})
+
+test('a delivery is named by its webhook, the number of its event and, of what is sent again, the round, to both', async () => {
+  for (const [isGood, id] of [
+    [true, '99999-1'],
+    [true, '99999-1-2'],
+    [false, '1'],
+    [false, '0-1'],
+    [false, '1-0'],
+    [false, '1-1-0'],
+    [false, '01-1'],
+    [false, '1-1-1-1'],
+    [false, '1-x'],
+  ] as const) {
+    assert.equal(allowsParameter('getDelivery', 'id', id), isGood, id)
+    assert.equal((await program.call('GET', `/v2/deliveries/${id}`)).status, isGood ? 404 : 400, id)
   }
 })
 

@@ -69,10 +69,10 @@ const cases: Readonly<Record<string, Case>> = {
     labels: { promise: 'order' },
     stays: { 'countersign_broken_promises_total{promise="order"}': '3x20' },
   },
-  CountersignInboxGrows: {
+  CountersignOutboxGrows: {
     at: '10m',
-    fires: onBoth('countersign_inbox_events', '10001x20'),
-    stays: onBoth('countersign_inbox_events', '20000x2 10x20'),
+    fires: onBoth('countersign_outbox_events', '10001x20'),
+    stays: onBoth('countersign_outbox_events', '20000x2 10x20'),
   },
   CountersignWebhookDisabled: { at: '20m', fires: onBoth(disabled, '1x5 2x30'), stays: onBoth(disabled, '2x5 1x30') },
   CountersignDeliveriesGivenUp: {

@@ -21,6 +21,7 @@ import { checkMailServer } from '../../src/doctor/mail-server.ts'
 import { checkOperators } from '../../src/doctor/operators.ts'
 import { checkAdministrators, checkFourEyes } from '../../src/doctor/staff.ts'
 import { setUserStatus } from '../../src/users/user.ts'
+import { failDeliveries, numberEvents } from '../support/by-hand.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { announceServer, openTestDatabase, openTestServer } from '../support/database.ts'
 import { openDnsServer } from '../support/dns-server.ts'
@@ -342,26 +343,27 @@ test('what waits too long is told, and a webhook that fails is no reason to call
   const check = (name: string) => look(settings, clock).then((found) => found(name))
   const webhook = await engine.makeWebhook('/hooks')
   await engine.publish({ entity: 'transaction:1' })
-  assertFound(await check('dispatch'), 'ok', /1 events wait/)
+  assertFound(await check('numbering'), 'ok', /1 events wait for their number/)
   clock.advance(minute)
-  assertFound(await check('dispatch'), 'warn', /the oldest for 60 s/, /worker/)
+  assertFound(await check('numbering'), 'warn', /the oldest for 60 s/, /worker/)
   clock.advance(hour)
-  assertFound(await check('dispatch'), 'fail', /the oldest for 61 min/, /worker/)
-  const [event] = await engine.sql<{ id: number }>('SELECT id FROM events')
-  await engine.sql(
-    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at) VALUES ($2, $1, $2, 'transaction:1', 0, $3, $3)`,
-    [webhook.id, event!.id, clock.now()],
+  assertFound(await check('numbering'), 'fail', /the oldest for 61 min/, /worker/)
+  assertFound(
+    await check('promises'),
+    'fail',
+    /^event:\S+: not so that what was published has a number/,
+    /A broken promise/,
   )
+  await engine.sql('UPDATE outbox SET created_at = $1', [clock.now()])
+  await numberEvents(engine.house)
   assertFound(await check('deliveries'), 'ok', /1 deliveries wait/)
   clock.advance(2 * minute)
   assertFound(await check('deliveries'), 'warn', /the oldest for 2 min/, /worker/)
   clock.advance(hour)
   assertFound(await check('deliveries'), 'fail', /the oldest for 62 min/, /worker/)
-  assertFound(await check('promises'), 'fail', /^webhook:\d+: not so that every lane with work/, /A broken promise/)
-  await engine.sql('UPDATE lanes SET attention_at = $1', [clock.now()])
   assertFound(await check('promises'), 'ok', /Every promise/)
   assertFound(await check('webhooks'), 'ok', /^0 webhooks keep failing/)
-  await engine.sql('UPDATE lanes SET failures = 5, evidence = 5, failing_since = $1', [clock.now()])
+  await failDeliveries(engine.house, webhook.id, { failures: 12, since: clock.now(), entities: 3 })
   assertFound(await check('webhooks'), 'warn', /^1 webhooks keep failing/, /countersign webhook list/)
   assertFound(await check('deliveries'), 'ok', /none of them is late/)
 })

@@ -7,6 +7,7 @@ import { createService } from '../../src/services/service.ts'
 import { transaction } from '../support/branch.ts'
 import { postForm, send } from '../support/browser.ts'
 import { openEngine } from '../support/engine.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { type Line, openLogLines } from '../support/log-lines.ts'
@@ -149,9 +150,10 @@ test('an attempt leaves one line: which delivery of what to whom, what came of i
   assert.ok(Number(good.connect_ms) <= Number(good.answer_ms) && Number(good.answer_ms) <= Number(good.ms))
   const bad = await lineAt(ill)
   assert.deepEqual([bad.outcome, bad.status, bad.state], ['refused', 503, 'waiting'])
+  await eventually('it is written down', async () => (await engine.deliveries(ill))[0]?.due_at != null)
   const [delivery] = await engine.deliveries(ill)
   assert.equal(bad.delivery, delivery!.id)
-  assert.equal(bad.next_attempt_at, delivery!.due_at.toISOString())
+  assert.equal(bad.next_attempt_at, delivery!.due_at!.toISOString())
   const none = await lineAt(gone)
   assert.deepEqual(
     [none.outcome, none.why, none.status, none.answer_ms],

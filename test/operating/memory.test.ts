@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
-import { openEventBodies } from '../../src/webhooks/event-bodies.ts'
+import { Lane } from '../../src/webhooks/engine/lane.ts'
+import type { LogEntry } from '../../src/webhooks/events/entry.ts'
+import { Feed, FeedRoom } from '../../src/webhooks/events/feed.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 
@@ -65,17 +67,44 @@ test('a tag that several entries share forgets all of them, and one that is left
   assert.deepEqual(things.names('a'), [undefined])
 })
 
-test('the bodies of events are kept to a bound in bytes: the oldest are read again', async () => {
-  const bodies = openEventBodies(35_000)
-  const idOf = (number: number) => 260101 * 10 ** 10 + number
-  for (const number of [1, 2, 3, 4])
-    bodies.keep({
-      ...{ id: idOf(number), uid: '', publishedAt: new Date(), traceparent: null, simulated: false },
-      body: 'x'.repeat(10_000),
-    })
-  // The database knows none of them.
-  const found = await bodies.find(db, [1, 2, 3, 4].map(idOf))
-  assert.deepEqual([...found.keys()], [2, 3, 4].map(idOf))
+/** Of so many bytes each. */
+function entriesOf(count: number, bytes: number): LogEntry[] {
+  const common = { uid: '', kind: 'TRANSACTION', action: 'SUBMITTED', traceparent: null, day: 260101, simulated: false }
+  return Array.from({ length: count }, (_, index) => ({
+    ...{ ...common, seq: index + 1, entity: `transaction:${index}`, webhookId: null, createdAt: new Date() },
+    body: 'x'.repeat(bytes),
+  }))
+}
+
+test('the newest entries of a feed are kept to a bound in bytes: the oldest are read again', () => {
+  const feed = new Feed(db, 2)
+  feed.append(4, entriesOf(4, 600_000))
+  assert.deepEqual(
+    [1, 2, 3, 4].map((seq) => feed.find(seq)?.seq),
+    [undefined, 2, 3, 4],
+  )
+})
+
+test('all feeds of a node together are kept to a bound in bytes: what has not grown lately is read again', () => {
+  const room = new FeedRoom()
+  const feeds = Array.from({ length: 2_000 }, (_, branch) => new Feed(db, 2 * branch, room))
+  for (const feed of feeds) feed.append(20, entriesOf(20, 65_536))
+  assert.ok(room.bytes <= 64 * 1024 * 1024, `${room.bytes}`)
+  assert.deepEqual([feeds.at(0)!.find(20), feeds.at(-1)!.find(20)?.seq], [undefined, 20])
+  for (const feed of feeds) feed.forget()
+  assert.equal(room.bytes, 0)
+})
+
+test('a lane reads ahead to a bound in bytes, however large the events are', () => {
+  const feed = new Feed(db, 2)
+  feed.append(20, entriesOf(20, 65_536))
+  const health = { failures: 0, failingSince: null, holdUntil: null, heldAt: null }
+  const cursor = { webhookId: 1, feed: 2, position: 0, epoch: 1, holder: 1, isOpen: true, passed: 0, ...health }
+  const filters = [{ fromSeq: 1, kinds: ['TRANSACTION'], actions: {} }]
+  const lane = new Lane<string>(1, feed)
+  lane.load({ cursor, filters, exceptions: [], agains: [], ahead: [], replay: undefined })
+  lane.scan()
+  assert.equal(lane.read, 4)
 })
 
 test('printed profiles are kept to a bound in bytes: the oldest are printed again', async () => {

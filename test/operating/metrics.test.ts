@@ -61,7 +61,7 @@ test('depths come from the database, connections from the pool', async () => {
     async () => readValue(await scrape(), 'countersign_waiting_deliveries') === 1,
   )
   const text = await scrape()
-  assert.equal(readValue(text, 'countersign_inbox_events'), 0)
+  assert.equal(readValue(text, 'countersign_outbox_events'), 0)
   assert.equal(readValue(text, 'countersign_blocked_deliveries'), 0)
   assert.equal(readValue(text, 'countersign_breakers_open'), 0)
   assert.ok(readValue(text, 'countersign_database_connections', { pool: 'main', state: 'idle' })! >= 0)

@@ -202,7 +202,7 @@ function documented(program: string, filled: Readonly<Record<string, string>>): 
   return whole.split(' ').slice(1)
 }
 
-test('a dump goes into another database, whatever else is beside it', {
+test('a dump goes into another database, whatever else is beside it, and what is published there before the first gateway is delivered', {
   skip: programs ? false : 'no pg_dump is installed here',
 }, async (t) => {
   const server = await openSystemServer(programs!)
@@ -253,8 +253,25 @@ test('a dump goes into another database, whatever else is beside it', {
     join(programs!, 'pg_restore'),
     documented('pg_restore', { '"$RESTORED_URL"': owned('second'), ' countersign.dump': ` ${file}` }),
   )
+  // The core goes on before any gateway does.
+  const events = 10
+  await withDatabase(owned('second'), async (db) => {
+    for (let profileId = 1; profileId <= events; profileId++) {
+      const { branchId } = engine
+      const body = JSON.stringify({ profileId, clearingAccount: '1', type: 'ACH_PROFILE', action: 'PENDING', branchId })
+      await ask(db, `SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', 'PENDING', '${profileId}', '${body}')`)
+    }
+  })
+  receiver.on(kept.webhookPath, answer(200))
   const gateway = await reopen(engine, owned('second'))
   t.after(() => gateway.close())
+  const published = () =>
+    receiver.at(kept.webhookPath).flatMap(({ body }) => {
+      const { type, profileId } = JSON.parse(body)
+      return type === 'ACH_PROFILE' ? [profileId as number] : []
+    })
+  await receiver.until(() => published().length === events, 'what was published before the first gateway')
+  assert.equal(new Set(published()).size, events)
   await assertWhole(gateway, engine, receiver, kept)
 })
 

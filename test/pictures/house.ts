@@ -12,9 +12,9 @@ import {
   setRefreshAccess,
 } from '../../src/partners/partner.ts'
 import { createUser, type User } from '../../src/users/user.ts'
-import type { NewEvent } from '../../src/webhooks/event.ts'
-import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
-import { createWebhook } from '../../src/webhooks/webhook.ts'
+import type { NewEvent } from '../../src/webhooks/events/event.ts'
+import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { isAtRest } from '../support/by-hand.ts'
 import { eventually } from '../support/eventually.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
 import { answer, type Behaviour, openReceiver, type Receiver } from '../support/receiver.ts'
@@ -24,7 +24,7 @@ export interface House extends TestGateway {
   readonly partner: Partner
   readonly client: TestClient
   readonly webhookId: number
-  readonly deliveryId: number
+  readonly deliveryId: string
 }
 
 const burstEveryMs = 30 * minute
@@ -71,15 +71,15 @@ async function furnish(house: TestGateway, receiver: Receiver): Promise<Omit<Hou
     await publish(house, partner, 6 + randomInt(12))
     house.clock.advance(burstEveryMs)
   }
-  const [newest] = await db.query<{ id: number }>(
+  const [newest] = await db.query<{ seq: number }>(
     {
       name: '',
-      text: `SELECT max(id) AS id FROM deliveries WHERE webhook_id = $1 AND state = 'delivered'`,
+      text: `SELECT max(seq) AS seq FROM outcomes WHERE webhook_id = $1 AND state = 'delivered'`,
     },
     [webhookId],
   )
   const people = { holder, developer, operator: runner }
-  return { people, partner, client, webhookId, deliveryId: newest!.id }
+  return { people, partner, client, webhookId, deliveryId: `${webhookId}-${newest!.seq}` }
 }
 
 function makePerson(house: TestGateway, username: string, name: string, role: User['role'] = 'holder'): Promise<User> {
@@ -157,9 +157,5 @@ async function publish(house: TestGateway, { branchId }: Partner, count: number)
     }
   })
   await publisher.publish(events, house.clock.now())
-  await eventually('they have been sent', async () => {
-    if ((await db.query(selectPartsWithNews)).length > 0) return false
-    const text = 'SELECT FROM queued_deliveries JOIN lanes USING (webhook_id) WHERE failures = 0 LIMIT 1'
-    return (await db.query({ name: '', text })).length === 0
-  })
+  await eventually('they have been sent', () => isAtRest(db, house.clock.now()))
 }

@@ -11,7 +11,7 @@ import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId } 
 import { type Database, type Sql, statement } from '../../src/database/database.ts'
 import { rotateSecret } from '../../src/partners/client-secret.ts'
 import { createService } from '../../src/services/service.ts'
-import { openWebhookSecret } from '../../src/webhooks/webhook.ts'
+import { openWebhookSecret } from '../../src/webhooks/subscriptions/webhook.ts'
 import { openCommandLineAt } from '../cli/desk.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'

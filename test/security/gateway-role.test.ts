@@ -7,10 +7,11 @@ import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { day, after as later } from '../../src/clock.ts'
 import { removeDead } from '../../src/housekeeping.ts'
-import { advanceReplay } from '../../src/webhooks/replay.ts'
-import { retireOnce } from '../../src/webhooks/retention.ts'
+import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
 import { callJson, transaction } from '../support/branch.ts'
+import { isAtRest } from '../support/by-hand.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPatiently } from '../support/patiently.ts'
@@ -45,7 +46,7 @@ test('the gateway does its work as that role: approvals, tokens, deliveries, rep
     callJson(`${house.baseUrl}${path}`, method, body, basic(partner.client))
   assert.equal((await call('POST', `/v2/deliveries/${deliveryId}/redeliver`)).status, 202)
   assert.equal((await call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })).status, 201)
-  while ((await advanceReplay(db, clock.now())) > 0);
+  await eventually('what was replayed is sent', () => isAtRest(db, clock.now()))
   assert.equal((await call('DELETE', '/v2/webhooks/999999')).status, 404)
   assert.equal((await call('DELETE', `/v2/webhooks/${webhookId}`)).status, 204)
   await refusedCalls.flush()

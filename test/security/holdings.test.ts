@@ -13,6 +13,7 @@ import { scopesOfRole } from '../../src/users/holding.ts'
 import type { User } from '../../src/users/user.ts'
 import { runBehind } from '../support/behind.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
+import { happened } from '../support/by-hand.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
@@ -259,7 +260,7 @@ test('a removed holding leaves every authorization for good: the last one ends, 
   const events = await db.query<{ action: string }>(
     statement(
       '',
-      "SELECT action FROM events WHERE kind = 'AUTHORIZATION' AND body::json ->> 'userId' = $1 ORDER BY id",
+      `SELECT action FROM ${happened} WHERE kind = 'AUTHORIZATION' AND body::json ->> 'userId' = $1 ORDER BY place`,
     ),
     [scene.ada.id],
   )

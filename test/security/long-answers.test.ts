@@ -18,7 +18,7 @@ import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
 import { getStaffMember, giveRole } from '../../src/users/staff-role.ts'
 import { setUserStatus } from '../../src/users/user.ts'
-import { insertEvents } from '../../src/webhooks/event.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
@@ -367,7 +367,7 @@ test('whoever reads slowly gets nothing more of what is waiting for them', async
     simulated: false,
   }))
   await insertEvents(db, events, now())
-  const logged = `SELECT FROM branch_log WHERE branch_id = ${partner.branchId} AND sequence = 4000`
+  const logged = `SELECT FROM log WHERE feed = feed_of(${partner.branchId}, 'live') AND seq = 4000`
   await eventually('numbers', async () => (await run(logged)).length === 1)
   const socket = await openStalled({ accept: 'text/event-stream', ...basic(client) }, '/v2/events')
   await setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'suspended', 'a test', house.act())

@@ -9,8 +9,9 @@ import { addAccount } from '../../src/users/account.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { createUser } from '../../src/users/user.ts'
-import { skipDelivery, startSkip } from '../../src/webhooks/skip.ts'
-import { createWebhook } from '../../src/webhooks/webhook.ts'
+import type { Delivery } from '../../src/webhooks/deliveries/delivery.ts'
+import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
+import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { openHouse, password } from '../support/gateway.ts'
 
 const house = await openHouse()
@@ -47,7 +48,17 @@ test('every name and every reason refuses control and format characters, and say
     ['name', (name) => createApiToken(db, user, { environment: 'live', name }, act)],
     ['reason', (reason) => setPartnerStatus(db, partner, 'suspended', reason, act)],
     ['reason', (reason) => askForRefresh(db, partner, reason, act)],
-    ['reason', (reason) => skipDelivery(db, partner.branchId, { id: 1, webhookId: 1 }, reason, act)],
+    [
+      'reason',
+      (reason) =>
+        skipDelivery(
+          db,
+          partner.branchId,
+          { ...{ id: '1-1', webhookId: 1, seq: 1 }, ...{ round: 0, day: 260101, entity: 'transaction:1' } } as Delivery,
+          reason,
+          act,
+        ),
+    ],
     ['reason', (reason) => startSkip(db, webhook, reason, act)],
     [
       'classification',

@@ -17,8 +17,13 @@ import { addAccount } from '../../src/users/account.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession, listSessions } from '../../src/users/session.ts'
 import { setUserStatus } from '../../src/users/user.ts'
-import { createWebhook, deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../src/webhooks/webhook.ts'
-import { openHeaderKeeper } from '../../src/webhooks/webhook-headers.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../../src/webhooks/subscriptions/webhook.ts'
+import { openHeaderKeeper } from '../../src/webhooks/subscriptions/webhook-headers.ts'
 import { check, drawPng, putSecondBrandInForce } from '../support/brand.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'

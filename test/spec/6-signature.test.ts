@@ -6,7 +6,7 @@ import { day, hour, second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { addSecret, listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
-import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/signature.ts'
+import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/outbound/signature.ts'
 import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
 import { openHouse } from '../support/gateway.ts'
 import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
@@ -438,7 +438,15 @@ test('no endpoint ever returns a secret, and the database holds none in the clea
     for (const secret of secrets) assert.ok(!all.includes(secret), all)
   }
   const { db } = house.gateway.context
-  for (const table of ['webhooks', 'webhook_secrets', 'client_secrets', 'audit_entries', 'events', 'attempts']) {
+  for (const table of [
+    'webhooks',
+    'webhook_secrets',
+    'client_secrets',
+    'audit_entries',
+    'log',
+    'outcomes',
+    'answers',
+  ]) {
     const rows = await db.query(
       statement('', `SELECT t::text AS row, encode(convert_to(t::text, 'UTF8'), 'escape') FROM ${table} t`),
     )

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import Schema from 'typebox/schema'
 import { createService } from '../../src/services/service.ts'
+import { actions, isPublishedKind, type Kind, kinds, type Payload } from '../../src/webhooks/events/kind.ts'
 import {
   bodies,
   describeEvents,
@@ -11,8 +12,7 @@ import {
   exampleSecret,
   printBody,
   printExampleHead,
-} from '../../src/webhooks/catalogue.ts'
-import { actions, isPublishedKind, type Kind, kinds, type Payload } from '../../src/webhooks/kind.ts'
+} from '../../src/webhooks/subscriptions/catalogue.ts'
 import { allows, type Content, type OpenApi, type Parameter, readDocument } from '../openapi/document.ts'
 import { callJson, openBranch } from '../support/branch.ts'
 import type { Browser } from '../support/browser.ts'

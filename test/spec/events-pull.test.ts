@@ -148,7 +148,20 @@ test('pages follow each other by after=, and the last one can be asked for again
   assert.deepEqual(seen, oneTo(7))
   await fireAll(program, 1)
   assert.deepEqual(sequencesOf((await pull(program, `after=${cursor}`)).events), [8])
-  assert.deepEqual(await pull(program, 'after=1000').then(({ events, after }) => [events, after]), [[], 1_000])
+})
+
+test('a number beyond the newest is 409 with the newest, as a page and as a stream: a database that was restored behind its readers says so', async () => {
+  const program = await openBranch(house)
+  await fireAll(program, 2)
+  for (const accept of ['application/json', 'text/event-stream']) {
+    const answer = await program.call('GET', '/v2/events?after=3', undefined, { accept })
+    assert.equal(answer.status, 409, answer.text)
+    assert.match(
+      answer.json<{ error_description: string }>().error_description,
+      /number 3 is beyond the newest of this branch, which is 2\./,
+    )
+  }
+  assert.deepEqual((await pull(program, 'after=2')).events, [])
 })
 
 test('a reader that follows parallel publishers never sees a gap, nor a number twice', async () => {

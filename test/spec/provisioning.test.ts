@@ -15,6 +15,7 @@ import { listOpenAccounts } from '../../src/users/account.ts'
 import { getUserNamed, setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
 import { faultsOf } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
+import { happened } from '../support/by-hand.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { nameSource, openCore, readSource } from '../support/provisioning.ts'
 
@@ -133,7 +134,7 @@ async function actionsOf(authorizationId: number): Promise<string[]> {
   const rows = await db.query<{ action: string }>(
     statement(
       '',
-      "SELECT action FROM events WHERE kind = 'AUTHORIZATION' AND entity = 'authorization:' || $1 ORDER BY id",
+      `SELECT action FROM ${happened} WHERE kind = 'AUTHORIZATION' AND entity = 'authorization:' || $1 ORDER BY place`,
     ),
     [String(authorizationId)],
   )

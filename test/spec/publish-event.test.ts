@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Sql, statement } from '../../src/database/database.ts'
 import { createService } from '../../src/services/service.ts'
-import { isPublishedKind, kinds, payloads } from '../../src/webhooks/kind.ts'
+import { isPublishedKind, kinds, payloads } from '../../src/webhooks/events/kind.ts'
 import { achProfile, application, callJson, openBranch, transaction } from '../support/branch.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 
 type Body = Record<string, unknown>
 
-/** Nobody reads the inbox of this house, and so nobody clears it. */
+/** Nobody takes anything out of the outbox of this house. */
 const house = await openHouse({ ROLES: 'api' })
 const branch = await openBranch(house)
 const service = await createService(house.gateway.context.db, 'ledger', 'live', house.act())
@@ -39,10 +39,7 @@ function good(kind: keyof typeof idField, change: Body = {}): Body {
 async function isStored(uid: string): Promise<boolean> {
   const { db } = house.gateway.context
   const [row] = await db.query<{ stored: boolean }>(
-    statement(
-      '',
-      `SELECT EXISTS (SELECT FROM public.events e JOIN public.inbox i ON i.event_id = e.id WHERE e.uid = $1) AS stored`,
-    ),
+    statement('', 'SELECT EXISTS (SELECT FROM public.outbox WHERE uid = $1) AS stored'),
     [uid],
   )
   return row!.stored
@@ -53,15 +50,15 @@ test("publish_event writes to the gateway's tables, whatever the caller has of t
   const uid = await db.transaction(async (sql) => {
     await run(sql, 'CREATE SCHEMA decoy')
     for (const place of ['pg_temp', 'decoy']) {
-      for (const name of ['events', 'inbox', 'partners', 'days'])
+      for (const name of ['outbox', 'partners', 'days'])
         await run(sql, `CREATE TABLE ${place}.${name} (LIKE public.${name} INCLUDING DEFAULTS)`)
     }
-    await run(sql, `CREATE FUNCTION decoy.day_of(timestamptz) RETURNS integer LANGUAGE sql AS 'SELECT 1'`)
+    await run(sql, `CREATE FUNCTION decoy.part_of(integer) RETURNS smallint LANGUAGE sql AS 'SELECT 77::smallint'`)
     await run(sql, 'SET LOCAL search_path = decoy, public')
     const [row] = await sql.query<{ uid: string }>(publishEvent, argumentsFor(good('TRANSACTION')))
     await run(sql, 'SET LOCAL search_path = public')
     await run(sql, 'DROP SCHEMA decoy CASCADE')
-    await run(sql, 'DROP TABLE pg_temp.events, pg_temp.inbox, pg_temp.partners, pg_temp.days')
+    await run(sql, 'DROP TABLE pg_temp.outbox, pg_temp.partners, pg_temp.days')
     return row!.uid
   })
   assert.ok(await isStored(uid))
@@ -88,10 +85,10 @@ test('a role that may execute publish_event needs nothing else, and may do nothi
     assert.match(row!.uid, /^[0-9a-f-]{36}$/)
     await run(sql, 'SAVEPOINT here')
     for (const text of [
-      'SELECT FROM public.events',
-      'DELETE FROM public.inbox',
+      'SELECT FROM public.log',
+      'DELETE FROM public.outbox',
       'SELECT public.open_day(1)',
-      `SELECT public.drop_day('events', 0)`,
+      `SELECT public.drop_day('log', 0)`,
       `SELECT public.store_event('live', ${branch.branchId}, 'AUTHORIZATION', 'GRANTED', '1', '{}')`,
     ]) {
       await assert.rejects(run(sql, text), /permission denied/, text)
@@ -134,7 +131,7 @@ test('every action of every kind is published, with its body byte for byte', asy
       const text = JSON.stringify(body, null, 1)
       const [row] = await db.query<{ uid: string }>(publishEvent, argumentsFor(body, text))
       const [event] = await db.query<{ body: string; entity: string }>(
-        statement('', 'SELECT body, entity FROM events WHERE uid = $1'),
+        statement('', 'SELECT body, entity FROM outbox WHERE uid = $1'),
         [row!.uid],
       )
       assert.deepEqual(event, { body: text, entity: `${kind.toLowerCase()}:${body[idField[kind]]}` })

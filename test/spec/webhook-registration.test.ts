@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
-import { webhooksPerBranch } from '../../src/webhooks/webhook.ts'
+import { webhooksPerBranch } from '../../src/webhooks/subscriptions/webhook.ts'
 import {
   type BranchProgram,
   type FiredEvent,

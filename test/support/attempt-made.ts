@@ -1,30 +1,37 @@
 /** An attempt as a worker tells of it. */
-import type { AttemptMade } from '../../src/webhooks/attempt-made.ts'
+import type { AttemptMade } from '../../src/webhooks/engine/attempt-made.ts'
 
-interface Told {
+interface AttemptDraft {
   readonly webhookId: number
   readonly at: Date
   readonly kind?: AttemptMade['outcome']['kind']
   readonly ms?: number
   /** How long before the attempt the event was published. */
   readonly publishedMsBefore?: number
-  readonly repeats?: number | null
+  readonly isRepeat?: boolean
   /** Whether it was written down. */
-  readonly accepted?: boolean
+  readonly isKept?: boolean
 }
 
-export function attemptOf(told: Told): AttemptMade {
-  const { webhookId, at, kind = 'accepted', ms = 40, publishedMsBefore = 5, repeats = null, accepted = true } = told
-  const publishedAt = new Date(at.getTime() - publishedMsBefore)
-  const event = { id: 1, uid: '', publishedAt, traceparent: null, simulated: false, body: '' }
-  return {
-    delivery: {
-      ...{ id: 1, webhookId: webhookId, eventId: 1, entity: 'transaction:1', branchId: 1, dueAt: at, attempts: 0 },
-      ...{ repeats, url: '', event },
+export function attemptOf(draft: AttemptDraft): AttemptMade {
+  const { webhookId, at, kind = 'accepted', ms = 40, publishedMsBefore = 5, isRepeat = false, isKept = true } = draft
+  const event = {
+    ...{
+      seq: 1,
+      day: 260302,
+      uid: '',
+      kind: 'TRANSACTION',
+      action: 'SUBMITTED',
+      entity: 'transaction:1',
+      simulated: false,
     },
+    ...{ webhookId: null, createdAt: new Date(at.getTime() - publishedMsBefore), traceparent: null, body: '' },
+  }
+  return {
+    delivery: { id: `${webhookId}-1`, webhookId, branchId: 1, attempt: 1, isRepeat, dueAt: at, event },
     outcome: outcomeOf(kind),
     ...{ at, startedMs: 0, timing: { totalMs: ms } as AttemptMade['timing'], answeredAt: new Date(at.getTime() + ms) },
-    settled: { accepted, releasedAt: undefined, verdict: { state: 'delivered', dueAt: undefined } },
+    ...{ verdict: { state: 'delivered', dueAt: undefined }, isKept },
   }
 }
 

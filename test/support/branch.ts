@@ -26,7 +26,7 @@ export interface FiredEvent {
 }
 
 export interface FiredDelivery {
-  readonly id: number
+  readonly id: string
   readonly webhookId: number
   readonly url: string
   readonly state: string

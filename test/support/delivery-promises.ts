@@ -1,6 +1,6 @@
 /** What the engine promises, held against what is stored and what was received. For the fault suite and the simulated quarter alike; none is the only good answer. */
 import { type Sql, statement } from '../../src/database/database.ts'
-import { findBroken, printBroken, recentScope, wholeScope } from '../../src/webhooks/invariants.ts'
+import { findBroken, printBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
 
 /** Of one webhook: an entity's events first arrive in the order of their places. Answers those that another had overtaken. */
 export function findOvertaken(
@@ -22,37 +22,40 @@ export function findOvertaken(
 /** Of what is kept: each day goes from its first number to its last, and the next day goes on there. */
 const selectGaps = statement(
   '',
-  `SELECT 'the log of branch ' || branch_id || ' has a gap on day ' || day AS problem FROM (
-     SELECT d.*, (SELECT count(*) FROM branch_log l WHERE l.branch_id = d.branch_id AND l.environment = d.environment AND l.day = d.day) AS kept,
-       (SELECT min(sequence) FROM branch_log l WHERE l.branch_id = d.branch_id AND l.environment = d.environment AND l.day = d.day) AS lowest,
-       (SELECT max(sequence) FROM branch_log l WHERE l.branch_id = d.branch_id AND l.environment = d.environment AND l.day = d.day) AS highest,
-       lag(last) OVER (PARTITION BY branch_id, environment ORDER BY day) AS before
-     FROM branch_days d) days
-   WHERE kept > 0 AND (lowest <> first OR highest - lowest + 1 <> kept OR highest <> coalesce(last, highest) OR first <> coalesce(before + 1, first))`,
+  `SELECT 'the log of feed ' || feed || ' has a gap on day ' || day AS problem FROM (
+     SELECT d.feed, d.day, d.first, l.kept, l.lowest, l.highest, lead(d.first) OVER (PARTITION BY d.part, d.feed ORDER BY d.day) AS next
+     FROM feed_days d CROSS JOIN LATERAL (
+       SELECT count(*) AS kept, min(seq) AS lowest, max(seq) AS highest FROM log WHERE part = d.part AND feed = d.feed AND day = d.day) l
+     WHERE d.day > 0) days
+   WHERE kept > 0 AND (lowest <> first OR highest - lowest + 1 <> kept OR next <> highest + 1)`,
 )
 
+/** An entity that fails is tried from its first unfinished entry on: one that has ended would hold up the others for ever. */
 const selectStuck = statement(
   '',
-  `SELECT 'delivery ' || q.id || ' waits behind ' || q.after_id || ', which does not' AS problem FROM queued_deliveries q
-   JOIN webhooks w ON w.id = q.webhook_id AND w.state <> 'deleted'
-   WHERE q.after_id IS NOT NULL AND NOT EXISTS (SELECT FROM queued_deliveries b WHERE b.id = q.after_id)`,
+  `SELECT 'delivery ' || x.webhook_id || '-' || x.seq || ' has ended, and others wait behind it' AS problem FROM exceptions x
+   WHERE EXISTS (SELECT FROM outcomes o WHERE o.part = x.part AND o.webhook_id = x.webhook_id AND o.seq = x.seq AND o.round = 0 AND o.state <> 'retrying')`,
 )
 
-/** The log says how many each event was given; they are there until their day leaves. */
-const selectUncounted = statement(
+/** Each entry lies in the day that is named for its number: who looks for it there finds it. */
+const selectMisplaced = statement(
   '',
-  `WITH found AS MATERIALIZED (SELECT event_id, count(*) FROM deliveries WHERE repeats IS NULL GROUP BY event_id)
-   SELECT 'event ' || l.event_id || ' was given ' || l.deliveries || ' deliveries and has ' || coalesce(found.count, 0) AS problem
-   FROM branch_log l LEFT JOIN found USING (event_id)
-   WHERE l.deliveries <> coalesce(found.count, 0) AND EXISTS (SELECT FROM pg_class WHERE relname = 'settled_deliveries_d' || l.day)`,
+  `SELECT 'entry ' || seq || ' of feed ' || feed || ' lies in day ' || day || ', where nobody looks for it' AS problem FROM log l
+   WHERE day IS DISTINCT FROM (SELECT max(d.day) FROM feed_days d WHERE d.part = l.part AND d.feed = l.feed AND d.first <= l.seq)`,
+)
+
+const selectOrphans = statement(
+  '',
+  `SELECT 'webhook ' || webhook_id || ' has no cursor, and something of it waits' AS problem FROM (
+     SELECT part, webhook_id FROM exceptions UNION SELECT part, webhook_id FROM agains UNION SELECT part, webhook_id FROM replay_cursors) waiting
+   WHERE NOT EXISTS (SELECT FROM cursors c WHERE c.part = waiting.part AND c.webhook_id = waiting.webhook_id)`,
 )
 
 /** At a moment at which nothing is on its way. */
 export async function findBrokenPromises(sql: Sql, now = new Date()): Promise<string[]> {
   const problems: string[] = []
-  for (const question of [selectGaps, selectStuck, selectUncounted])
+  for (const question of [selectGaps, selectStuck, selectMisplaced, selectOrphans])
     for (const { problem } of await sql.query<{ problem: string }>(question)) problems.push(problem)
-  // The questions that the engine's own sweeper asks, of the days whose log is still there.
-  const { fromDay } = recentScope(now)
-  return [...problems, ...(await findBroken(sql, now, wholeScope(fromDay))).map(printBroken)]
+  // The questions that the engine's own sweeper asks, of everything that is still there.
+  return [...problems, ...(await findBroken(sql, now, wholeScope())).map(printBroken)]
 }

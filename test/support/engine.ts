@@ -5,10 +5,10 @@ import type { Logger } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { type Database, statement } from '../../src/database/database.ts'
 import { type Gateway, openGateway } from '../../src/gateway.ts'
-import type { NewEvent, PublishedEvent } from '../../src/webhooks/event.ts'
-import type { Kind } from '../../src/webhooks/kind.ts'
-import { createWebhook, type Webhook } from '../../src/webhooks/webhook.ts'
-import type { SettingsChange } from '../../src/webhooks/webhook-settings.ts'
+import type { NewEvent, PublishedEvent } from '../../src/webhooks/events/event.ts'
+import type { Kind } from '../../src/webhooks/events/kind.ts'
+import { createWebhook, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import type { SettingsChange } from '../../src/webhooks/subscriptions/webhook-settings.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { basic, nodeOptions, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
@@ -23,18 +23,22 @@ export interface EventDraft {
 }
 
 export interface DeliveryRow {
-  readonly id: number
+  readonly id: string
   readonly webhook_id: number
-  readonly event_id: number
+  readonly seq: number
+  readonly round: number
   readonly state: string
   readonly entity: string
+  /** That were made. */
   readonly attempts: number
-  readonly due_at: Date
-  readonly repeats: number | null
+  /** Of one that failed and is tried again. */
+  readonly due_at: Date | null
   readonly uid: string
 }
 
 export interface AttemptRow {
+  readonly seq: number
+  readonly round: number
   readonly number: number
   readonly at: Date
   readonly duration_ms: number
@@ -44,11 +48,15 @@ export interface AttemptRow {
   readonly response: string | null
 }
 
-export interface LaneRow {
-  readonly attention_at: Date | null
-  readonly claim_id: string | null
+export interface CursorRow {
+  readonly position: number
+  readonly epoch: number
+  readonly holder: number | null
+  readonly wake_at: Date | number
+  readonly is_open: boolean
+  readonly hold_until: Date | number
   readonly failures: number
-  readonly evidence: number
+  readonly failing_since: Date | null
 }
 
 export interface Engine {
@@ -66,12 +74,14 @@ export interface Engine {
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
   deliveries(webhook: Webhook): Promise<DeliveryRow[]>
   attempts(webhook: Webhook): Promise<AttemptRow[]>
-  lane(webhook: Webhook): Promise<LaneRow>
+  cursor(webhook: Webhook): Promise<CursorRow>
+  /** How many deliveries have not ended, over all webhooks. */
+  unfinished(): Promise<{ readonly waiting: number; readonly blocked: number }>
   /** A call of the interface as the partner's client. */
   call(method: SentRequest['method'], path: string, body?: object): Promise<Answer>
-  /** Nothing in the inbox, no lane in anybody's hands, none that wants somebody. Before the clock is moved: leases count its time. */
+  /** Nothing is unnumbered, and no lane in anybody's hands or to be taken. */
   idle(withinMs?: number): Promise<void>
-  /** Moves the clock to the moment at which some lane wants attention, and as far beyond as is said; answers how far that moment was. Only when idle. */
+  /** Moves the clock to the moment at which some lane wakes, and as far beyond as is said; answers how far that moment was. Only when idle. */
   advanceToNextLook(beyondMs?: number): Promise<number>
   /** Workers do not see the clock move: they would look within a second by themselves. */
   wake(): Promise<void>
@@ -94,7 +104,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     db.query<Row>(statement('', text), values)
   const wake = async () => {
-    await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
+    await sql(`SELECT pg_notify('countersign_work', '*')`)
   }
   const openNode = async (extra: NodeJS.ProcessEnv = {}) => {
     const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, ...nodeOptions })
@@ -115,18 +125,26 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       const events = drafts.map((draft) => eventOf(branchId, draft))
       return [...(await house.gateway.context.publisher.publish(events, house.clock.now()))]
     },
-    deliveries: (webhook) =>
-      sql<DeliveryRow>(
-        'SELECT d.*, e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.webhook_id = $1 ORDER BY d.id',
-        [webhook.id],
-      ),
+    deliveries: (webhook) => sql<DeliveryRow>(selectDeliveries, [webhook.id]),
     attempts: (webhook) =>
       sql<AttemptRow>(
-        'SELECT a.* FROM attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE d.webhook_id = $1 ORDER BY a.at, a.delivery_id, a.number',
+        `SELECT o.*, o.attempt AS number, a.response FROM outcomes o LEFT JOIN answers a USING (part, webhook_id, seq, round, attempt)
+         WHERE o.webhook_id = $1 AND o.attempt > 0 ORDER BY o.at, o.seq, o.round, o.attempt`,
         [webhook.id],
       ),
-    async lane(webhook) {
-      return (await sql<LaneRow>('SELECT * FROM lanes WHERE webhook_id = $1', [webhook.id]))[0]!
+    async unfinished() {
+      const webhooks = await sql<{ id: number }>('SELECT webhook_id AS id FROM cursors')
+      const states = new Map([
+        ['waiting', 0],
+        ['blocked', 0],
+      ])
+      for (const { id } of webhooks)
+        for (const { state } of await sql<DeliveryRow>(selectDeliveries, [id]))
+          states.set(state, (states.get(state) ?? 0) + 1)
+      return { waiting: states.get('waiting')!, blocked: states.get('blocked')! }
+    },
+    async cursor(webhook) {
+      return (await sql<CursorRow>('SELECT * FROM cursors WHERE webhook_id = $1', [webhook.id]))[0]!
     },
     call: (method, path, body) =>
       send(`${house.baseUrl}${path}`, {
@@ -138,7 +156,9 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       await eventually('an idle engine', () => isIdle(sql, house.clock.now()), withinMs)
     },
     async advanceToNextLook(beyondMs = 0) {
-      const [row] = await sql<{ at: Date | null }>('SELECT min(attention_at) AS at FROM lanes WHERE claim_id IS NULL')
+      const [row] = await sql<{ at: Date | null }>(
+        `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
+      )
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
       house.clock.advance(waitMs + beyondMs)
       await wake()
@@ -156,16 +176,37 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   }
 }
 
+/** Every lane sleeps, is shut, or is held for a receiver that wants to be left alone. */
 async function isIdle(sql: Engine['sql'], now: Date): Promise<boolean> {
   const [row] = await sql<{ busy: boolean }>(
-    `SELECT EXISTS (SELECT FROM inbox_reads r JOIN inbox i ON i.part = r.part
-         AND (i.xid >= pg_snapshot_xmax(r.read) OR i.xid = ANY (ARRAY(SELECT pg_snapshot_xip(r.read))))
-       WHERE r.number = (SELECT max(number) FROM inbox_reads o WHERE o.part = r.part))
-     OR EXISTS (SELECT FROM lanes WHERE claim_id IS NOT NULL OR attention_at <= $1) AS busy`,
+    `SELECT EXISTS (SELECT FROM outbox)
+       OR EXISTS (SELECT FROM cursors WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+            ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
     [now],
   )
   return !row!.busy
 }
+
+/** What became of each entry that a webhook wanted, derived from the tables without any code of the gateway's. */
+const selectDeliveries = `
+  WITH w AS (SELECT id, part_of(branch_id) AS part, feed_of(branch_id, environment) AS feed FROM webhooks WHERE id = $1),
+  passed AS (SELECT coalesce(max(upto), 0) AS upto FROM passes WHERE webhook_id = $1),
+  wanted AS (
+    SELECT l.*, w.id AS owner, 0 AS round FROM w JOIN log l ON l.part = w.part AND l.feed = w.feed
+    CROSS JOIN LATERAL (SELECT kinds, actions FROM filters WHERE webhook_id = w.id AND from_seq <= l.seq ORDER BY from_seq DESC LIMIT 1) f
+    WHERE CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(f.kinds, f.actions, l.kind, l.action) ELSE l.webhook_id = w.id END),
+  every AS (
+    SELECT seq, round, owner, entity, uid FROM wanted
+    UNION SELECT r.seq, r.round, $1, wanted.entity, wanted.uid FROM (
+      SELECT seq, round FROM outcomes WHERE webhook_id = $1 AND round > 0 UNION SELECT seq, round FROM agains WHERE webhook_id = $1) r JOIN wanted USING (seq))
+  SELECT CASE WHEN d.round = 0 THEN $1 || '-' || d.seq ELSE $1 || '-' || d.seq || '-' || d.round END AS id, d.owner AS webhook_id, d.seq, d.round, d.entity, d.uid,
+    (SELECT count(*) FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round AND o.attempt > 0)::int AS attempts,
+    CASE WHEN d.round > 0 THEN g.due_at WHEN x.seq = d.seq THEN x.due_at END AS due_at,
+    coalesce((SELECT o.state FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round AND o.state <> 'retrying'),
+      CASE WHEN g.seq IS NULL THEN (SELECT p.state FROM passes p WHERE p.webhook_id = $1 AND p.upto >= d.seq ORDER BY p.upto LIMIT 1) END,
+      CASE WHEN d.round = 0 AND x.seq < d.seq THEN 'blocked' ELSE 'waiting' END) AS state
+  FROM every d LEFT JOIN exceptions x ON x.webhook_id = $1 AND x.entity = d.entity LEFT JOIN agains g ON g.webhook_id = $1 AND g.seq = d.seq AND g.round = d.round
+  ORDER BY d.seq, d.round`
 
 export function eventOf(branchId: number, draft: EventDraft): NewEvent {
   const { entity = 'transaction:1', action = 'SUBMITTED', kind = 'TRANSACTION' } = draft
@@ -173,22 +214,28 @@ export function eventOf(branchId: number, draft: EventDraft): NewEvent {
   return { environment: 'live', branchId: draft.branchId ?? branchId, kind, action, entity, body, simulated: false }
 }
 
-/** Deliveries that have ended, each with its event, as a busy day leaves them. */
+/** Deliveries that have ended, each with its event, as a busy day leaves them: the webhook has come past them. */
 export async function fillWithSettled(
   { sql, branchId, house }: Pick<Engine, 'sql' | 'branchId' | 'house'>,
   webhook: Pick<Webhook, 'id'>,
   { prefix, count, state, at = house.clock.now() }: { prefix: string; count: number; state: string; at?: Date },
 ): Promise<void> {
   await sql('SELECT open_day(day_of($1))', [at])
+  const outcome = state === 'canceled' ? null : state === 'delivered' ? 'accepted' : 'refused'
   await sql(
     `WITH stored AS (
-       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-       SELECT d.event_offset + nextval('event_numbers'), 'live', $1, 'TRANSACTION', 'SUBMITTED', $3 || ':' || n, '{}', $2
-       FROM generate_series(1, $4) n, days d WHERE d.day = day_of($2) RETURNING id, entity)
-     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-     SELECT d.delivery_offset + nextval('delivery_numbers'), $5, stored.id, stored.entity, $6, 1, $2, $2
-     FROM stored, days d WHERE d.day = day_of($2) ORDER BY stored.id`,
-    [branchId, at, prefix, count, webhook.id, state],
+       INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
+       SELECT part_of($1), feed_of($1, 'live'), (SELECT feed_head(part_of($1), feed_of($1, 'live'))) + n, day_of($2), false, $2, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', $3 || ':' || n, '{}'
+       FROM generate_series(1, $4::int) n RETURNING seq),
+     days AS (
+       INSERT INTO feed_days SELECT part_of($1), feed_of($1, 'live'), min(seq), day_of($2) FROM stored ON CONFLICT DO NOTHING)
+     INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
+     SELECT part_of($1), $5, seq, 0, 1, day_of($2), $2, 5, CASE $6 WHEN 'delivered' THEN 200 ELSE 500 END, $6, $7 FROM stored`,
+    [branchId, at, prefix, count, webhook.id, state, outcome],
+  )
+  await sql(
+    `UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1, wake_at = '-infinity' WHERE part = part_of($1) AND feed = feed_of($1, 'live')`,
+    [branchId],
   )
 }
 

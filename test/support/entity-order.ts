@@ -26,11 +26,9 @@ export async function finishAll(engine: Engine, withinMs = 300_000): Promise<voi
   const giveUpAt = performance.now() + withinMs
   for (;;) {
     await engine.idle()
-    const [left] = await engine.sql<{ waiting: number; blocked: number }>(
-      `SELECT count(*) FILTER (WHERE state = 'waiting') AS waiting, count(*) FILTER (WHERE state = 'blocked') AS blocked FROM deliveries`,
-    )
-    if (left!.waiting + left!.blocked === 0) return
-    assert.ok(left!.waiting > 0, `${left!.blocked} deliveries are blocked behind nothing`)
+    const left = await engine.unfinished()
+    if (left.waiting + left.blocked === 0) return
+    assert.ok(left.waiting > 0, `${left.blocked} deliveries are blocked behind nothing`)
     assert.ok(performance.now() < giveUpAt, `unfinished after ${withinMs} ms: ${JSON.stringify(left)}`)
     await engine.advanceToNextLook(minute)
   }

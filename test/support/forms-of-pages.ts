@@ -4,11 +4,10 @@ import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { dispatchPart } from '../../src/webhooks/dispatch.ts'
-import { insertEvents } from '../../src/webhooks/event.ts'
-import { partOf } from '../../src/webhooks/part.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
+import { numberEvents } from './by-hand.ts'
 import { makeAdministrator, proposeApproval } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 import { holdSnapshot } from './imports.ts'
@@ -66,7 +65,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
     ],
     house.clock.now(),
   )
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
+  await numberEvents(house)
   const applicant = await house.signIn(await house.makeUser())
   await applicant.submit(await applicant.get('/partner'), '/partner/apply', {
     name: 'Applicant Ltd',

@@ -1,14 +1,16 @@
-/** A database as weeks of traffic leave it: days of finished deliveries, a queue of which one webhook has a large part, and an inbox that nobody has read. */
+/** A database as weeks of traffic leave it: days of finished deliveries, webhooks that are far behind and fail, and an outbox that nobody has read. */
 import { day } from '../../src/clock.ts'
 import { type Database, statement } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
-import { openDay } from '../../src/webhooks/days.sql.ts'
-import { defaultKinds } from '../../src/webhooks/kind.ts'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
-import { usualSettings, valuesOf } from '../../src/webhooks/webhook-settings.ts'
-import { insertWebhook } from '../../src/webhooks/webhooks.sql.ts'
+import { openDay } from '../../src/webhooks/events/days.sql.ts'
+import { defaultKinds } from '../../src/webhooks/events/kind.ts'
+import { followWebhook } from '../../src/webhooks/subscriptions/cursor.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { usualSettings, valuesOf } from '../../src/webhooks/subscriptions/webhook-settings.ts'
+import { insertWebhook } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
+import { followByHand } from './follow.ts'
 import { operatorAct } from './gateway.ts'
 import { openPatiently } from './patiently.ts'
 
@@ -19,7 +21,7 @@ const days = 10
 export interface FullHouse {
   readonly db: Database
   readonly clock: TestClock
-  /** The first has half of what waits. */
+  /** The first has no exception; of each other every fifth entity fails, and every fifth entry is sent again. */
   readonly webhooks: readonly Webhook[]
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
   fill(rows: number): Promise<void>
@@ -39,7 +41,9 @@ export async function openFullHouse(): Promise<FullHouse> {
   const makeWebhook = async (branchId: number) => {
     const chosen = [defaultKinds, clock.now(), ...valuesOf(usualSettings)]
     const values = [branchId, 'live', null, 'https://receiver.example/hook', ...chosen]
-    return (await db.query<Webhook>(insertWebhook, values))[0]!
+    const [webhook] = await db.query<Webhook>(insertWebhook, values)
+    await followWebhook(db, webhook!)
+    return webhook!
   }
   const webhooks: Webhook[] = []
   for (let n = 0; n < branches; n++) {
@@ -55,8 +59,10 @@ export async function openFullHouse(): Promise<FullHouse> {
   return {
     ...{ db, clock, webhooks, sql, makeWebhook },
     async fill(rows) {
-      for (let ago = days; ago > 0; ago--) await fillDay(sql, new Date(today.getTime() - ago * day), rows / days)
-      await fillQueue(sql, webhooks, today, rows)
+      const branchIds = [...new Set(webhooks.map(({ branchId }) => branchId))]
+      for (let ago = days; ago > 0; ago--)
+        await fillDay(sql, branchIds, new Date(today.getTime() - ago * day), rows / days)
+      await fillQueue(sql, branchIds, today, rows)
     },
     countWhileQuiet: () => countWhileQuiet(sql),
     async close() {
@@ -75,13 +81,12 @@ async function makeOthers(sql: FullHouse['sql'], now: Date): Promise<void> {
   await sql(
     `WITH made AS (
        INSERT INTO partners (name, status, created_at, updated_at)
-       SELECT 'Other ' || n, 'approved', $1::timestamptz, $1 FROM generate_series(1, 1000) n RETURNING branch_id),
-     hooks AS (
-       INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-       SELECT branch_id, 'live', 'https://other.example/hook', $2::text[], $1, $1 FROM made, generate_series(1, 2) RETURNING id, branch_id)
-     INSERT INTO lanes (webhook_id, part) SELECT id, branch_id % 16 FROM hooks`,
+       SELECT 'Other ' || n, 'approved', $1::timestamptz, $1 FROM generate_series(1, 1000) n RETURNING branch_id)
+     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+     SELECT branch_id, 'live', 'https://other.example/hook', $2::text[], $1, $1 FROM made, generate_series(1, 2)`,
     [now, defaultKinds],
   )
+  for (const text of followByHand.split(';').filter((each) => each.trim())) await sql(text)
 }
 
 async function leaveAlone(sql: FullHouse['sql']): Promise<void> {
@@ -91,60 +96,65 @@ async function leaveAlone(sql: FullHouse['sql']): Promise<void> {
   for (const { name } of tables) await sql(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`)
 }
 
-/** Each with its event, its place in the log and one attempt. */
-async function fillDay(sql: FullHouse['sql'], at: Date, rows: number): Promise<void> {
+/** So many entries of a feed, wanted by each of its webhooks. */
+async function appendEntries(sql: FullHouse['sql'], at: Date, branchId: number, entries: number): Promise<void> {
   await sql(
-    `WITH made AS MATERIALIZED (
-       SELECT d.day, d.event_offset + nextval('event_numbers') AS event_id, d.delivery_offset + nextval('delivery_numbers') AS id,
-         w.id AS webhook_id, w.branch_id, 'transaction:' || n % 5000 AS entity, n
-       FROM days d CROSS JOIN generate_series(1, $2::int) n
-       JOIN (SELECT id, branch_id, row_number() OVER (ORDER BY id) AS place FROM webhooks) w ON w.place = 1 + n % ${branches * webhooksABranch}
-       WHERE d.day = day_of($1)),
-     stored AS (
-       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-       SELECT event_id, 'live', branch_id, 'TRANSACTION', 'SUBMITTED', entity, '{}', $1::timestamptz FROM made),
-     filed AS (
-       INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-       SELECT id, webhook_id, event_id, entity, CASE WHEN n / ${branches * webhooksABranch} % 20 = 0 THEN 'exhausted' ELSE 'delivered' END, 1, $1, $1 FROM made),
-     tried AS (
-       INSERT INTO attempts (day, delivery_id, number, at, duration_ms, outcome, status)
-       SELECT day, id, 1, $1, 5, 'accepted', 200 FROM made),
-     logged AS (
-       INSERT INTO branch_log (branch_id, environment, sequence, event_id, day, deliveries)
-       SELECT branch_id, 'live', event_id, event_id, day, 1 FROM made)
-     INSERT INTO branch_days (branch_id, environment, day, first, last)
-     SELECT branch_id, 'live', day, min(event_id), max(event_id) FROM made GROUP BY branch_id, day`,
-    [at, rows],
+    `INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
+     SELECT part_of($2), feed_of($2, 'live'), (SELECT feed_head(part_of($2), feed_of($2, 'live'))) + n, day_of($1), false, $1, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED',
+       'transaction:' || n % 5000, '{}' FROM generate_series(1, $3::int) n`,
+    [at, branchId, entries],
+  )
+  await sql(
+    `INSERT INTO feed_days (part, feed, first, day) SELECT part, feed, min(seq), day FROM log
+     WHERE part = part_of($1) AND feed = feed_of($1, 'live') AND day = day_of($2) GROUP BY part, feed, day ON CONFLICT DO NOTHING`,
+    [branchId, at],
   )
 }
 
-/** Half of it one webhook's; a fifth is blocked, a fifth is sent again. As much lies in the inbox. */
-async function fillQueue(sql: FullHouse['sql'], webhooks: readonly Webhook[], now: Date, rows: number): Promise<void> {
-  await sql(
-    `WITH made AS MATERIALIZED (
-       SELECT d.event_offset + nextval('event_numbers') AS event_id, d.delivery_offset + nextval('delivery_numbers') AS id,
-         w.id AS webhook_id, w.branch_id, CASE n % 5 WHEN 4 THEN 1 ELSE 0 END AS urgency, n
-       FROM days d CROSS JOIN generate_series(1, $3::int) n
-       JOIN (SELECT id, branch_id, row_number() OVER (ORDER BY id) AS place FROM webhooks) w
-         ON w.place = 1 + CASE WHEN n % 2 = 0 THEN 0 ELSE n / 2 % $2::int END
-       WHERE d.day = day_of($1)),
-     stored AS (
-       INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-       SELECT event_id, 'live', branch_id, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}', $1::timestamptz FROM made),
-     told AS (
-       INSERT INTO inbox (part, event_id, branch_id, environment, kind, entity, simulated)
-       SELECT branch_id % 16, event_id, branch_id, 'live', 'TRANSACTION', 'transaction:' || n, false FROM made ORDER BY n)
-     INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, after_id, due_at, created_at)
-     SELECT id, webhook_id, event_id, 'transaction:' || n / 10, urgency, after_id,
-       CASE WHEN after_id IS NULL THEN $1::timestamptz - n % 1000 * interval '1 second' ELSE 'infinity' END, $1
-     FROM (SELECT *, CASE n % 5 WHEN 0 THEN lag(id) OVER (PARTITION BY webhook_id ORDER BY id) END AS after_id FROM made) chained`,
-    [now, webhooks.length, rows],
-  )
-  const ids = webhooks.map((webhook) => webhook.id)
-  await sql('UPDATE lanes SET attention_at = $1 WHERE webhook_id = ANY ($2::bigint[])', [now, ids])
+/** Each delivery with one attempt; one in twenty was given up. */
+async function fillDay(sql: FullHouse['sql'], branchIds: readonly number[], at: Date, rows: number): Promise<void> {
+  for (const branchId of branchIds) {
+    await appendEntries(sql, at, branchId, Math.ceil(rows / branches / webhooksABranch))
+    await sql(
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
+       SELECT l.part, w.id, l.seq, 0, 1, l.day, $1, 5, CASE l.seq % 20 WHEN 0 THEN 500 ELSE 200 END, CASE l.seq % 20 WHEN 0 THEN 'exhausted' ELSE 'delivered' END,
+         CASE l.seq % 20 WHEN 0 THEN 'refused' ELSE 'accepted' END
+       FROM log l, webhooks w WHERE l.part = part_of($2) AND l.feed = feed_of($2, 'live') AND l.day = day_of($1) AND w.branch_id = $2`,
+      [at, branchId],
+    )
+    await sql(
+      'UPDATE cursors SET position = feed_head(part, feed) WHERE part = part_of($1) AND webhook_id IN (SELECT id FROM webhooks WHERE branch_id = $1)',
+      [branchId],
+    )
+  }
 }
 
-const hot = ['queued_deliveries', 'inbox'] as const
+/** Nobody has read any of it: as much lies in the log, with what fails and what is sent again, and as much in the outbox. */
+async function fillQueue(sql: FullHouse['sql'], branchIds: readonly number[], now: Date, rows: number): Promise<void> {
+  for (const branchId of branchIds) {
+    await appendEntries(sql, now, branchId, Math.ceil(rows / branches / webhooksABranch))
+    const ofBranch = `FROM log l, webhooks w WHERE l.part = part_of($2) AND l.feed = feed_of($2, 'live') AND l.day = day_of($1) AND w.branch_id = $2
+      AND w.id > (SELECT min(id) FROM webhooks)`
+    await sql(
+      `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
+       SELECT l.part, w.id, l.entity, l.seq, l.day, 1, $1, $1 ${ofBranch} AND l.seq % 5 = 0 ORDER BY l.seq ON CONFLICT DO NOTHING`,
+      [now, branchId],
+    )
+    await sql(
+      `INSERT INTO agains (part, webhook_id, seq, round, day, entity, due_at, written_at)
+       SELECT l.part, w.id, l.seq, 1, l.day, l.entity, $1, $1 ${ofBranch} AND l.seq % 5 = 1`,
+      [now, branchId],
+    )
+  }
+  await sql(
+    `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
+     SELECT part_of(b), feed_of(b, 'live'), $1, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}'
+     FROM generate_series(1, $3::int) n, LATERAL (SELECT ($2::int[])[1 + n % cardinality($2::int[])] AS b) branch`,
+    [now, branchIds, rows],
+  )
+}
+
+const hot = ['outbox', 'exceptions', 'agains'] as const
 
 async function countWhileQuiet(sql: FullHouse['sql']): Promise<void> {
   for (const table of hot) await sql(`CREATE TABLE away_${table} AS SELECT * FROM ${table}`)
@@ -152,12 +162,7 @@ async function countWhileQuiet(sql: FullHouse['sql']): Promise<void> {
   for (const table of hot) await sql(`VACUUM (TRUNCATE false) ${table}`)
   await sql('ANALYZE')
   for (const table of hot) {
-    const columns = table === 'inbox' ? inboxColumns : '*'
-    const into = table === 'inbox' ? `(${inboxColumns})` : ''
-    await sql(`INSERT INTO ${table} ${into} SELECT ${columns} FROM away_${table}`)
+    await sql(`INSERT INTO ${table} SELECT * FROM away_${table}`)
     await sql(`DROP TABLE away_${table}`)
   }
 }
-
-/** Its transaction is that which writes it. */
-const inboxColumns = 'part, event_id, branch_id, environment, kind, entity, simulated, webhook_id, repeats, replay_id'

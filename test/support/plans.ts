@@ -73,9 +73,48 @@ async function look(
   const call = values.length === 0 ? '' : `(${values.map(printLiteral).join(', ')})`
   await sql.script(`SAVEPOINT looking; PREPARE looked_at AS ${text}`)
   const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE looked_at${call}`
+  const before = await readCounters(sql)
   const [row] = await sql.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({ name: '', text: explain })
+  const counters = await readCounters(sql)
   await sql.script('ROLLBACK TO looking; DEALLOCATE looked_at')
-  return readPlan(row!['QUERY PLAN'][0].Plan, wholes)
+  const plan = readPlan(row!['QUERY PLAN'][0].Plan, wholes)
+  return addCounted(plan, before, counters, wholes)
+}
+
+interface Counter {
+  readonly kind: 'r' | 'i'
+  readonly scans: number
+  readonly rows: number
+}
+
+/** Of tables how often and how much was read from end to end, of indexes how often they were gone by and what was found: in this transaction, inside of functions too, whose plans nobody sees. */
+async function readCounters(sql: Sql): Promise<ReadonlyMap<string, Counter>> {
+  const rows = await sql.query<Counter & { name: string }>({
+    name: '',
+    text: `SELECT name, kind, scans, rows FROM (
+        SELECT relname AS name, relkind AS kind, pg_stat_get_xact_numscans(oid)::int AS scans, pg_stat_get_xact_tuples_returned(oid)::int AS rows FROM pg_class
+        WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace) counted WHERE scans > 0`,
+  })
+  return new Map(rows.map((row) => [row.name, row]))
+}
+
+function addCounted(
+  plan: Look,
+  before: ReadonlyMap<string, Counter>,
+  counters: ReadonlyMap<string, Counter>,
+  wholes: ReadonlyMap<string, string>,
+): Look {
+  const indexes = new Set(plan.indexes)
+  const readWhole = new Set(plan.readWhole)
+  let rows = 0
+  for (const [name, { kind, scans, rows: found }] of counters) {
+    const former = before.get(name)
+    if (scans === former?.scans) continue
+    rows += found - (former?.rows ?? 0)
+    if (kind === 'i') indexes.add(wholes.get(name) ?? name)
+    else readWhole.add(withoutDay(name))
+  }
+  return { indexes, readWhole, pages: plan.pages, rows: Math.max(plan.rows, rows) }
 }
 
 function printLiteral(value: unknown): string {

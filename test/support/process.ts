@@ -137,9 +137,9 @@ export interface GatewayProcess extends Program {
 }
 
 /** As an init system does it: a database that answers late, because the machine is busy, is taken for one that is away, and the gateway is started again. */
-export function startGateway(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
+export function startGateway(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
   return eventually('the gateway is ready', async () => {
-    const program = startProgram(['serve'], settings, release)
+    const program = startProgram(['serve'], settings)
     const ready = await untilReady(program)
     return ready && describeGateway(program, ready)
   })

@@ -1,8 +1,8 @@
 /** The books of a quarter: what was published, and every delivery and number of the log as they were last seen. The promises are held against them. */
-import type { Engine } from './engine.ts'
+import type { DeliveryRow, Engine } from './engine.ts'
+import type { Hook } from './quarter-receivers.ts'
 
 export interface LedgerEvent {
-  readonly id: number
   readonly uid: string
   readonly branchId: number
   readonly entity: string
@@ -12,75 +12,82 @@ export interface LedgerEvent {
   readonly wantedBy: readonly number[]
 }
 
-export interface LedgerDelivery {
-  readonly id: number
-  readonly webhook_id: number
-  readonly event_id: number
-  readonly state: string
-  readonly attempts: number
-  readonly repeats: number | null
+export interface LedgerEntry {
+  readonly uid: string
+  readonly day: number
 }
 
-export class Books {
-  readonly events = new Map<number, LedgerEvent>()
-  readonly deliveries = new Map<number, LedgerDelivery>()
-  /** By branch and number, the event. */
-  readonly log = new Map<string, number>()
-  readonly problems: string[] = []
-  readonly #sql: Engine['sql']
+export interface LedgerDelivery extends DeliveryRow {
+  /** Of its entry in the log. */
+  readonly day: number
+}
 
-  constructor({ sql }: Engine) {
-    this.#sql = sql
+const unfinished = ['waiting', 'blocked']
+
+export class Books {
+  readonly events = new Map<string, LedgerEvent>()
+  readonly deliveries = new Map<string, LedgerDelivery>()
+  /** By branch and number. */
+  readonly log = new Map<string, LedgerEntry>()
+  /** Deliveries that somebody skipped, or whose webhook somebody skipped to now. */
+  readonly skipped = new Set<string>()
+  readonly problems: string[] = []
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
   }
 
   enter(event: Omit<LedgerEvent, 'place'>): void {
-    this.events.set(event.id, { ...event, place: this.events.size + 1 })
+    this.events.set(event.uid, { ...event, place: this.events.size + 1 })
   }
 
   /** What has ended stays as it ended, until its day leaves. */
-  async keep(): Promise<void> {
-    for (const row of await this.#sql<LedgerDelivery>(
-      'SELECT id, webhook_id, event_id, state, attempts, repeats FROM deliveries',
-    )) {
-      const known = this.deliveries.get(row.id)
-      const hasEnded = known && !['waiting', 'blocked'].includes(known.state)
-      if (hasEnded && known.state !== row.state)
-        this.problems.push(`delivery ${row.id} was ${known.state}, is ${row.state}`)
-      this.deliveries.set(row.id, row)
-    }
-    const logged = await this.#sql<{ key: string; event_id: number }>(
-      `SELECT branch_id || ':' || sequence AS key, event_id FROM branch_log`,
+  async keep(hooks: readonly Hook[]): Promise<void> {
+    const days = await this.#keepLog()
+    for (const { webhook } of hooks)
+      for (const row of await this.#engine.deliveries(webhook)) {
+        const known = this.deliveries.get(row.id)
+        if (known && !unfinished.includes(known.state) && known.state !== row.state)
+          this.problems.push(`delivery ${row.id} was ${known.state}, is ${row.state}`)
+        // Numbered since the log was read: it is entered the next time.
+        const day = days.get(row.uid)
+        if (day !== undefined) this.deliveries.set(row.id, { ...row, day })
+      }
+  }
+
+  /** Of each event that is there, its day. */
+  async #keepLog(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#engine.sql<LedgerEntry & { key: string }>(
+      `SELECT feed / 2 || ':' || seq AS key, uid, day FROM log`,
     )
-    for (const { key, event_id } of logged) {
-      if ((this.log.get(key) ?? event_id) !== event_id) this.problems.push(`${key} of the log was given twice`)
-      this.log.set(key, event_id)
+    for (const { key, uid, day } of rows) {
+      if ((this.log.get(key)?.uid ?? uid) !== uid) this.problems.push(`${key} of the log was given twice`)
+      this.log.set(key, { uid, day })
     }
+    return new Map(rows.map(({ uid, day }) => [uid, day]))
   }
 
-  async areNumbered(ids: readonly number[]): Promise<boolean> {
-    const text = 'SELECT count(*) FROM branch_log WHERE event_id = ANY ($1::bigint[])'
-    const [row] = await this.#sql<{ count: number }>(text, [ids])
-    return row!.count === ids.length
+  async areNumbered(uids: readonly string[]): Promise<boolean> {
+    const text = 'SELECT count(*) FROM log WHERE uid = ANY ($1::uuid[])'
+    const [row] = await this.#engine.sql<{ count: number }>(text, [uids])
+    return row!.count === uids.length
   }
 
-  /** Changes as long as somebody does something. */
-  async countWork(): Promise<number> {
-    const [row] = await this.#sql<{ work: number }>(
-      `SELECT (SELECT count(*) FROM replays WHERE state = 'running') * 1000000 + (SELECT last_value FROM delivery_numbers) AS work`,
-    )
-    return row!.work
+  async isAnythingWaiting(): Promise<boolean> {
+    const { waiting, blocked } = await this.#engine.unfinished()
+    const running = await this.#engine.sql(`SELECT FROM replay_cursors WHERE state = 'running' LIMIT 1`)
+    return waiting + blocked + running.length > 0
   }
 
-  async isAnythingQueued(): Promise<boolean> {
-    return (await this.#sql('SELECT FROM queued_deliveries LIMIT 1')).length > 0
-  }
-
-  /** The lanes of what waits, as they are. */
+  /** The cursors of those that have not come to the end, as they are. */
   findWaiting(now: Date): Promise<object[]> {
-    return this.#sql(
-      `SELECT l.*, w.state, p.status, count(*) AS waiting, min(q.due_at) AS due, $1::timestamptz AS now FROM queued_deliveries q
-       JOIN lanes l USING (webhook_id) JOIN webhooks w ON w.id = l.webhook_id JOIN partners p USING (branch_id)
-       GROUP BY l.webhook_id, w.id, p.branch_id`,
+    return this.#engine.sql(
+      `SELECT to_jsonb(c) AS cursor, feed_head(part, feed) AS head, $1::timestamptz AS now,
+         ARRAY(SELECT to_jsonb(x) FROM exceptions x WHERE x.webhook_id = c.webhook_id) AS exceptions,
+         ARRAY(SELECT to_jsonb(g) FROM agains g WHERE g.webhook_id = c.webhook_id) AS agains,
+         ARRAY(SELECT to_jsonb(r) FROM replay_cursors r WHERE r.webhook_id = c.webhook_id AND state = 'running') AS replays
+       FROM cursors c`,
       [now],
     )
   }

@@ -1,6 +1,6 @@
 /** The webhooks of a quarter and the receivers behind them: each has its manner, which may change at any time. */
 import type { ServerResponse } from 'node:http'
-import type { Webhook } from '../../src/webhooks/webhook.ts'
+import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import type { Engine } from './engine.ts'
 import type { Received } from './receiver.ts'
 

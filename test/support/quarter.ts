@@ -4,15 +4,16 @@
  */
 import { after, day, hour, minute, second } from '../../src/clock.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
-import { openDeletedClearing, openInboxClearing } from '../../src/webhooks/clearing.ts'
-import { openDaysAhead } from '../../src/webhooks/days.ts'
-import { askForRedelivery, getDelivery } from '../../src/webhooks/delivery.ts'
-import { dispatchPart } from '../../src/webhooks/dispatch.ts'
-import type { Kind } from '../../src/webhooks/kind.ts'
-import { partOf } from '../../src/webhooks/part.ts'
-import { advanceReplay, startReplay } from '../../src/webhooks/replay.ts'
-import { retireOnce } from '../../src/webhooks/retention.ts'
-import { deleteWebhook, getWebhook, setWebhookState, updateWebhook } from '../../src/webhooks/webhook.ts'
+import { Conflict, NotFound } from '../../src/problem.ts'
+import { getDelivery, redeliver } from '../../src/webhooks/deliveries/delivery.ts'
+import { startRecovery } from '../../src/webhooks/deliveries/recovery.ts'
+import { cancelReplay, listReplays, startReplay } from '../../src/webhooks/deliveries/replay.ts'
+import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
+import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
+import { dayOf, openDaysAhead } from '../../src/webhooks/events/days.ts'
+import type { Kind } from '../../src/webhooks/events/kind.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
+import { deleteWebhook, getWebhook, setWebhookState, updateWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Chance, openChance } from './chance.ts'
 import { openWire, type Wire } from './cut-wire.ts'
 import { type Engine, openEngine } from './engine.ts'
@@ -22,7 +23,9 @@ import { manners, pathsOf, Receivers } from './quarter-receivers.ts'
 import { gate } from './receiver.ts'
 
 export const policy = { attemptDays: 7, eventDays: 20 }
-const leaseMs = 12 * second
+/** Whoever is gone for longer is taken for gone. */
+const absenceMs = 12 * second
+const looksAtMost = 200
 
 export class Quarter {
   readonly engine: Engine
@@ -34,8 +37,6 @@ export class Quarter {
   readonly story: string[] = []
   /** Of every worker; the last is at work. */
   readonly #wires: Wire[] = []
-  readonly #clearing
-  readonly #inbox
 
   constructor(engine: Engine, branches: readonly number[], seed: number) {
     this.engine = engine
@@ -43,8 +44,6 @@ export class Quarter {
     this.chance = openChance(seed)
     this.books = new Books(engine)
     this.receivers = new Receivers(engine)
-    this.#clearing = openDeletedClearing(engine.db, engine.house.clock)
-    this.#inbox = openInboxClearing(engine.db)
   }
 
   async live(days: number): Promise<void> {
@@ -81,7 +80,11 @@ export class Quarter {
       suspend: () => this.#setPartner('suspended'),
       approve: () => this.#setPartner('approved'),
       redeliver: () => this.#redeliver(),
+      skip: () => this.#skip(),
+      'skip to now': () => this.#skipToNow(),
       replay: () => this.#replay(),
+      'cancel a replay': () => this.#cancelReplay(),
+      recover: () => this.#recover(),
       crash: () => this.#crash(),
     }
     const often = [
@@ -108,18 +111,15 @@ export class Quarter {
       kind: this.chance.pick<Kind>(['TRANSACTION', 'APPLICATION']),
     }))
     const published = await this.engine.publish(...drafts)
-    await this.#dispatch(branchId)
-    await eventually('a number for each event', () => this.books.areNumbered(published.map(({ id }) => id)))
-    for (const [index, { id, uid }] of published.entries()) {
+    // By the worker, or by somebody else.
+    if (this.chance.isTrue(0.5)) await this.engine.house.gateway.context.numbering.number(partOf(branchId))
+    await eventually('a number for each event', () => this.books.areNumbered(published.map(({ uid }) => uid)))
+    for (const [index, { uid }] of published.entries()) {
       const { entity, kind } = drafts[index]!
       const wanting = this.receivers.living(branchId).filter(({ webhook }) => webhook.kinds.includes(kind))
       const wantedBy = wanting.map(({ webhook }) => webhook.id)
-      this.books.enter({ id, uid, branchId, entity, wantedBy })
+      this.books.enter({ uid, branchId, entity, wantedBy })
     }
-  }
-
-  #dispatch(branchId: number): Promise<void> {
-    return dispatchPart(this.engine.house.gateway.context.dispatch, partOf(branchId))
   }
 
   #behave(): void {
@@ -148,6 +148,8 @@ export class Quarter {
 
   async #replace(): Promise<void> {
     const hook = this.chance.pick(this.receivers.living())
+    // Its deliveries go with it.
+    await this.books.keep([hook])
     await deleteWebhook(this.engine.db, hook.webhook, this.engine.house.act())
     hook.isDeleted = true
     await this.receivers.add(hook.webhook.branchId)
@@ -159,24 +161,58 @@ export class Quarter {
       await setPartnerStatus(this.engine.db, partner, status, 'a quarter', this.engine.house.act())
   }
 
+  /** One that waits or has ended; undefined where there is none. */
+  async #pickDelivery() {
+    const { webhook } = this.chance.pick(this.receivers.living())
+    const rows = (await this.engine.deliveries(webhook)).filter(({ state }) => state !== 'blocked')
+    return rows.length > 0 ? { webhook, row: this.chance.pick(rows) } : undefined
+  }
+
   async #redeliver(): Promise<void> {
-    const { db, sql } = this.engine
-    const rows = await sql<{ id: number; branch_id: number }>(
-      `SELECT d.id, w.branch_id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.state <> 'deleted'
-       JOIN events e ON e.id = d.event_id WHERE d.state <> 'blocked' ORDER BY d.id`,
+    const picked = await this.#pickDelivery()
+    if (!picked) return
+    const { db, house } = this.engine
+    const { branchId, environment } = picked.webhook
+    await ifPossible(async () =>
+      redeliver(db, branchId, await getDelivery(db, { branchId, environment }, picked.row.id), house.act()),
     )
-    if (rows.length === 0) return
-    const { id, branch_id: branchId } = this.chance.pick(rows)
-    const found = await getDelivery(db, { branchId, environment: 'live' }, id)
-    await askForRedelivery(db, branchId, found, this.engine.house.act())
-    await this.#dispatch(branchId)
+  }
+
+  async #skip(): Promise<void> {
+    const picked = await this.#pickDelivery()
+    if (!picked) return
+    const { db, house } = this.engine
+    const { branchId, environment } = picked.webhook
+    const found = await getDelivery(db, { branchId, environment }, picked.row.id)
+    if (await skipDelivery(db, branchId, found, 'not wanted', house.act())) this.books.skipped.add(found.id)
+  }
+
+  async #skipToNow(): Promise<void> {
+    const { webhook } = this.chance.pick(this.receivers.living())
+    await startSkip(this.engine.db, webhook, 'too late', this.engine.house.act())
+    const ended = (await this.engine.deliveries(webhook)).filter(({ state }) => state === 'canceled')
+    for (const { id } of ended) this.books.skipped.add(id)
   }
 
   async #replay(): Promise<void> {
     const { webhook } = this.chance.pick(this.receivers.living())
     const from = after(this.#now, -this.chance.below(30) * day).getTime()
     const selection = this.chance.pick([{ from }, { failed: true }, { from, entity: 'transaction:1' }])
-    await startReplay(this.engine.db, webhook, selection, this.engine.house.act())
+    await ifPossible(() => startReplay(this.engine.db, webhook, selection, this.engine.house.act()))
+  }
+
+  async #cancelReplay(): Promise<void> {
+    const { db, house } = this.engine
+    for (const { webhook } of this.receivers.living())
+      for (const { id, state } of await listReplays(db, webhook))
+        if (state === 'running') await db.transaction((sql) => cancelReplay(sql, webhook, id, house.act()))
+  }
+
+  async #recover(): Promise<void> {
+    const hook = this.chance.pick(this.receivers.living())
+    await this.#refresh()
+    const since = after(this.#now, -this.chance.below(10) * day)
+    await ifPossible(() => startRecovery(this.engine.db, hook.webhook, since, this.engine.house.act()))
   }
 
   /** The worker vanishes with deliveries in its hands, if there is anything to send, and another takes its place. */
@@ -186,17 +222,12 @@ export class Quarter {
     for (const path of pathsOf(hook)) this.engine.receiver.on(path, held.behaviour)
     await this.#publish(10, hook.webhook.branchId)
     const isUnderWay = () => this.receivers.isUnderWay(hook)
-    const isIdle = () =>
-      this.engine.idle(0).then(
-        () => true,
-        () => false,
-      )
-    await eventually('a delivery under way, or none to send', async () => isUnderWay() || (await isIdle()))
+    await eventually('a delivery under way, or none to send', async () => isUnderWay() || (await this.#isStill()))
     this.story.push(isUnderWay() ? '  with deliveries under way' : '  with nothing to do')
     // It goes on by itself, as far as it can without a database, until everything is closed.
     this.#wires.at(-1)!.cut()
     await this.#takeOver()
-    this.engine.house.clock.advance(leaseMs + second)
+    this.engine.house.clock.advance(absenceMs + second)
     held.open()
   }
 
@@ -208,21 +239,37 @@ export class Quarter {
 
   /** Everything that can be done now is done; then the books are kept, and what is old leaves. */
   async #rest(): Promise<void> {
-    const { db, sql } = this.engine
-    for (let before = -1; before !== (await this.books.countWork()); ) {
-      before = await this.books.countWork()
-      while ((await advanceReplay(db, this.#now)) > 0);
-      for (const branch of this.branches) await this.#dispatch(branch)
-      await sql(`SELECT pg_notify('countersign_work', 'delivery')`)
-      await this.engine.idle()
-    }
-    while ((await this.#clearing.clearOnce()) > 0);
-    await this.#inbox.clearAll()
-    await this.books.keep()
-    await openDaysAhead(db, this.#now)
-    await retireOnce(db, policy, this.#now)
-    await this.books.keep()
+    await this.#stand()
+    const { hooks } = this.receivers
+    await this.books.keep(hooks)
+    await openDaysAhead(this.engine.db, this.#now)
+    await eventually('what is old leaves', () => this.#retire())
+    await this.books.keep(hooks)
+    await this.#stand()
     await this.#refresh()
+  }
+
+  async #stand(): Promise<void> {
+    await this.engine.wake()
+    await eventually('a moment at which nothing is to be done', () => this.#isStill())
+  }
+
+  /** Nobody has anything to do before the clock is moved: every lane sleeps, is shut, or is held for a receiver that wants to be left alone. */
+  async #isStill(): Promise<boolean> {
+    const [row] = await this.engine.sql<{ busy: boolean }>(
+      `SELECT EXISTS (SELECT FROM outbox) OR EXISTS (
+         SELECT FROM cursors WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+           ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
+      [this.#now],
+    )
+    return !row!.busy && !this.receivers.hooks.some((hook) => this.receivers.isUnderWay(hook))
+  }
+
+  /** A day that somebody reads just now stays for a while. */
+  async #retire(): Promise<boolean> {
+    await retireOnce(this.engine.db, policy, this.#now)
+    const text = 'SELECT FROM days WHERE day < $1'
+    return (await this.engine.sql(text, [dayOf(after(this.#now, -policy.eventDays * day))])).length === 0
   }
 
   /** A webhook whose receiver said 410 has been disabled. */
@@ -235,11 +282,19 @@ export class Quarter {
 
   async #passTime(): Promise<void> {
     if (this.chance.isTrue(0.25)) {
-      await this.engine.advanceToNextLook()
+      await this.#advance()
       return
     }
     const unit = this.chance.pick([minute, hour, 2 * day, 5 * day, 9 * day])
     this.engine.house.clock.advance(Math.round(unit * (0.5 + this.chance.next())))
+  }
+
+  /** To the moment at which somebody has something to do. */
+  async #advance(): Promise<void> {
+    const [row] = await this.engine.sql<{ at: Date | null }>(
+      `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
+    )
+    this.engine.house.clock.advance(row!.at ? Math.max(0, row!.at.getTime() - this.#now.getTime()) : 0)
   }
 
   /** Everybody is well, and whatever waits goes out. */
@@ -250,13 +305,26 @@ export class Quarter {
     for (const branch of this.branches) await this.#setPartner('approved', branch)
     for (const hook of this.receivers.living())
       hook.webhook = await setWebhookState(this.engine.db, hook.webhook, 'active', this.engine.house.act())
-    for (let looks = 0; looks < 40; looks++) {
+    for (let looks = 0; looks < looksAtMost; looks++) {
       await this.#rest()
-      if (!(await this.books.isAnythingQueued())) return
-      await this.engine.advanceToNextLook()
+      if (!(await this.books.isAnythingWaiting())) return this.#endBusy()
+      await this.#advance()
     }
     this.books.problems.push(`something waits for ever: ${JSON.stringify(await this.books.findWaiting(this.#now))}`)
   }
+
+  /** However quiet the last days were: something has just arrived. */
+  async #endBusy(): Promise<void> {
+    for (const branch of this.branches) await this.#publish(10, branch)
+    await this.#rest()
+  }
+}
+
+/** The gateway says why it cannot be done just now. */
+async function ifPossible(work: () => Promise<unknown>): Promise<void> {
+  await work().catch((error: unknown) => {
+    if (!(error instanceof Conflict || error instanceof NotFound)) throw error
+  })
 }
 
 export async function openQuarter(seed: number): Promise<Quarter> {

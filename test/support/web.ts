@@ -75,11 +75,11 @@ const selectTables = statement(
   'select_tables',
   `SELECT relname AS name FROM pg_class
    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN (
-     'audit_blocks', 'audit_unsealed', 'audit_heads', 'audit_anchor_keys', 'notices', 'inbox', 'inbox_reads', 'days', 'branch_days', 'branch_log', 'lanes',
-     'workers', 'webhook_counts') ORDER BY 1`,
+     'audit_blocks', 'audit_unsealed', 'audit_heads', 'audit_anchor_keys', 'notices', 'outbox', 'log', 'feed_days', 'days', 'cursors', 'workers',
+     'webhook_counts') ORDER BY 1`,
 )
 
-/** Every row of every table, but for what the house writes by itself: the chain over the audit log, the dispatcher's reading, the workers' lanes, what charts count. */
+/** Every row of every table, but for what the house writes by itself: the chain over the audit log, the sequencer's log, how far workers are, what charts count. */
 export function readTables(db: Database): Promise<Record<string, string[]>> {
   return askEach(db, 'coalesce(array_agg(t::text), ARRAY[]::text[])')
 }

@@ -8,14 +8,11 @@ import { setScopesAtMost } from '../../src/partners/client.ts'
 import { inviteMember } from '../../src/partners/invitation.ts'
 import { applyWithDetails, getPartner, setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { dispatchPart } from '../../src/webhooks/dispatch.ts'
-import { insertEvents } from '../../src/webhooks/event.ts'
-import { selectPartsWithNews } from '../../src/webhooks/inbox.sql.ts'
-import { partOf } from '../../src/webhooks/part.ts'
-import { createWebhook } from '../../src/webhooks/webhook.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
-import { eventually } from '../support/eventually.ts'
+import { deliveriesOf, endDelivery, numberEvents } from '../support/by-hand.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { readInvitation } from '../support/members.ts'
@@ -62,13 +59,13 @@ async function addWebhook({ partner }: PartnerHouse): Promise<number> {
 }
 
 /** A delivery that was settled, of a webhook of the partner. */
-async function addDelivery(own: PartnerHouse): Promise<{ webhookId: number; id: number }> {
+async function addDelivery(own: PartnerHouse): Promise<{ webhookId: number; id: string }> {
   const waiting = await addWaiting(own)
-  await settle(waiting.id)
+  await endDelivery(house, waiting.id)
   return waiting
 }
 
-async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: number }> {
+async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: string }> {
   const webhookId = await addWebhook(own)
   const common = {
     environment: 'live',
@@ -78,20 +75,10 @@ async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: n
   } as const
   const now = house.clock.now()
   await insertEvents(db, [{ ...common, entity: newName(), body: '{}', simulated: false }], now)
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
-  const [delivery] = await db.query<{ id: number }>(statement('', 'SELECT id FROM deliveries WHERE webhook_id = $1'), [
-    webhookId,
-  ])
-  return { webhookId, id: delivery!.id }
+  await numberEvents(house)
+  const [id] = await deliveriesOf(house, webhookId)
+  return { webhookId, id: id! }
 }
-
-const settle = (id: number) =>
-  run(
-    `WITH gone AS (DELETE FROM queued_deliveries WHERE id = $1 RETURNING *)
-     INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at, repeats)
-     SELECT id, webhook_id, event_id, entity, 'delivered', 1, created_at, $2, repeats FROM gone`,
-    [id, house.clock.now()],
-  )
 
 async function inPortal(make: (own: PartnerHouse) => Promise<Sample>): Promise<Sample> {
   return make(await openPartner(house))
@@ -160,7 +147,7 @@ const samples: Record<string, () => Promise<Sample>> = {
       const { webhookId } = await addWaiting(own)
       const page = `${own.home}/webhooks/${webhookId}/skip`
       const sample = await fill(own.browser, page, `${page}/start`, { confirmed: 'yes' })
-      return { ...sample, made: () => run('SELECT id FROM skips WHERE webhook_id = $1', [webhookId]) }
+      return { ...sample, made: () => run('SELECT upto FROM passes WHERE webhook_id = $1', [webhookId]) }
     }),
   '/partner/:branch/webhooks/:id/incident/probe': () =>
     inPortal(async (own) => {
@@ -179,16 +166,17 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/deliveries/:id/redeliver': () =>
     inPortal(async (own) => {
-      const { id } = await addDelivery(own)
+      const { id, webhookId } = await addDelivery(own)
       const sample = await fill(own.browser, `${own.home}/deliveries/${id}`, `${own.home}/deliveries/${id}/redeliver`)
-      const made = () => run('SELECT id, state FROM deliveries WHERE id = $1 OR repeats = $1 ORDER BY id', [id])
+      const made = () =>
+        run('SELECT seq, round, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq, round', [webhookId])
       const settleRepeats = async () => {
-        const repeats = await db.query<{ id: number }>(
-          statement('', 'SELECT id FROM queued_deliveries WHERE repeats = $1'),
-          [id],
+        const repeats = await db.query<{ round: number }>(
+          statement('', 'SELECT round FROM agains WHERE webhook_id = $1'),
+          [webhookId],
         )
         assert.equal(repeats.length, 1)
-        await settle(repeats[0]!.id)
+        await endDelivery(house, `${id}-${repeats[0]!.round}`)
       }
       return { ...sample, meanwhile: settleRepeats, made }
     }),
@@ -374,24 +362,13 @@ test('of every form of the site it is said whether it makes something', () => {
 
 const changesByItself = [
   ...['audit_anchor_keys', 'audit_blocks', 'audit_heads', 'audit_unsealed'],
-  ...['inbox', 'inbox_reads', 'days', 'branch_days', 'branch_log', 'webhook_counts', 'workers'],
+  ...['outbox', 'log', 'feed_days', 'days', 'webhook_counts', 'workers'],
   // A sending that finds its session renewed by another waits for a sign-in: it has made nothing.
   'kept_forms',
 ]
 
-/** What an earlier form set going ends by itself, and its rows would be taken for those of the next one. */
-async function nothingIsUnderWay(): Promise<boolean> {
-  for (const table of ['skips', 'replays'])
-    if ((await run(`SELECT FROM ${table} WHERE state = 'running'`)).length > 0) return false
-  // Nobody works here: what a replay asked for is dispatched by the next form of its part.
-  for (const { part } of await db.query<{ part: number }>(selectPartsWithNews))
-    await dispatchPart(house.gateway.context.dispatch, part)
-  return true
-}
-
 /** How many rows there are of everything. */
 async function countAll(): Promise<Map<string, number>> {
-  await eventually('nothing is under way', nothingIsUnderWay)
   const tables = await db.query<{ name: string }>(
     statement(
       '',

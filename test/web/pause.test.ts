@@ -6,6 +6,7 @@ import { day } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
 import { removeDead } from '../../src/housekeeping.ts'
 import { type Answer, type Browser, hiddenFields, postForm, send } from '../support/browser.ts'
+import { happened } from '../support/by-hand.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
@@ -160,7 +161,7 @@ test('approving a paused application says that it resumes it, and does', async (
   assert.doesNotMatch((await openConsent(browser, client)).text, /You have paused/)
 })
 
-const selectEvents = statement('', "SELECT body FROM events WHERE entity = 'authorization:' || $1 ORDER BY id")
+const selectEvents = statement('', `SELECT body FROM ${happened} WHERE entity = 'authorization:' || $1 ORDER BY place`)
 
 test('the partner is told of a pause and its end as of other changes', async () => {
   const browser = await house.signIn(await house.makeUser())

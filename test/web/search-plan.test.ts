@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, minute } from '../../src/clock.ts'
-import { makeEventUids } from '../../src/webhooks/event.ts'
-import { selectAddressed, selectAnyDelivery, selectNamedBetween } from '../../src/webhooks/event-search.sql.ts'
-import { findNamedEvent, findWebhooksAt, parseEventName } from '../../src/webhooks/event-search.ts'
-import { selectFailingOfBranches } from '../../src/webhooks/failing-webhooks.sql.ts'
-import { listFailingOf } from '../../src/webhooks/failing-webhooks.ts'
-import { disableWebhook } from '../../src/webhooks/webhook.ts'
+import { findAnyDelivery } from '../../src/webhooks/deliveries/delivery-search.ts'
+import { makeEventUids } from '../../src/webhooks/events/event.ts'
+import { selectAddressed, selectEntry } from '../../src/webhooks/events/event-search.sql.ts'
+import { findNamedEvent, findWebhooksAt, parseEventName } from '../../src/webhooks/events/event-search.ts'
+import { selectServed } from '../../src/webhooks/health/failing-webhooks.sql.ts'
+import { listFailingOf } from '../../src/webhooks/health/failing-webhooks.ts'
+import { disableWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { asPatient } from '../support/patient.ts'
@@ -22,7 +23,7 @@ for (let n = 0; n < 6; n++) {
 }
 /** Of the third minute. */
 const [sought] = makeEventUids([{}], after(engine.house.clock.now(), 3 * minute))
-await engine.sql(`UPDATE events SET uid = $1 WHERE entity = 'a3:2500'`, [sought])
+await engine.sql(`UPDATE log SET uid = $1 WHERE entity = 'a3:2500'`, [sought])
 await engine.sql(
   `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
    SELECT $1, 'live', 'https://hooks-' || n || '.example.com/in', ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 20000) n`,
@@ -37,11 +38,11 @@ test('an address, an event and a delivery are found without reading a table, wha
     assert.equal((await findNamedEvent(db, parseEventName(sought!)!, 'anybody'))?.entity, 'a3:2500')
     assert.equal((await findWebhooksAt(db, 'hooks-19777.example', 10)).length, 1)
     assert.equal((await findWebhooksAt(db, 'https://hooks-19777.example.com/in', 10)).length, 1)
-    await db.query(selectAnyDelivery, [1])
-    for (const { name } of [selectAddressed, selectNamedBetween, selectAnyDelivery]) {
-      const { readWhole, pages } = looks.get(name)!
+    assert.equal((await findAnyDelivery(db, `${webhook.id}-17000`))?.delivery.entity, 'a3:2000')
+    for (const { name } of [selectAddressed, selectEntry]) assert.ok(looks.has(name), name)
+    for (const [name, { readWhole, pages }] of looks) {
       assert.deepEqual(
-        [...readWhole].filter((table) => /^(events|settled|queued)/.test(table)),
+        [...readWhole].filter((table) => /^(log|outcomes|webhooks)/.test(table)),
         [],
         name,
       )
@@ -52,9 +53,6 @@ test('an address, an event and a delivery are found without reading a table, wha
 })
 
 test('failing webhooks of a member’s partners are found by the partner, whatever was counted last', async () => {
-  await engine.sql(
-    `INSERT INTO lanes (webhook_id, part) SELECT id, 0 FROM webhooks WHERE NOT EXISTS (SELECT FROM lanes WHERE webhook_id = id)`,
-  )
   const { branchId } = await engine.house.makePartner()
   const { branchId: other } = await engine.house.makePartner()
   const failing = await engine.makeWebhook('/gone', { branchId })
@@ -63,11 +61,11 @@ test('failing webhooks of a member’s partners are found by the partner, whatev
     if (isCounted) await engine.sql('ANALYZE')
     const looks: Looks = new Map()
     const db = await openLookingDatabase(engine.db, looks)
-    const found = await listFailingOf(db, [branchId, other], 'live', 3)
+    const found = await listFailingOf(db, [branchId, other], 'live', 3, engine.house.clock.now())
     assert.deepEqual([...found.keys()], [branchId])
-    const { readWhole, pages, indexes } = looks.get(selectFailingOfBranches.name)!
+    const { readWhole, pages, indexes } = looks.get(selectServed.name)!
     assert.deepEqual(
-      [...readWhole].filter((table) => /^(webhooks|lanes|attempts)/.test(table)),
+      [...readWhole].filter((table) => /^(webhooks|cursors|outcomes)/.test(table)),
       [],
     )
     assert.ok(pages < 100, `${pages} pages`)

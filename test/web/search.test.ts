@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { statement } from '../../src/database/database.ts'
-import { printEventId } from '../../src/webhooks/event.ts'
-import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/webhooks/event-search.ts'
+import { printEventId } from '../../src/webhooks/events/event.ts'
+import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/webhooks/events/event-search.ts'
 import type { Browser } from '../support/browser.ts'
+import { numberEvents } from '../support/by-hand.ts'
 import { openDesk } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -26,8 +27,8 @@ async function furnish() {
   const path = `/${makeUpWord()}`
   const { webhookId, deliveryId } = await deliverOne(made, receiver, path)
   const [event] = await db.query<{ uid: string }>(
-    statement('', 'SELECT e.uid FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.id = $1'),
-    [deliveryId],
+    statement('', 'SELECT uid FROM log WHERE feed = feed_of($1, $2) AND seq = $3'),
+    [made.partner.branchId, 'live', Number(deliveryId.split('-')[1])],
   )
   return { ...made, path, webhookId, deliveryId, event: printEventId(event!.uid) }
 }
@@ -146,9 +147,10 @@ test('an event is found by the moment in its name, also one that SQL published, 
   )
   const name = parseEventName(published!.uid)!
   assert.equal(name[12], '7')
+  await numberEvents(house)
   assert.equal((await findNamedEvent(db, name, branch))?.entity, 'ach_profile:77')
   const old = 'a3f0c2d4-1111-4222-8333-444455556666'
-  await db.query(statement('', 'UPDATE events SET uid = $2 WHERE uid = $1'), [published!.uid, old])
+  await db.query(statement('', 'UPDATE log SET uid = $2 WHERE uid = $1'), [published!.uid, old])
   assert.equal((await findNamedEvent(db, parseEventName(old)!, branch))?.entity, 'ach_profile:77')
   assert.equal(await findNamedEvent(db, name, branch), undefined)
 })

@@ -1,12 +1,10 @@
 /** Every page that links lead to, with something of each state to show, in today's words. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
-import { dispatchPart } from '../../src/webhooks/dispatch.ts'
-import { insertEvents } from '../../src/webhooks/event.ts'
-import { breakerThreshold } from '../../src/webhooks/lane.ts'
-import { partOf } from '../../src/webhooks/part.ts'
+import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { listWebhooks } from '../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../support/branch.ts'
+import { deliveriesOf, endDelivery, failDeliveries, numberEvents } from '../support/by-hand.ts'
 import { crawl, makeEverything } from '../support/forms-of-pages.ts'
 import { openHouse } from '../support/gateway.ts'
 import { oldOnPages } from '../support/old-words.ts'
@@ -17,24 +15,20 @@ const everybody = await makeEverything(house)
 /** One that failed after all retries, one behind another, and a webhook that is retried once a minute. */
 async function makeTroubles(): Promise<void> {
   const { branchId } = everybody.own.partner
-  const { db, dispatch } = house.gateway.context
+  const { db } = house.gateway.context
   const now = house.clock.now()
   const draft = { environment: 'live', branchId, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
   const body = JSON.stringify(transaction())
   const events = ['transaction:42', 'transaction:43'].map((entity) => ({ ...draft, entity, body, simulated: false }))
   await insertEvents(db, events, now)
-  await dispatchPart(dispatch, partOf(branchId))
-  await db.query(
-    statement(
-      '',
-      `WITH gone AS (DELETE FROM queued_deliveries WHERE entity = 'transaction:43' RETURNING *)
-       INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-       SELECT id, webhook_id, event_id, entity, 'exhausted', 11, created_at, $1 FROM gone`,
-    ),
-    [now],
-  )
-  const failing = 'UPDATE lanes SET failures = 9, evidence = $1, failing_since = $2'
-  await db.query(statement('', failing), [breakerThreshold, now])
+  await numberEvents(house)
+  for (const { id } of await listWebhooks(db, { branchId, environment: 'live' }, 0, 10)) {
+    await failDeliveries(house, id, { failures: 12, since: now, entities: 3 })
+    await endDelivery(house, (await deliveriesOf(house, id)).at(-1)!, 'exhausted')
+    // Behind one that fails.
+    await insertEvents(db, [{ ...draft, entity: 'failing:0:test', body, simulated: true, webhookId: id }], now)
+    await numberEvents(house)
+  }
 }
 
 /** What is read or heard; not addresses, nor what is quoted as code. */

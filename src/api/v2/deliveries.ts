@@ -10,33 +10,21 @@ import {
   deliveryStates,
   getDelivery,
   listAttempts,
-} from '../../webhooks/delivery.ts'
-import { listDeliveries as list } from '../../webhooks/delivery-search.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { type Kind, kinds } from '../../webhooks/kind.ts'
-import { printCanceler, skipDelivery as skip } from '../../webhooks/skip.ts'
+} from '../../webhooks/deliveries/delivery.ts'
+import { listDeliveries as list, placePattern } from '../../webhooks/deliveries/delivery-search.ts'
+import { printCanceler, skipDelivery as skip } from '../../webhooks/deliveries/skip.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { type Kind, kinds } from '../../webhooks/events/kind.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { attemptFields, DeliveryStateBody, EventId, firstDeliveryId } from './delivery-resource.ts'
+import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'
 import { reasonOf, SkipDraft } from './skips.ts'
-import {
-  Entity,
-  IdParams,
-  idOf,
-  idOfPath,
-  KindBody,
-  limitOf,
-  NextCursor,
-  PageQuery,
-  parseCursor,
-  printCursor,
-  webhookSchema,
-} from './webhook-resource.ts'
+import { Entity, IdParams, KindBody, limitOf, NextCursor, PageQuery, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
 const DeliveryBody = Type.Object(
   {
-    id: integer('The id of the delivery.', firstDeliveryId),
+    id: deliveryId('The id of the delivery.'),
     webhookId: integer('The webhook it is for.', 1),
     eventId: EventId,
     kind: KindBody,
@@ -47,7 +35,7 @@ const DeliveryBody = Type.Object(
     createdAt: instant('When it was made'),
     nextAttemptAt: Type.Optional(instant('When it is sent next, while it waits')),
     settledAt: Type.Optional(instant('When it was delivered, or failed after all retries')),
-    repeats: Type.Optional(integer('The delivery that this one sends again.', firstDeliveryId)),
+    repeats: Type.Optional(deliveryId('The delivery that this one sends again.')),
     reason: Type.Optional(text('Why it was canceled.', 'skipped')),
     canceledBy: Type.Optional(
       text('Who skipped it: `client:` or `user:` with an id, or `brokerage`.', 'client:CLIENT_ID'),
@@ -80,14 +68,15 @@ const DeliveryPage = Type.Object(
   { title: 'DeliveryPage', description: 'Some of the deliveries of a webhook.' },
 )
 
-const DeliveryParams = Type.Object({ id: idOfPath('The id of the delivery.', firstDeliveryId) })
+const DeliveryParams = Type.Object({ id: deliveryId('The id of the delivery.') })
 
 export const listDeliveries: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'listDeliveries', tags: ['Deliveries'] },
     summary: 'The deliveries of a webhook, newest first',
-    description: 'In pages; those of a state, a kind, an entity or a time, where asked for.',
+    description:
+      'In pages, in the order of the events; what was sent again stands beside its event. Those of a state, a kind, an entity or a time, where asked for. A page that looks for what is rare may be short: `next` says whether there is more.',
     params: IdParams,
     querystring: Type.Object({
       state: Type.Optional(oneOf(deliveryStates, { description: 'Only those in this state.' })),
@@ -97,7 +86,8 @@ export const listDeliveries: Endpoint<BranchCaller> = {
       to: Type.Optional(
         instant('Only those made before this moment; later than `from`', { examples: [1_798_761_600_000] }),
       ),
-      ...PageQuery,
+      limit: PageQuery.limit,
+      cursor: Type.Optional(text('`next` of the page before.', 'c345-12-0', { pattern: `^c${placePattern}$` })),
     }),
     response: { 200: DeliveryPage },
   },
@@ -105,17 +95,8 @@ export const listDeliveries: Endpoint<BranchCaller> = {
     const query = request.query as DeliveryQuery
     const webhook = await find(context, caller, request)
     const most = limitOf(query)
-    const page = await list(
-      context.db,
-      webhook,
-      parseFilter(query),
-      parseCursor(query.cursor, Number.MAX_SAFE_INTEGER),
-      most,
-    )
-    return {
-      deliveries: page.map(printDelivery),
-      next: printCursor(page.length === most ? page.at(-1)!.id : undefined),
-    }
+    const { deliveries, next } = await list(context.db, webhook, parseFilter(query), query.cursor?.slice(1), most)
+    return { deliveries: deliveries.map(printDelivery), next: next === undefined ? null : `c${next}` }
   },
 }
 
@@ -124,16 +105,17 @@ export const fetchDelivery: Endpoint<BranchCaller> = {
     ...webhookSchema,
     ...{ operationId: 'getDelivery', tags: ['Deliveries'] },
     summary: 'One delivery with its payload and every attempt',
-    description: 'Attempts are kept for 30 days, deliveries for 90, unless set otherwise.',
+    description:
+      'Deliveries and their attempts are kept for 90 days, what receivers answered for 30, unless set otherwise.',
     params: DeliveryParams,
     response: { 200: DeliveryWithLog },
   },
   async handle({ db }, caller, request) {
-    const delivery = await getDelivery(db, caller, idOf(request.params))
+    const delivery = await getDelivery(db, caller, deliveryIdOf(request.params))
     return {
       ...printDelivery(delivery),
       body: delivery.body,
-      log: (await listAttempts(db, delivery.id)).map(printAttempt),
+      log: (await listAttempts(db, caller, delivery)).map(printAttempt),
     }
   },
 }
@@ -149,9 +131,9 @@ export const redeliver: Endpoint<BranchCaller> = {
     response: { 202: DeliveryBody },
     mayConflict: true,
   },
-  async handle({ db, dispatch }, caller, request, reply) {
-    const delivery = await getDelivery(db, caller, idOf(request.params))
-    const id = await again(dispatch, caller.branchId, delivery, caller.act)
+  async handle({ db }, caller, request, reply) {
+    const delivery = await getDelivery(db, caller, deliveryIdOf(request.params))
+    const id = await again(db, caller.branchId, delivery, caller.act)
     // It is set going: that it cannot be looked at again is no reason to refuse.
     return reply.status(202).send(printDelivery(await getDelivery(db, caller, id).catch(() => delivery)))
   },
@@ -169,11 +151,15 @@ export const skipDelivery: Endpoint<BranchCaller> = {
     response: { 200: DeliveryBody },
   },
   async handle({ db }, caller, request) {
-    const delivery = await getDelivery(db, caller, idOf(request.params))
+    const delivery = await getDelivery(db, caller, deliveryIdOf(request.params))
     const reason = reasonOf(request.body)
     await skip(db, caller.branchId, delivery, reason, caller.act)
     return printDelivery(await getDelivery(db, caller, delivery.id))
   },
+}
+
+function deliveryIdOf(params: unknown): string {
+  return (params as { id: string }).id
 }
 
 interface DeliveryQuery extends PageQuery {

@@ -1,9 +1,11 @@
 /** What deliveries look like wherever they are told of. */
 import { integer, oneOf, Type, text } from '../../schema.ts'
-import { deliveryStates } from '../../webhooks/delivery.ts'
+import { deliveryStates } from '../../webhooks/deliveries/delivery.ts'
+import { deliveryIdPattern } from '../../webhooks/engine/delivery-id.ts'
 
-/** For examples: an id begins with its day. */
-export const firstDeliveryId = 2_603_020_000_000_000
+/** A webhook, an entry of its branch's log and, of what was sent again, which time. */
+export const deliveryId = (description: string, example = '1-1') =>
+  text(description, example, { pattern: deliveryIdPattern })
 
 export const EventId = text(
   'The id of the event, the same in every delivery of it: `webhook-id`.',

@@ -7,9 +7,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { cutEventStream, endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { watchStanding } from '../../http/standing.ts'
-import { TooManyRequests } from '../../problem.ts'
+import { Conflict, TooManyRequests } from '../../problem.ts'
 import { instant, integer, latestInstantMs, Type, text } from '../../schema.ts'
-import { findLogBounds, type LoggedEvent, printEventId, readLog } from '../../webhooks/event.ts'
+import { findLogBounds, type LoggedEvent, readLog } from '../../webhooks/events/branch-log.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { EventId } from './delivery-resource.ts'
@@ -55,7 +56,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
     ...{ operationId: 'pullEvents', tags: ['Events'] },
     summary: 'Events of the branch after a sequence number, as a page or as a stream',
     description:
-      'A missing number proves a missing event. With `Accept: text/event-stream`, and no JSON in it, the answer is a stream that goes on with what happens; after a break, `Last-Event-ID` resumes it.',
+      'A missing number proves a missing event. A number beyond the newest one is refused with 409, which names the newest. With `Accept: text/event-stream`, and no JSON in it, the answer is a stream that goes on with what happens; after a break, `Last-Event-ID` resumes it.',
     querystring: Type.Object({
       after: Type.Optional(
         integer('The last sequence number you have; 0 from the beginning.', 0, {
@@ -73,11 +74,14 @@ export const pullEvents: Endpoint<BranchCaller> = {
     }),
     response: { 200: EventPage },
     stream: EventStream,
+    mayConflict: true,
   },
   async handle(context, caller, request, reply) {
     const query = request.query as { after?: number; limit?: number }
     const resumed = request.headers['last-event-id']
     const start = Number(typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0))
+    const { first, last } = await findLogBounds(context.db, caller)
+    if (start > last) throw new BeyondHead(start, last)
     if (wantsStream(request)) {
       const leave = await context.streams.take(`${caller.environment} ${caller.branchId}`)
       if (!leave)
@@ -85,9 +89,23 @@ export const pullEvents: Endpoint<BranchCaller> = {
       return stream(context, caller, start, request, reply).finally(leave)
     }
     const events = await readLog(context.db, caller, start, limitOf(query))
-    const { first, last } = await findLogBounds(context.db, caller)
-    return { events: events.map(printEvent), after: events.at(-1)?.sequence ?? start, oldest: first, newest: last }
+    // What was numbered since the bounds were read is among the events.
+    return {
+      events: events.map(printEvent),
+      after: events.at(-1)?.sequence ?? start,
+      oldest: first,
+      newest: Math.max(last, events.at(-1)?.sequence ?? 0),
+    }
   },
+}
+
+/** Whoever has seen more than there is was told of it by a database that has been lost since: going on would miss what is numbered anew. */
+class BeyondHead extends Conflict {
+  constructor(after: number, head: number) {
+    super(
+      `Sequence number ${after} is beyond the newest of this branch, which is ${head}. Numbers were lost here: read again from ${head}, or from a number that you trust.`,
+    )
+  }
 }
 
 /** Generated clients name every type that the document lists, and would read a stream to its end: whoever takes JSON as well gets a page. */

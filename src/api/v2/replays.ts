@@ -5,21 +5,30 @@
 import type { FastifyReply } from 'fastify'
 import { Invalid } from '../../problem.ts'
 import { instant, integer, oneOf, Type } from '../../schema.ts'
-import { countRecovery, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
+import { countRecovery, startRecovery } from '../../webhooks/deliveries/recovery.ts'
 import {
   cancelReplay as cancel,
   countReplay,
   getReplay,
   type Replay,
+  replayedAtMost,
   type Selection,
   startReplay as start,
-} from '../../webhooks/replay.ts'
+} from '../../webhooks/deliveries/replay.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { Entity, IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
-const total = integer('How many deliveries it chose.', 12)
+const counted = (description: string) =>
+  Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    format: 'int64',
+    description: `${description}; null where there are more than ${replayedAtMost.toLocaleString('en')} to look at.`,
+    examples: [12],
+  })
+
+const total = counted('How many deliveries it chose')
 
 const ReplayBody = Type.Object(
   {
@@ -27,7 +36,7 @@ const ReplayBody = Type.Object(
     webhookId: integer('The webhook it is for.', 1),
     state: oneOf(['running', 'finished', 'canceled'], { description: 'How far it is.' }),
     total,
-    done: integer('How many of them it has queued.', 5),
+    done: integer('How many of them it has sent.', 5),
     since: Type.Optional(instant('Of a recovery: since when it looks')),
     pulled: Type.Optional(
       integer('Of a recovery: how many that waited for their next attempt it has made due at once.', 3),
@@ -117,7 +126,7 @@ export const cancelReplay: Endpoint<BranchCaller> = {
     ...webhookSchema,
     ...{ operationId: 'cancelReplay', tags: ['Deliveries'] },
     summary: 'Stop a replay',
-    description: 'What it has queued is sent all the same.',
+    description: 'What it has begun to send is sent all the same.',
     params: ReplayParams,
     response: { 200: ReplayBody },
   },
@@ -145,8 +154,8 @@ const RecoveryDraft = Type.Object(
 
 const RecoveryCount = Type.Object(
   {
-    total: integer('How many failed after all retries, and would be sent again.', 12),
-    waiting: integer('How many wait for their next attempt, and would be tried now; counted up to 1,000.', 3),
+    total: counted('How many failed after all retries, and would be sent again'),
+    waiting: integer('How many wait for their next attempt, and would be tried now.', 3),
   },
   { title: 'RecoveryCount', description: 'What a dry run counted.' },
 )
@@ -182,12 +191,10 @@ export const recoverWebhook: Endpoint<BranchCaller> = {
     mayConflict: true,
   },
   async handle(context, caller, request, reply) {
-    const { db, clock } = context
+    const { db } = context
     const since = readSince(request.body, caller.act.at)
     const webhook = await find(context, caller, request)
     const { id } = await startRecovery(db, webhook, since, caller.act)
-    // What is started goes on by itself; the first bite goes at once.
-    await pullOnce(db, clock, id).catch(() => {})
     return sendStarted(reply, context.baseUrl, await getReplay(db, webhook, id))
   },
 }

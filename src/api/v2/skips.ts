@@ -1,7 +1,7 @@
-/** Skipping all that waits at a webhook: a durable job whose progress can be asked for. */
+/** Skipping all that waits at a webhook. */
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { noteCharacters, textPattern } from '../../webhooks/note.ts'
-import { getSkip, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
+import { getSkip, type Skip, startSkip as start, usualReason } from '../../webhooks/deliveries/skip.ts'
+import { noteCharacters, textPattern } from '../../webhooks/subscriptions/note.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import { IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'
@@ -31,13 +31,18 @@ const SkipBody = Type.Object(
   {
     id: integer('The id of the skip.', 1),
     webhookId: integer('The webhook it is for.', 1),
-    state: oneOf(['running', 'finished'], { description: 'How far it is.' }),
+    state: oneOf(['finished'], { description: 'It is done at once.' }),
     reason: text('Why they are skipped.', 'the amounts were wrong'),
-    skipped: integer('How many deliveries it has skipped.', 5),
-    createdAt: instant('When it was started'),
-    finishedAt: Type.Optional(instant('When it was finished')),
+    skipped: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      format: 'int64',
+      description: 'How many deliveries it has skipped; null where they were too many to be counted.',
+      examples: [5],
+    }),
+    createdAt: instant('When it was done'),
+    finishedAt: instant('The same moment'),
   },
-  { title: 'Skip', description: 'A job that skips all that waited at a webhook when it was started.' },
+  { title: 'Skip', description: 'All that waited at a webhook at a moment, skipped.' },
 )
 
 const SkipParams = Type.Object({ ...IdParams.properties, skipId: idOfPath('The id of the skip.') })
@@ -48,7 +53,7 @@ export const startSkip: Endpoint<BranchCaller> = {
     ...{ operationId: 'startSkip', tags: ['Deliveries'] },
     summary: 'Skip all deliveries that wait at a webhook',
     description:
-      'A job in the background, whose progress can be asked for. What is created later is delivered. Asked again while it runs, it goes on to what waits by then. A replay that is running goes on: stop it first.',
+      'At once, however many they are. What is created later is delivered. A replay that is running goes on: stop it first.',
     params: IdParams,
     body: SkipDraft,
     response: { 202: SkipBody },
@@ -66,8 +71,8 @@ export const fetchSkip: Endpoint<BranchCaller> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'getSkip', tags: ['Deliveries'] },
-    summary: 'How far a skip is',
-    description: 'While it is running, and afterwards.',
+    summary: 'What a skip has skipped',
+    description: 'As long as the deliveries are kept.',
     params: SkipParams,
     response: { 200: SkipBody },
   },
@@ -77,9 +82,10 @@ export const fetchSkip: Endpoint<BranchCaller> = {
   },
 }
 
-function printSkip({ id, webhookId, state, reason, skipped, createdAt, finishedAt }: Skip) {
+function printSkip({ id, webhookId, reason, skipped, createdAt }: Skip) {
+  const at = createdAt.getTime()
   return {
-    ...{ id, webhookId, state, reason, skipped, createdAt: createdAt.getTime() },
-    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
+    ...{ id, webhookId, state: 'finished', reason, skipped },
+    ...{ createdAt: at, finishedAt: at },
   }
 }

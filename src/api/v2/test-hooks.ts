@@ -5,17 +5,18 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../../context.ts'
 import { integer, Type, text } from '../../schema.ts'
-import { type EventDelivery, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
-import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
-import { type NewEvent, type PublishedEvent, printEventId } from '../../webhooks/event.ts'
-import { type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
-import { partOf } from '../../webhooks/part.ts'
-import { insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
-import { getWebhook } from '../../webhooks/webhook.ts'
+import { type EventDelivery, listDeliveriesOfEvent } from '../../webhooks/deliveries/delivery.ts'
+import type { Branch } from '../../webhooks/events/branch.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { type Payload, type PublishedKind, payloads } from '../../webhooks/events/kind.ts'
+import { partOf } from '../../webhooks/events/part.ts'
+import { simulateEvent } from '../../webhooks/events/simulated-event.ts'
+import { getWebhook } from '../../webhooks/subscriptions/webhook.ts'
 import { exactAmounts } from '../exact-amounts.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
-import { attemptFields, DeliveryStateBody, EventId, firstDeliveryId } from './delivery-resource.ts'
+import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'
 import { idOfPath, webhookSchema } from './webhook-resource.ts'
 
 const longestWaitSeconds = 30
@@ -25,7 +26,7 @@ const TestAttempt = Type.Object(attemptFields, { title: 'TestAttempt', descripti
 
 const TestDelivery = Type.Object(
   {
-    id: integer('The id of the delivery.', firstDeliveryId),
+    id: deliveryId('The id of the delivery.'),
     webhookId: integer('The webhook it is for.', 1),
     url: text('Where it goes.', 'https://app.example.com/hooks'),
     state: DeliveryStateBody,
@@ -77,34 +78,23 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
     async handle(context, caller, request, reply) {
       const payload = request.body as Payload
       const [amount] = exactAmounts(request.bodyText, [payload], () => 'amount')
-      const event = simulateEvent(caller, kind, payload, amount)
-      const publish = await publisherOf(context, caller, (request.query as { webhookId?: number }).webhookId)
+      const { webhookId } = request.query as { webhookId?: number }
+      // Another branch's does not exist.
+      if (webhookId !== undefined) await getWebhook(context.db, caller, webhookId)
+      const event = simulateEvent(caller, kind, payload, amount, webhookId)
       if (context.testHooks.isOn) await context.testHooks.count(branchKey(caller))
-      const { id, uid } = await publish(event, request.span?.traceparent)
+      const traceparent = request.span?.traceparent
+      const [published] = await context.publisher.publish([event], context.clock.now(), { traceparent })
+      const { uid } = published!
       const wished = parsePatience(request.headers.prefer)
       // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
       const leave = wished > 0 ? await context.waits.take(branchKey(caller)) : undefined
       const patience = leave ? wished : 0
-      const deliveries = await findDeliveries(context, caller.branchId, id, patience).finally(leave)
+      const deliveries = await findDeliveries(context, caller, uid, patience).finally(leave)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
       return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
     },
   }
-}
-
-type Publish = (event: NewEvent, traceparent: string | undefined) => Promise<PublishedEvent>
-
-/** To every URL, or to that of one webhook; another branch's does not exist. */
-async function publisherOf(
-  { db, clock, publisher }: Context,
-  caller: BranchCaller,
-  webhookId: number | undefined,
-): Promise<Publish> {
-  if (webhookId === undefined)
-    return async (event, traceparent) => (await publisher.publish([event], clock.now(), { traceparent }))[0]!
-  const webhook = await getWebhook(db, caller, webhookId)
-  return (event, traceparent) =>
-    db.transaction((sql) => insertAimedEvent(sql, event, webhook, clock.now(), traceparent))
 }
 
 /** RFC 7240. */
@@ -115,17 +105,17 @@ function parsePatience(prefer: string | string[] | undefined): number {
 
 /** The event is published and will be delivered: whatever fails here makes the answer shorter, and never a refusal. */
 async function findDeliveries(
-  { db, dispatch, log }: Context,
-  branchId: number,
-  eventId: number,
+  { db, numbering, log }: Context,
+  branch: Branch,
+  uid: string,
   patienceSeconds: number,
 ): Promise<EventDelivery[]> {
   const giveUpAt = performance.now() + patienceSeconds * 1000
   let deliveries: EventDelivery[] = []
   try {
-    await dispatchPart(dispatch, partOf(branchId))
+    await numbering.number(partOf(branch.branchId))
     for (;;) {
-      deliveries = await listDeliveriesOfEvent(db, eventId)
+      deliveries = await listDeliveriesOfEvent(db, branch, uid)
       if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt) return deliveries
       await wait(pollMs)
     }

@@ -1,11 +1,11 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import type { Context } from '../../context.ts'
 import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { actionOf, kinds } from '../../webhooks/kind.ts'
-import { linePattern, noteCharacters } from '../../webhooks/note.ts'
-import { rateLimits } from '../../webhooks/send-limit.ts'
-import type { RegistrationDesk, Webhook } from '../../webhooks/webhook.ts'
-import { headerLimits, listHeaderNames } from '../../webhooks/webhook-headers.ts'
+import { actionOf, kinds } from '../../webhooks/events/kind.ts'
+import { rateLimits } from '../../webhooks/outbound/send-limit.ts'
+import { linePattern, noteCharacters } from '../../webhooks/subscriptions/note.ts'
+import type { RegistrationDesk, Webhook } from '../../webhooks/subscriptions/webhook.ts'
+import { headerLimits, listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 
 export const KindBody = oneOf(kinds, { title: 'Kind', description: 'What an event is about.' })
 

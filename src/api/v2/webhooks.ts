@@ -1,8 +1,8 @@
 /** Registering webhooks: create, list, fetch one (Spec 4.7), update, delete, pause, resume, rotate the secret. */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
+import { UrlText } from '../../network/address-guard.ts'
 import { instant, Type, text } from '../../schema.ts'
-import { UrlText } from '../../webhooks/address-guard.ts'
 import {
   createWebhook as create,
   getWebhook,
@@ -14,8 +14,8 @@ import {
   updateWebhook as update,
   type Webhook,
   type WebhookDraft,
-} from '../../webhooks/webhook.ts'
-import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
+} from '../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 import type { BranchCaller } from '../gates.ts'
 import type { Endpoint } from '../route.ts'
 import {

@@ -2,10 +2,11 @@
 
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
-import { getLane, type LaneHealth } from '../../webhooks/lane-health.ts'
-import { type Probe, startProbe } from '../../webhooks/probe.ts'
-import { countRecovery, findRecoveryRefusal, pullOnce, startRecovery } from '../../webhooks/recovery.ts'
-import type { Replay } from '../../webhooks/replay.ts'
+import { type Probe, startProbe } from '../../webhooks/deliveries/probe.ts'
+import { countRecovery, findRecoveryRefusal, startRecovery } from '../../webhooks/deliveries/recovery.ts'
+import type { Replay } from '../../webhooks/deliveries/replay.ts'
+import { getLane, type LaneHealth } from '../../webhooks/health/lane-health.ts'
+import { countedAtMost } from '../../webhooks/health/webhook-health.ts'
 import { leadToDone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -59,8 +60,6 @@ export async function recover(visit: Visit, operator: StrongOperator, form: Subm
     sent = await makeOnce(context, operator, form, make, () => pathOf(lane))
   })
   if (problem) return sendRecovery(visit, operator, problem)
-  // What is started goes on by itself; the first bite goes at once.
-  if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
   return leadToDone(visit, operator, sent!.path, { text: 'The recovery has started.', link: toWebhook(lane) })
 }
 
@@ -138,7 +137,7 @@ ${problem && notice('error', problem.message)}
 ${facts([
   ['Trouble since', printDate(since)],
   ['Waiting for the next attempt, and tried now', printCount(waiting)],
-  ['Failed after all retries, and sent again in order', total.toLocaleString('en')],
+  ['Failed after all retries, and sent again in order', printCount(total ?? countedAtMost)],
   ['State', lane.state === 'disabled' && 'disabled: it is resumed'],
 ])}
 ${refusal !== undefined ? html`<p>${refusal}</p>` : html`<form method="post" action="${webhooks}/${lane.id}/recover/start">${csrfField(operator.csrf)}${onceField()}<button class="primary">Recover</button></form>`}

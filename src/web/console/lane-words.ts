@@ -1,4 +1,4 @@
-import type { LaneCondition } from '../../webhooks/lane-health.ts'
+import type { LaneCondition } from '../../webhooks/health/lane-health.ts'
 import { conditionLabels, conditionTones, conditionWords } from '../frame/health-words.ts'
 import type { Html } from '../frame/html.ts'
 import { badge, type Tone } from '../frame/parts.ts'

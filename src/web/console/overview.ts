@@ -2,9 +2,9 @@
 import { after, hour, second } from '../../clock.ts'
 import { countRefusedCalls, type RefusedCount } from '../../partners/refused-calls.ts'
 import { listOpenProposals, type Proposal } from '../../proposals/proposal.ts'
-import type { Period } from '../../webhooks/columns.ts'
-import { allThatWait, type Depths, readDepths } from '../../webhooks/depths.ts'
-import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
+import { listWorkers, type SeenWorker } from '../../webhooks/engine/worker-list.ts'
+import { allThatWait, type Depths, readDepths } from '../../webhooks/health/depths.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/health/failure.ts'
 import {
   countLanes,
   type LaneCondition,
@@ -12,9 +12,9 @@ import {
   laneConditions,
   listLanes,
   unwellConditions,
-} from '../../webhooks/lane-health.ts'
-import { everyWebhook, readCounts } from '../../webhooks/webhook-counts.ts'
-import { listWorkers, type SeenWorker } from '../../webhooks/worker-list.ts'
+} from '../../webhooks/health/lane-health.ts'
+import { everyWebhook, readCounts } from '../../webhooks/health/webhook-counts.ts'
+import type { Period } from '../../webhooks/subscriptions/columns.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { printWhy } from '../frame/failure-words.ts'
 import { type Html, html } from '../frame/html.ts'

@@ -2,16 +2,11 @@
 import type { Sql } from '../../database/database.ts'
 import { findPartners } from '../../partners/partner-search.ts'
 import { findUsers } from '../../users/user-search.ts'
-import { listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import {
-  type FoundDelivery,
-  findAnyDelivery,
-  findNamedEvent,
-  findWebhooksAt,
-  numberOf,
-  parseEventName,
-} from '../../webhooks/event-search.ts'
+import { listDeliveriesOfEvent } from '../../webhooks/deliveries/delivery.ts'
+import { type FoundDelivery, findAnyDelivery } from '../../webhooks/deliveries/delivery-search.ts'
+import { parseDeliveryId } from '../../webhooks/engine/delivery-id.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { findNamedEvent, findWebhooksAt, parseEventName } from '../../webhooks/events/event-search.ts'
 import { stateLabels } from '../frame/health-words.ts'
 import { html } from '../frame/html.ts'
 import { answerSearch, type Group } from '../frame/search.ts'
@@ -22,7 +17,7 @@ import { lockWords } from './users.ts'
 
 const shown = 10
 const hint =
-  'Look for an event (evt_…), a delivery or webhook by number, a person, a partner, or the address of a receiver.'
+  'Look for an event (evt_…), a delivery such as 12-345, a person, a partner, or a webhook by number or address.'
 
 export function showSearch(visit: Visit, operator: Operator) {
   const find = (sought: string) => findAll(visit.context.db, sought, operator)
@@ -34,21 +29,21 @@ export function showSearch(visit: Visit, operator: Operator) {
 async function findAll(sql: Sql, sought: string, reader: Reader): Promise<Group[]> {
   const name = parseEventName(sought)
   if (name !== undefined) return [await findDeliveriesOf(sql, name)]
-  const number = numberOf(sought)
+  const id = sought.replace(/^#/, '')
   return [
-    ...(number === undefined ? [] : [await findDelivery(sql, number)]),
+    ...(parseDeliveryId(id) ? [await findDelivery(sql, id)] : []),
     await findPartnersNamed(sql, sought),
     ...(reader.may('users.see') ? [await findPeople(sql, sought)] : []),
     await findReceivers(sql, sought),
   ]
 }
 
-async function findDelivery(sql: Sql, id: number): Promise<Group> {
+async function findDelivery(sql: Sql, id: string): Promise<Group> {
   const found = await findAnyDelivery(sql, id)
   return { label: 'Deliveries', hits: found ? [deliveryHit(found)] : [] }
 }
 
-function deliveryHit({ id, state, entity, webhookId, url, partner }: FoundDelivery) {
+function deliveryHit({ delivery: { id, state, entity, webhookId }, url, partner }: FoundDelivery) {
   return {
     path: `/console/webhooks/${webhookId}`,
     title: `Delivery ${id}`,
@@ -60,9 +55,7 @@ function deliveryHit({ id, state, entity, webhookId, url, partner }: FoundDelive
 async function findDeliveriesOf(sql: Sql, name: string): Promise<Group> {
   const event = await findNamedEvent(sql, name, 'anybody')
   if (!event) return { label: 'Event', hits: [] }
-  const deliveries = (await listDeliveriesOfEvent(sql, event.id)).filter(
-    ({ webhookState }) => webhookState !== 'deleted',
-  )
+  const deliveries = await listDeliveriesOfEvent(sql, event, event.uid)
   const about = html`${event.kind} ${event.action} · <code>${event.entity}</code> · ${event.environment}`
   const own = { path: `/console/partners/${event.branchId}`, title: printEventId(event.uid), about }
   const hits = deliveries.map(({ id, state, webhookId, url }) => ({

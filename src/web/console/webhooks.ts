@@ -1,8 +1,8 @@
 /** The webhooks of all partners: which need attention, since when and why, and the means to hold one back. */
 import { environments } from '../../environment.ts'
-import { type Ahead, findAhead } from '../../webhooks/delivery.ts'
-import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/delivery-summary.ts'
-import { readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
+import { type Ahead, findAhead } from '../../webhooks/deliveries/delivery.ts'
+import { type DeliverySummary, listNewestDeliveries } from '../../webhooks/deliveries/delivery-summary.ts'
+import { readFailures, type WebhookFailure } from '../../webhooks/health/failure.ts'
 import {
   getLane,
   type LaneCondition,
@@ -10,11 +10,11 @@ import {
   laneConditions,
   listLanes,
   unwellConditions,
-} from '../../webhooks/lane-health.ts'
-import { setWebhookState } from '../../webhooks/webhook.ts'
-import { readCounts } from '../../webhooks/webhook-counts.ts'
-import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
-import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+} from '../../webhooks/health/lane-health.ts'
+import { readCounts } from '../../webhooks/health/webhook-counts.ts'
+import { readHealth, type WebhookHealth } from '../../webhooks/health/webhook-health.ts'
+import { setWebhookState } from '../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { isFailing, printTrouble, printWhy } from '../frame/failure-words.ts'
@@ -200,7 +200,7 @@ ${printCharts(await readCounts(db, lane.id, period, now), {
   ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
 })}
 <h2>Newest deliveries</h2>
-${printDeliveries(newest, await findAhead(db, newest))}`,
+${printDeliveries(newest, await findAhead(db, lane, newest))}`,
   })
 }
 
@@ -234,7 +234,7 @@ ${mayFollow(operator, audit) && html`<a class="button" href="${audit}">Audit ent
 </section>`
 }
 
-function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<number, Ahead>): Html {
+function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<string, Ahead>): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const rows = deliveries.map(
     (each) => html`<tr>

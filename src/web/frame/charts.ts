@@ -4,8 +4,8 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { after, second } from '../../clock.ts'
-import { isPeriod, type Period, periods } from '../../webhooks/columns.ts'
-import type { Column, Counts, Quantiles } from '../../webhooks/webhook-counts.ts'
+import type { Column, Counts, Quantiles } from '../../webhooks/health/webhook-counts.ts'
+import { isPeriod, type Period, periods } from '../../webhooks/subscriptions/columns.ts'
 import { type Axis, countAxis, durationAxis, printDuration, printSpan, printTick } from './axes.ts'
 import { printCount } from './health-words.ts'
 import { type Html, html } from './html.ts'

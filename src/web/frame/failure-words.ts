@@ -1,8 +1,8 @@
 /** What a failing receiver answered last, and why, in the same words wherever it is told. */
 import { cut } from '../../cut.ts'
-import type { Attempt } from '../../webhooks/delivery.ts'
-import type { FailedAttempt, WebhookFailure } from '../../webhooks/failure.ts'
-import { findCause } from '../../webhooks/likely-cause.ts'
+import type { Attempt } from '../../webhooks/deliveries/delivery.ts'
+import type { FailedAttempt, WebhookFailure } from '../../webhooks/health/failure.ts'
+import { findCause } from '../../webhooks/health/likely-cause.ts'
 import { type Content, type Html, html } from './html.ts'
 import { printMoment } from './parts.ts'
 

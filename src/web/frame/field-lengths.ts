@@ -5,11 +5,11 @@
 import type { Form } from '../../http/form.ts'
 import type { FieldProblem } from '../../problem.ts'
 import { passwordMaxBytes } from '../../users/password.ts'
-import { payloads } from '../../webhooks/kind.ts'
-import { noteCharacters } from '../../webhooks/note.ts'
-import { checkedBytesAtMost } from '../../webhooks/signature-check.ts'
-import { secretCharacters } from '../../webhooks/webhook.ts'
-import { headerLimits } from '../../webhooks/webhook-headers.ts'
+import { payloads } from '../../webhooks/events/kind.ts'
+import { checkedBytesAtMost } from '../../webhooks/signature-debugger/signature-check.ts'
+import { noteCharacters } from '../../webhooks/subscriptions/note.ts'
+import { secretCharacters } from '../../webhooks/subscriptions/webhook.ts'
+import { headerLimits } from '../../webhooks/subscriptions/webhook-headers.ts'
 
 /** A moment, a number or a colour: what browsers send of fields that take nothing else. */
 const ofItsKind = 40

@@ -1,5 +1,5 @@
-import type { Ahead, Delivery, DeliveryState } from '../../webhooks/delivery.ts'
-import { type Condition, countedAtMost } from '../../webhooks/webhook-health.ts'
+import type { Ahead, Delivery, DeliveryState } from '../../webhooks/deliveries/delivery.ts'
+import { type Condition, countedAtMost } from '../../webhooks/health/webhook-health.ts'
 import type { Html } from './html.ts'
 import { badge, type Tone } from './parts.ts'
 
@@ -22,9 +22,10 @@ export const conditionLabels: Record<Condition, string> = {
 
 export const conditionWords: Record<Condition, string> = {
   healthy: 'The last attempt was accepted, or none has been made yet.',
-  failing: 'The last attempts failed. When five different entities have failed, one delivery at a time is retried.',
+  failing:
+    'The last attempts failed. When ten in a row have failed, of three entities or more, one delivery at a time is retried.',
   'breaker open':
-    'Five different entities failed, with no success between them. One delivery at a time is retried, up to a minute apart, until one is accepted.',
+    'Ten attempts in a row failed, of three entities or more. One delivery at a time is retried, up to a minute apart, until one is accepted.',
   paused: 'Deliveries are queued and go out when you resume it.',
   disabled: 'Nothing is sent until you resume it; then queued deliveries are sent.',
 }

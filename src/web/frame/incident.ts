@@ -1,13 +1,14 @@
 /** Why a webhook fails, on one page: the likely cause and how to fix it, what was answered, what is queued, and what became of a probe and a recovery. */
 import type { Database, Sql } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
-import { type Backlog, lookedAtMost, readBacklog } from '../../webhooks/backlog.ts'
-import { type FailedAttempt, readFailures, type WebhookFailure } from '../../webhooks/failure.ts'
-import { findCause } from '../../webhooks/likely-cause.ts'
-import { findProbeOutcome, type Probe, type ProbeOutcome } from '../../webhooks/probe.ts'
-import { listReplays, type Replay } from '../../webhooks/replay.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
-import { readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import { findProbeOutcome, type Probe, type ProbeOutcome } from '../../webhooks/deliveries/probe.ts'
+import { listReplays, type Replay } from '../../webhooks/deliveries/replay.ts'
+import { parseDeliveryId } from '../../webhooks/engine/delivery-id.ts'
+import { type Backlog, lookedAtMost, readBacklog } from '../../webhooks/health/backlog.ts'
+import { type FailedAttempt, readFailures, type WebhookFailure } from '../../webhooks/health/failure.ts'
+import { findCause } from '../../webhooks/health/likely-cause.ts'
+import { countedAtMost, readHealth, type WebhookHealth } from '../../webhooks/health/webhook-health.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { isFailing, nameAnswer, printAnswer } from './failure-words.ts'
 import { printCount } from './health-words.ts'
 import { type Content, type Html, html } from './html.ts'
@@ -52,9 +53,9 @@ async function findRecovery(sql: Sql, webhook: Webhook): Promise<Replay | undefi
 /** Which probe the address asks about. */
 export function readProbe({ request }: Visit): Probe | undefined {
   const { probed, after } = request.query as Form
-  if (typeof probed !== 'string' || !/^[1-9]\d{0,15}$/.test(probed)) return undefined
+  if (typeof probed !== 'string' || !parseDeliveryId(probed)) return undefined
   const attemptsBefore = typeof after === 'string' && /^\d{1,4}$/.test(after) ? Number(after) : 0
-  return { deliveryId: Number(probed), attemptsBefore }
+  return { deliveryId: probed, attemptsBefore }
 }
 
 /** The address that asks about a probe. */
@@ -64,7 +65,7 @@ export function addressOfProbe(page: string, { deliveryId, attemptsBefore }: Pro
 
 /** Where things are, for whoever looks; what leads nowhere is shown as a word. */
 export interface IncidentLinks {
-  delivery(id: number): Content
+  delivery(id: string): Content
   entity(name: string): Content
   readonly recovery: ((id: number) => string) | undefined
   /** The signature debugger. */
@@ -153,6 +154,6 @@ const recoveryWords = { running: 'wait', finished: 'good', canceled: 'off' } as 
 function printRecovery({ id, state, done, total, pulled, createdAt }: Replay, { recovery }: IncidentLinks): Html {
   const name = `Recovery ${id}`
   return html`<section class="card"><h2>Recovery</h2>
-<p>${badge(recoveryWords[state], state)} ${recovery ? html`<a href="${recovery(id)}">${name}</a>` : name}, started ${printMoment(createdAt)}: ${pulled.toLocaleString('en')} that waited are tried now, ${done.toLocaleString('en')} of ${total.toLocaleString('en')} that had failed are sent again.</p>
-${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Sent again"></progress>`}</section>`
+<p>${badge(recoveryWords[state], state)} ${recovery ? html`<a href="${recovery(id)}">${name}</a>` : name}, started ${printMoment(createdAt)}: ${pulled.toLocaleString('en')} that waited are tried now, ${done.toLocaleString('en')} of ${printCount(total ?? countedAtMost)} that had failed are sent again.</p>
+${total !== null && total > 0 && html`<progress value="${done}" max="${total}" aria-label="Sent again"></progress>`}</section>`
 }

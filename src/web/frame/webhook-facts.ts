@@ -1,5 +1,5 @@
 /** What a webhook is sent, how fast and with which headers, for whoever may look at it. The values of its headers are shown to nobody. */
-import type { Webhook } from '../../webhooks/webhook.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 
 type Settings = Pick<Webhook, 'actions' | 'description' | 'kinds' | 'rateLimit'>
 

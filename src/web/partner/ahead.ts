@@ -1,5 +1,5 @@
 /** Of a delivery that waits behind another of the same entity: behind which, and what to do. */
-import type { Ahead } from '../../webhooks/delivery.ts'
+import type { Ahead } from '../../webhooks/deliveries/delivery.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printMoment } from '../frame/parts.ts'
 import type { Member } from '../gates.ts'

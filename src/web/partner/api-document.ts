@@ -59,7 +59,7 @@ export interface Own {
   readonly clientId: string
   readonly branchId: number
   readonly webhookId: number | undefined
-  readonly deliveryId: number | undefined
+  readonly deliveryId: string | undefined
 }
 
 export function operationsOf({ paths, components }: ApiDocument): Operation[] {
@@ -86,7 +86,11 @@ function takenBy({ security = [] }: Pick<Described, 'security'>): Operation['tak
 }
 
 /** The partner's own number where it has one; undefined where nobody can know it. */
-export function ownIdOf({ path }: Operation, name: string, { webhookId, deliveryId }: Own): number | undefined {
+export function ownIdOf(
+  { path }: Operation,
+  name: string,
+  { webhookId, deliveryId }: Own,
+): number | string | undefined {
   if (name !== 'id') return undefined
   return path.startsWith('/v2/deliveries/') ? deliveryId : webhookId
 }

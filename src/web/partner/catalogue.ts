@@ -1,4 +1,6 @@
 /** The event catalogue for reading: every kind and action, with its schema and an example as it arrives, of the partner's own branch. */
+
+import { isPublishedKind, type Kind } from '../../webhooks/events/kind.ts'
 import {
   type CatalogueAction,
   type CatalogueKind,
@@ -7,8 +9,7 @@ import {
   exampleSecret,
   printBody,
   printExampleHead,
-} from '../../webhooks/catalogue.ts'
-import { isPublishedKind, type Kind } from '../../webhooks/kind.ts'
+} from '../../webhooks/subscriptions/catalogue.ts'
 import { type Html, html } from '../frame/html.ts'
 import { table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'

@@ -1,10 +1,10 @@
 /** The delivery log: filters, pages, and the newest of them live. */
 
 import { cut } from '../../cut.ts'
-import { type Ahead, type DeliveryFilter, deliveryStates, findAhead } from '../../webhooks/delivery.ts'
-import { type FoundDeliveries, searchDeliveries } from '../../webhooks/delivery-search.ts'
-import { kinds } from '../../webhooks/kind.ts'
-import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { type Ahead, type DeliveryFilter, deliveryStates, findAhead } from '../../webhooks/deliveries/delivery.ts'
+import { type FoundDeliveries, searchDeliveries } from '../../webhooks/deliveries/delivery-search.ts'
+import { kinds } from '../../webhooks/events/kind.ts'
+import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { any, anyOf, choiceField, textField } from '../frame/fields.ts'
 import { stateLabels } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -23,7 +23,7 @@ const fields = ['webhook', 'state', 'kind', 'entity', 'from', 'to'] as const
 interface Sought {
   readonly webhookId: number | undefined
   readonly filter: DeliveryFilter
-  readonly before: number | undefined
+  readonly before: string | undefined
 }
 
 export async function showDeliveries(visit: Visit, member: Member) {
@@ -34,7 +34,7 @@ export async function showDeliveries(visit: Visit, member: Member) {
   const webhooks = await listWebhooks(context.db, member.branch, 0, webhooksPerBranch)
   const print = async () => {
     const found = await search(visit, webhooks, sought)
-    return printFound(found, await findAhead(context.db, found.deliveries), webhooks, question, member)
+    return printFound(found, await findAhead(context.db, member.branch, found.deliveries), webhooks, question, member)
   }
   if (asksForStream(request) && !problem) return streamPart(visit, memberWatcher(visit, member), print)
   // Older pages do not change under the reader.
@@ -53,8 +53,7 @@ ${live ? livePart(request, part) : part}`,
 
 function search({ context }: Visit, webhooks: readonly Webhook[], { webhookId, filter, before }: Sought) {
   const chosen = webhooks.filter((webhook) => webhookId === undefined || webhook.id === webhookId)
-  const ids = chosen.map((webhook) => webhook.id)
-  return searchDeliveries(context.db, ids, filter, before ?? Number.MAX_SAFE_INTEGER, pageSize)
+  return searchDeliveries(context.db, chosen, filter, before, pageSize)
 }
 
 function parseSought(question: Question): Sought {
@@ -67,7 +66,7 @@ function parseSought(question: Question): Sought {
   }
   if (filter.from && filter.to && filter.from >= filter.to)
     question.refuse({ field: 'from', problem: 'must be earlier than the end' })
-  return { webhookId: numberOf(question.text('webhook')), filter, before: numberOf(question.text('before')) }
+  return { webhookId: numberOf(question.text('webhook')), filter, before: question.text('before') }
 }
 
 /** What is no number finds nothing. */
@@ -93,7 +92,7 @@ ${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
 
 function printFound(
   found: FoundDeliveries,
-  ahead: ReadonlyMap<number, Ahead>,
+  ahead: ReadonlyMap<string, Ahead>,
   webhooks: readonly Webhook[],
   question: Question,
   { home }: Member,

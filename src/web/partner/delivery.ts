@@ -5,20 +5,19 @@ import type { Problem } from '../../problem.ts'
 import {
   type Ahead,
   type Attempt,
-  askForRedelivery,
   type Delivery,
   type DeliveryWithBody,
   findAhead,
-  findRedelivery,
   getDelivery,
   listAttempts,
-} from '../../webhooks/delivery.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { printHead } from '../../webhooks/request-head.ts'
-import { printSignatures, type SigningSecrets } from '../../webhooks/signature.ts'
-import { skipDelivery } from '../../webhooks/skip.ts'
-import { getWebhook, type Webhook } from '../../webhooks/webhook.ts'
-import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
+  redeliver as sendAgain,
+} from '../../webhooks/deliveries/delivery.ts'
+import { skipDelivery } from '../../webhooks/deliveries/skip.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { printHead } from '../../webhooks/outbound/request-head.ts'
+import { printSignatures, type SigningSecrets } from '../../webhooks/outbound/signature.ts'
+import { getWebhook, type Webhook } from '../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
 import { emptyDraft, findProblem } from '../frame/fields.ts'
@@ -28,8 +27,8 @@ import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { csrfField, notice } from '../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone } from '../frame/parts.ts'
-import { makeOnce, onceField } from '../frame/submission.ts'
-import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
+import { paramsOf, type Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { printAhead } from './ahead.ts'
 import { sendPortal } from './portal.ts'
@@ -47,13 +46,16 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const { context } = visit
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
-  const make = (db: Database) => askForRedelivery(db, branchId, delivery, member.act)
-  const here = `${member.home}/deliveries/${delivery.id}`
-  const problem = await findProblem(() => makeOnce(context, member, form, make, () => here))
+  const make = (db: Database) => sendAgain(db, branchId, delivery, member.act)
+  const pathOf = (id: string) => `${member.home}/deliveries/${id}`
+  let sent: Sent<string> | undefined
+  const problem = await findProblem(async () => {
+    sent = await makeOnce(context, member, form, make, pathOf)
+  })
   if (problem) return sendDelivery(visit, member, problem)
-  const id = await findRedelivery(context.dispatch, branchId, delivery)
-  return leadToDone(visit, member, `${member.home}/deliveries/${id}`, {
-    text: id === delivery.id ? 'It is tried now.' : `This delivery replays delivery ${delivery.id}.`,
+  const { path } = sent!
+  return leadToDone(visit, member, path, {
+    text: path === pathOf(delivery.id) ? 'It is tried now.' : `This delivery replays delivery ${delivery.id}.`,
     link: { path: `${member.home}/deliveries?webhook=${delivery.webhookId}`, label: 'All deliveries of the webhook' },
   })
 }
@@ -95,7 +97,7 @@ function printSendForm(
 }
 
 async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
-  const id = idOf(paramsOf(visit.request).id)
+  const { id } = paramsOf(visit.request)
   const part = await printDelivery(visit, member, onceField())
   const delivery = await deliveryOf(visit, member)
   const here = `${member.home}/deliveries/${id}`
@@ -113,7 +115,7 @@ ${delivery.settledAt === null && member.isDeveloper && printSkipForm(here, membe
 }
 
 function deliveryOf({ context, request }: Visit, { branch }: Member) {
-  return getDelivery(context.db, branch, idOf(paramsOf(request).id))
+  return getDelivery(context.db, branch, paramsOf(request).id ?? '')
 }
 
 /** The button is of the state that is shown. Its mark stays the same while the page is looked at: what differs is sent anew. */
@@ -121,12 +123,12 @@ async function printDelivery(visit: Visit, member: Member, once: Html): Promise<
   const { db, signingSecrets, clock } = visit.context
   const delivery = await deliveryOf(visit, member)
   const webhook = await getWebhook(db, member.branch, delivery.webhookId)
-  const attempts = await listAttempts(db, delivery.id)
+  const attempts = await listAttempts(db, member.branch, delivery)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
   const chosen = (await listHeaderNames(db, [webhook])).get(webhook.id)!
   const hidden = Object.fromEntries(chosen.map((name) => [name, '••••••••']))
   const names = await getNames(db, delivery.canceledBy)
-  const ahead = (await findAhead(db, [delivery])).get(delivery.id)
+  const ahead = (await findAhead(db, member.branch, [delivery])).get(delivery.id)
   return html`${printFacts(delivery, webhook, names, ahead, member)}
 <h2>Attempts</h2>
 ${attempts.length === 0 ? html`<p class="card empty">None has been made yet.</p>` : html`<ol class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`}

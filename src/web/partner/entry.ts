@@ -17,7 +17,7 @@ import {
   type PartnerMembership,
 } from '../../partners/partner.ts'
 import { mayAct } from '../../partners/partner-status.ts'
-import { type FailingOfBranch, listFailingOf } from '../../webhooks/failing-webhooks.ts'
+import { type FailingOfBranch, listFailingOf } from '../../webhooks/health/failing-webhooks.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -110,10 +110,10 @@ ${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}
 }
 
 /** Of those whose pages open on this site: a link to any other leads to a refusal. */
-function listFailing({ db, environment }: Context, partners: readonly PartnerMembership[]) {
+function listFailing({ db, environment, clock }: Context, partners: readonly PartnerMembership[]) {
   const served = partners.filter(({ status }) => mayAct(status, environment))
   const branchIds = served.map(({ branchId }) => branchId)
-  return listFailingOf(db, branchIds, environment, failingShown)
+  return listFailingOf(db, branchIds, environment, failingShown, clock.now())
 }
 
 type Failing = ReadonlyMap<number, readonly FailingOfBranch[]>

@@ -1,6 +1,6 @@
 /** The way to the first verified webhook, as a list that ticks itself from what happened. */
 import type { Context } from '../../context.ts'
-import { findVerifiedAt } from '../../webhooks/built-in-receiver.ts'
+import { findVerifiedAt } from '../../webhooks/subscriptions/built-in-receiver.ts'
 import { type Html, html } from '../frame/html.ts'
 import { inSandbox, onLiveSite } from '../frame/other-site.ts'
 import { printDate } from '../frame/page.ts'

@@ -1,6 +1,6 @@
 /** What a member sees first: whether all is well, how far they have come, and what happened last. */
-import { findAhead } from '../../webhooks/delivery.ts'
-import { judgeHealth, readHealth } from '../../webhooks/webhook-health.ts'
+import { findAhead } from '../../webhooks/deliveries/delivery.ts'
+import { judgeHealth, readHealth } from '../../webhooks/health/webhook-health.ts'
 import { printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
@@ -53,5 +53,5 @@ ${facts([
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
-${printDeliveries(newest, webhooks, home, await findAhead(db, newest))}`
+${printDeliveries(newest, webhooks, home, await findAhead(db, member.branch, newest))}`
 }

@@ -3,10 +3,10 @@ import { after, day } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import type { Sql } from '../../database/database.ts'
 import { type Client, listClients } from '../../partners/client.ts'
-import { findVerifiedAt } from '../../webhooks/built-in-receiver.ts'
-import type { Delivery, DeliveryFilter } from '../../webhooks/delivery.ts'
-import { searchDeliveries } from '../../webhooks/delivery-search.ts'
-import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import type { Delivery, DeliveryFilter } from '../../webhooks/deliveries/delivery.ts'
+import { searchDeliveries } from '../../webhooks/deliveries/delivery-search.ts'
+import { findVerifiedAt } from '../../webhooks/subscriptions/built-in-receiver.ts'
+import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import type { Member } from '../gates.ts'
 
 /** Of the newest deliveries. */
@@ -43,8 +43,7 @@ export async function readProgress(context: Context, { branch }: Member): Promis
 }
 
 async function findNewest(sql: Sql, webhooks: readonly Webhook[], filter: DeliveryFilter, most: number) {
-  const ids = webhooks.map(({ id }) => id)
-  return (await searchDeliveries(sql, ids, filter, Number.MAX_SAFE_INTEGER, most)).deliveries
+  return (await searchDeliveries(sql, webhooks, filter, undefined, most)).deliveries
 }
 
 /** What guides beginners is shown to them: also for a while after they have done everything. */

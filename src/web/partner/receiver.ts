@@ -1,6 +1,11 @@
 /** The receiver that the sandbox has built in: one click makes a webhook for it and sends an event, and the page shows what arrived. */
 import type { Database } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
+import { insertEvents } from '../../webhooks/events/event.ts'
+import { payloads } from '../../webhooks/events/kind.ts'
+import { partOf } from '../../webhooks/events/part.ts'
+import { freshId, simulateEvent } from '../../webhooks/events/simulated-event.ts'
 import {
   type BuiltInReceiver,
   ensureReceiver,
@@ -10,11 +15,7 @@ import {
   type Receipt,
   receiptDays,
   receiptsKept,
-} from '../../webhooks/built-in-receiver.ts'
-import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
-import { payloads } from '../../webhooks/kind.ts'
-import { partOf } from '../../webhooks/part.ts'
-import { freshId, insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
+} from '../../webhooks/subscriptions/built-in-receiver.ts'
 import { copyBlock, copyLine } from '../frame/copy.ts'
 import { leadToDone } from '../frame/done.ts'
 import { findProblem } from '../frame/fields.ts'
@@ -35,13 +36,13 @@ export async function tryReceiver(visit: Visit, member: Member, form: SubmittedF
     if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
     const receiver = await prepare(visit, member, db)
     const { traceparent } = request.span ?? {}
-    await insertAimedEvent(db, exampleOf(member), { id: receiver.webhookId }, context.clock.now(), traceparent)
+    await insertEvents(db, [exampleOf(member, receiver)], context.clock.now(), [traceparent])
   }
   const path = `${member.home}/receiver`
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => path))
   if (problem) return sendReceiver(visit, member, problem.message, problem.status)
   // It goes out by itself; whoever looks at it next sees it on its way already.
-  await dispatchPart(context.dispatch, partOf(member.branch.branchId)).catch(() => {})
+  await context.numbering.number(partOf(member.branch.branchId)).catch(() => {})
   const link = { path: `${member.home}/deliveries`, label: 'Deliveries' }
   return leadToDone(visit, member, path, { text: 'An event is sent to the built-in receiver.', link })
 }
@@ -54,11 +55,11 @@ async function prepare({ context }: Visit, { branch, act }: Member, db: Database
   throw new Conflict(`Webhook ${webhookId} is ${state}. Resume it on its page, then send another event.`)
 }
 
-function exampleOf({ branch }: Member) {
+function exampleOf({ branch }: Member, { webhookId }: BuiltInReceiver) {
   const [example] = payloads.TRANSACTION.examples!
   const { transactionId } = freshId('TRANSACTION')
   const payload = { ...example!, transactionId: Number(transactionId), branchId: branch.branchId }
-  return simulateEvent(branch, 'TRANSACTION', payload, String(example!.amount))
+  return simulateEvent(branch, 'TRANSACTION', payload, String(example!.amount), webhookId)
 }
 
 export function printTryForm({ home, csrf }: Member, label: string): Html {

@@ -7,12 +7,11 @@ import { Invalid } from '../../problem.ts'
 import {
   countRecovery,
   findRecoveryRefusal,
-  pullOnce,
   type RecoveryCount,
   startRecovery as start,
-} from '../../webhooks/recovery.ts'
-import type { Replay } from '../../webhooks/replay.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
+} from '../../webhooks/deliveries/recovery.ts'
+import type { Replay } from '../../webhooks/deliveries/replay.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -25,6 +24,7 @@ import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
+import { printTotal } from './replays.ts'
 import { webhookOf } from './webhooks.ts'
 
 /** Step one asks since when; with a moment in the address, step two says what would happen. */
@@ -46,8 +46,6 @@ export async function startRecovery(visit: Visit, member: Member, form: Submitte
     sent = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, text, problem)
-  // What is started goes on by itself; the first bite goes at once.
-  if (sent!.kind === 'made') await pullOnce(context.db, context.clock, sent!.made.id).catch(() => {})
   return leadToDone(visit, member, sent!.path, {
     text: 'The recovery has started.',
     link: { path: `${here}/incident`, label: 'Why it failed' },
@@ -105,7 +103,7 @@ function printConfirmation(
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <ul>
 <li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
-<li>Failed after all retries, and sent again in the order of each entity: <strong>${total.toLocaleString('en')}</strong></li>
+<li>Failed after all retries, and sent again in the order of each entity: <strong>${printTotal(total)}</strong></li>
 ${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
 </ul>
 <form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`

@@ -1,7 +1,7 @@
 /** The API as /openapi.json describes it, for reading, with the partner's own ids in every example; in the sandbox, to be called from the page. */
 import { listClients } from '../../partners/client.ts'
-import { searchDeliveries } from '../../webhooks/delivery-search.ts'
-import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { searchDeliveries } from '../../webhooks/deliveries/delivery-search.ts'
+import { listWebhooks, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../frame/html.ts'
 import { badge, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
@@ -48,9 +48,9 @@ ${operations.map((each) => printOperation(each, own, isSandbox))}`,
 
 async function findOwn({ context }: Visit, { branch }: Member, clientId = 'YOUR_CLIENT_ID'): Promise<Own> {
   const { db, baseUrl } = context
-  const ids = (await listWebhooks(db, branch, 0, webhooksPerBranch)).map(({ id }) => id)
-  const { deliveries } = await searchDeliveries(db, ids, {}, Number.MAX_SAFE_INTEGER, 1)
-  return { baseUrl, clientId, branchId: branch.branchId, webhookId: ids[0], deliveryId: deliveries[0]?.id }
+  const webhooks = await listWebhooks(db, branch, 0, webhooksPerBranch)
+  const { deliveries } = await searchDeliveries(db, webhooks, {}, undefined, 1)
+  return { baseUrl, clientId, branchId: branch.branchId, webhookId: webhooks[0]?.id, deliveryId: deliveries[0]?.id }
 }
 
 function printQuickStart({ language, start, verify }: QuickStart, quick: Quick, isOpen: boolean): Html {

@@ -11,10 +11,11 @@ import {
   getReplay,
   listReplays,
   type Replay,
+  replayedAtMost,
   type Selection,
   startReplay as start,
-} from '../../webhooks/replay.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
+} from '../../webhooks/deliveries/replay.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
@@ -77,7 +78,7 @@ export async function showProgress(visit: Visit, member: Member) {
   const name = isRecovery ? 'Recovery' : 'Replay'
   const here = `${member.home}/webhooks/${webhook.id}`
   const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button class="danger">Stop it</button></form>
-<p class="small">Stopping leaves alone what was queued already.</p>`
+<p class="small">Stopping leaves alone what was sent already, and what is tried again.</p>`
   const beginning = isRecovery
     ? { path: `${here}/recover`, label: 'Recover' }
     : { path: `${here}/replay`, label: 'Replay' }
@@ -162,7 +163,7 @@ ${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction
 function printConfirmation(
   { id }: Webhook,
   values: Values,
-  total: number,
+  total: number | null,
   refusal: string | undefined,
   { home, csrf }: Member,
 ): Html {
@@ -172,8 +173,13 @@ function printConfirmation(
     return html`<section class="card" role="status"><h2>2. Start</h2><p>There is nothing to replay in this choice.</p></section>`
   const hidden = fields.map((name) => html`<input type="hidden" name="${name}" value="${values[name] ?? ''}">`)
   return html`<section class="card created" role="status"><h2>2. Start</h2>
-<p><strong>${total.toLocaleString('en')}</strong> deliveries will be replayed, in the order of each entity. Receivers recognise them by <code>webhook-id</code>.</p>
-<form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Replay ${total.toLocaleString('en')}</button></form></section>`
+<p><strong>${printTotal(total)}</strong> deliveries will be replayed, in the order of each entity. Receivers recognise them by <code>webhook-id</code>.</p>
+<form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Replay ${total === null ? 'them' : printTotal(total)}</button></form></section>`
+}
+
+/** Beyond what is looked at nobody knows. */
+export function printTotal(total: number | null): string {
+  return total === null ? `more than ${replayedAtMost.toLocaleString('en')}` : total.toLocaleString('en')
 }
 
 const tones: Record<Replay['state'], Tone> = { running: 'wait', finished: 'good', canceled: 'off' }
@@ -182,16 +188,16 @@ function printReplays(replays: readonly Replay[], { home }: Member): Html | unde
   if (replays.length === 0) return undefined
   const rows = replays.map(
     (each) =>
-      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done} of ${each.total}</td><td>${printMoment(each.createdAt)}</td></tr>`,
+      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done.toLocaleString('en')} of ${printTotal(each.total)}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
-  return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Queued', 'Started (UTC)'], rows)}`
+  return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Sent', 'Started (UTC)'], rows)}`
 }
 
 function printProgress(replay: Replay): Html {
   const { state, done, total, createdAt, finishedAt, selection, pulled } = replay
   const since = selection.since === undefined ? undefined : new Date(selection.since)
-  return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${total.toLocaleString('en')} queued</p>
-${total > 0 && html`<progress value="${done}" max="${total}" aria-label="Queued"></progress>`}
+  return html`<section class="card"><p>${badge(tones[state], state)} ${done.toLocaleString('en')} of ${printTotal(total)} sent</p>
+${total !== null && total > 0 && html`<progress value="${done}" max="${total}" aria-label="Sent"></progress>`}
 ${facts([
   ['Failed since', since && printMoment(since)],
   ['Waiting, tried now', since && pulled.toLocaleString('en')],

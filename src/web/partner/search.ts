@@ -3,11 +3,12 @@ import type { Context } from '../../context.ts'
 import type { Sql } from '../../database/database.ts'
 import { listMembers } from '../../partners/partner.ts'
 import { NotFound } from '../../problem.ts'
-import { type EventDelivery, getDelivery, listDeliveriesOfEvent } from '../../webhooks/delivery.ts'
-import { branchKey } from '../../webhooks/dispatch.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { findNamedEvent, numberOf, parseEventName } from '../../webhooks/event-search.ts'
-import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { type EventDelivery, getDelivery, listDeliveriesOfEvent } from '../../webhooks/deliveries/delivery.ts'
+import { parseDeliveryId } from '../../webhooks/engine/delivery-id.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { findNamedEvent, parseEventName } from '../../webhooks/events/event-search.ts'
+import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { stateLabels } from '../frame/health-words.ts'
 import { html } from '../frame/html.ts'
 import { answerSearch, type Group, type Hit } from '../frame/search.ts'
@@ -16,7 +17,7 @@ import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 
 const hint =
-  'Look for an event (evt_…), a delivery or webhook by number, an entity such as transaction:42, a member, or the address of a receiver.'
+  'Look for an event (evt_…), a delivery such as 12-345, an entity such as transaction:42, a member, or a webhook by number or address.'
 
 export function showSearch(visit: Visit, member: Member) {
   const find = (sought: string) => findOwn(visit.context, member, sought)
@@ -28,17 +29,16 @@ export function showSearch(visit: Visit, member: Member) {
 async function findOwn({ db: sql, eventSearches }: Context, member: Member, sought: string): Promise<Group[]> {
   const name = parseEventName(sought)
   if (name !== undefined) {
-    // It reads the events of a few seconds, whosever they are.
+    // Each looks at every day that is kept.
     await eventSearches.count(branchKey(member.branch))
     return [await findDeliveriesOf(sql, member, name)]
   }
-  const number = numberOf(sought)
+  const id = sought.replace(/^#/, '')
+  if (parseDeliveryId(id)) return [{ label: 'Deliveries', hits: await findOne(sql, member, id) }]
   // A number is an id: as a part of names and addresses it would find whatever has such a digit.
+  const number = /^#?(\d+)$/.exec(sought)?.[1]
   if (number !== undefined)
-    return [
-      { label: 'Deliveries', hits: await findOne(sql, member, number) },
-      { label: 'Webhooks', hits: await findReceivers(sql, member, ({ id }) => id === number) },
-    ]
+    return [{ label: 'Webhooks', hits: await findReceivers(sql, member, ({ id }) => String(id) === number) }]
   const text = sought.toLowerCase()
   const isAt = ({ url, description }: Webhook) => `${url}\n${description}`.toLowerCase().includes(text)
   return [
@@ -51,10 +51,8 @@ async function findOwn({ db: sql, eventSearches }: Context, member: Member, soug
 
 async function findDeliveriesOf(sql: Sql, { branch, home }: Member, name: string): Promise<Group> {
   const event = await findNamedEvent(sql, name, branch)
-  const deliveries = event ? await listDeliveriesOfEvent(sql, event.id) : []
-  const hits = deliveries
-    .filter(({ webhookState }) => webhookState !== 'deleted')
-    .map((each) => deliveryHit(home, each))
+  const deliveries = event ? await listDeliveriesOfEvent(sql, branch, event.uid) : []
+  const hits = deliveries.map((each) => deliveryHit(home, each))
   return { label: event ? `Deliveries of ${printEventId(event.uid)}` : 'Deliveries', hits }
 }
 
@@ -62,7 +60,7 @@ function deliveryHit(home: string, { id, state, url }: Pick<EventDelivery, 'id' 
   return { path: `${home}/deliveries/${id}`, title: `Delivery ${id}`, about: `${stateLabels[state]} · ${url}` }
 }
 
-async function findOne(sql: Sql, { branch, home }: Member, id: number): Promise<Hit[]> {
+async function findOne(sql: Sql, { branch, home }: Member, id: string): Promise<Hit[]> {
   const found = await getDelivery(sql, branch, id).catch((error: unknown) => {
     if (error instanceof NotFound) return undefined
     throw error

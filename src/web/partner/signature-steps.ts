@@ -1,8 +1,8 @@
 /** How the signatures of an attempt come about, step by step, with the partner's own values. The secret stays masked. */
 import { createHmac } from 'node:crypto'
 import { cut } from '../../cut.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { decodeStandardKey, type SigningSecrets } from '../../webhooks/signature.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { decodeStandardKey, type SigningSecrets } from '../../webhooks/outbound/signature.ts'
 import { type Html, html } from '../frame/html.ts'
 
 interface SignedAttempt {

@@ -4,22 +4,21 @@
  */
 import { cut } from '../../cut.ts'
 import { Invalid } from '../../problem.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
 import {
   findRecentEvent,
   listCheckableSecrets,
   type RecentEvent,
-  recentEvents,
-} from '../../webhooks/checkable-secrets.ts'
-import { branchKey } from '../../webhooks/dispatch.ts'
+} from '../../webhooks/signature-debugger/checkable-secrets.ts'
 import {
   checkSignature as check,
   checkedBytesAtMost,
   type NamedSecret,
   type SignatureAnswer,
   type SignatureFinding,
-} from '../../webhooks/signature-check.ts'
-import { type PastedHeaders, readHeaders } from '../../webhooks/signature-headers.ts'
-import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+} from '../../webhooks/signature-debugger/signature-check.ts'
+import { type PastedHeaders, readHeaders } from '../../webhooks/signature-debugger/signature-headers.ts'
+import { getWebhook, listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import {
   type Choice,
@@ -178,7 +177,7 @@ pasted: ${line(pasted)}</pre>`
 
 function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
   if (id === undefined) return 'unknown: webhook-id was not pasted'
-  if (!event) return `not among your last ${recentEvents.toLocaleString('en')} events`
+  if (!event) return 'not among your events that are kept'
   return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)}`
 }
 

@@ -4,22 +4,28 @@ import { cut } from '../../cut.ts'
 import type { Database, Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
 import { getUserById } from '../../users/user.ts'
-import { noteCharacters } from '../../webhooks/note.ts'
-import { getSkip, listSkips, printCanceler, type Skip, startSkip as start, usualReason } from '../../webhooks/skip.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
-import { readHealth } from '../../webhooks/webhook-health.ts'
+import {
+  getSkip,
+  listSkips,
+  printCanceler,
+  type Skip,
+  startSkip as start,
+  usualReason,
+} from '../../webhooks/deliveries/skip.ts'
+import { countedAtMost, readHealth } from '../../webhooks/health/webhook-health.ts'
+import { noteCharacters } from '../../webhooks/subscriptions/note.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
-import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { csrfField } from '../frame/page.ts'
-import { badge, crumbs, facts, printMoment, type Tone, table } from '../frame/parts.ts'
+import { badge, crumbs, facts, printMoment, table } from '../frame/parts.ts'
 import { makeOnce, onceField, type Sent } from '../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
-import { type Member, memberWatcher } from '../gates.ts'
+import type { Member } from '../gates.ts'
 import { sendPortal } from './portal.ts'
 import { webhookOf } from './webhooks.ts'
 
@@ -41,28 +47,23 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
   })
   if (problem) return sendQuestion(visit, member, { values: { reason: form.find('reason') }, problem })
   return leadToDone(visit, member, sent!.path, {
-    text: 'Queued deliveries are being skipped.',
+    text: 'Queued deliveries are skipped.',
     link: { path: `${member.home}/deliveries?webhook=${webhook.id}&state=canceled`, label: 'What was skipped' },
   })
 }
 
-export async function showSkipProgress(visit: Visit, member: Member) {
+export async function showSkipped(visit: Visit, member: Member) {
   const webhook = await webhookOf(visit, member)
   const id = idOf(paramsOf(visit.request).skip)
   const { db } = visit.context
   const beginning = { path: `${member.home}/webhooks/${webhook.id}/skip`, label: 'Skip queued deliveries' }
-  const print = async () => {
-    const skip = await getSkip(db, webhook, id)
-    return printProgress(skip, await getNames(db, skip.askedBy))
-  }
-  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
+  const skip = await getSkip(db, webhook, id)
   return sendPortal(visit, member, {
     title: `Skip ${id}`,
     section: '/webhooks',
-    live: true,
     body: html`${crumbs([...trail(webhook, member), ...(member.isDeveloper ? [beginning] : [])])}
 <h1>Skip ${id}</h1>
-${livePart(visit.request, await print())}`,
+${printDone(skip, await getNames(db, skip.askedBy))}`,
   })
 }
 
@@ -122,24 +123,28 @@ function trail({ id }: Webhook, { home }: Member) {
   ]
 }
 
-const tones: Record<Skip['state'], Tone> = { running: 'wait', finished: 'good' }
+/** Beyond what is counted nobody knows. */
+function printSkipped({ skipped }: Skip): string {
+  return skipped === null ? `more than ${printNumber(countedAtMost)}` : printNumber(skipped)
+}
+
+const printNumber = (number: number) => number.toLocaleString('en')
 
 function printSkips(skips: readonly Skip[], { home }: Member): Html | undefined {
   if (skips.length === 0) return undefined
   const rows = skips.map(
     (each) =>
-      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/skips/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.skipped.toLocaleString('en')}</td><td>${each.reason}</td><td>${printMoment(each.createdAt)}</td></tr>`,
+      html`<tr><td><a href="${home}/webhooks/${each.webhookId}/skips/${each.id}">${each.id}</a></td><td class="number">${printSkipped(each)}</td><td>${each.reason}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
-  return html`<h2>Earlier skips</h2>${table('Skips', ['Skip', 'State', 'Skipped', 'Reason', 'Started (UTC)'], rows)}`
+  return html`<h2>Earlier skips</h2>${table('Skips', ['Skip', 'Skipped', 'Reason', 'At (UTC)'], rows)}`
 }
 
-function printProgress(skip: Skip, names: EntityNames): Html {
-  const { state, skipped, reason, askedBy, createdAt, finishedAt } = skip
-  return html`<section class="card"><p>${badge(tones[state], state)} ${skipped.toLocaleString('en')} skipped</p>
+function printDone(skip: Skip, names: EntityNames): Html {
+  const { reason, askedBy, createdAt } = skip
+  return html`<section class="card"><p>${badge('good', 'finished')} ${printSkipped(skip)} skipped</p>
 ${facts([
   ['Reason', reason],
   ['Skipped by', describeCanceler(askedBy, names)],
-  ['Started', printMoment(createdAt)],
-  ['Ended', finishedAt ? printMoment(finishedAt) : undefined],
+  ['At', printMoment(createdAt)],
 ])}</section>`
 }

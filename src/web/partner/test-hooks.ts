@@ -3,12 +3,12 @@
 import { cut } from '../../cut.ts'
 import type { Database } from '../../database/database.ts'
 import { findOverflow, Invalid } from '../../problem.ts'
-import { branchKey, dispatchPart } from '../../webhooks/dispatch.ts'
-import { insertEvents } from '../../webhooks/event.ts'
-import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/kind.ts'
-import { partOf } from '../../webhooks/part.ts'
-import { freshId, insertAimedEvent, simulateEvent } from '../../webhooks/simulated-event.ts'
-import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { branchKey } from '../../webhooks/events/branch-signal.ts'
+import { insertEvents, printEventId } from '../../webhooks/events/event.ts'
+import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../webhooks/events/kind.ts'
+import { partOf } from '../../webhooks/events/part.ts'
+import { freshId, simulateEvent } from '../../webhooks/events/simulated-event.ts'
+import { listWebhooks, type Webhook, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../frame/done.ts'
 import { lengthOf } from '../frame/field-lengths.ts'
 import { type Choice, choiceField, type Draft, findProblem, formNotice, textField } from '../frame/fields.ts'
@@ -55,17 +55,21 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
     await checkPayload(kind, payload)
   })
   if (problem) return sendForm(visit, member, kind, { values: { ...values, webhook: aim }, problem })
-  const event = simulateEvent(member.branch, kind, payload, values.amount)
+  const event = simulateEvent(member.branch, kind, payload, values.amount, webhook?.id)
   const publish = async (db: Database) => {
     if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
     const { traceparent } = request.span ?? {}
-    const now = context.clock.now()
-    if (webhook) return insertAimedEvent(db, event, webhook, now, traceparent)
-    return (await insertEvents(db, [event], now, traceparent === undefined ? undefined : [traceparent]))[0]!
+    return (await insertEvents(db, [event], context.clock.now(), [traceparent]))[0]!
   }
-  const { path } = await makeOnce(context, member, form, publish, ({ id }) => `${member.home}/test/${id}`)
+  const { path } = await makeOnce(
+    context,
+    member,
+    form,
+    publish,
+    ({ uid }) => `${member.home}/test/${printEventId(uid)}`,
+  )
   // It goes out by itself; whoever looks at it next sees it on its way already.
-  await dispatchPart(context.dispatch, partOf(member.branch.branchId)).catch(() => {})
+  await context.numbering.number(partOf(member.branch.branchId)).catch(() => {})
   return leadToDone(visit, member, path, {
     text: 'The test event is sent.',
     link: { path: `${member.home}/signature`, label: 'Check its signature' },

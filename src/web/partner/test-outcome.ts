@@ -1,34 +1,28 @@
 /** What became of a test event at each URL, and what to do about one that waits. */
 import type { Sql } from '../../database/database.ts'
 import { NotFound } from '../../problem.ts'
-import {
-  type Ahead,
-  type EventDelivery,
-  type FoundEvent,
-  findAhead,
-  findEvent,
-  listDeliveriesOfEvent,
-} from '../../webhooks/delivery.ts'
-import { printEventId } from '../../webhooks/event.ts'
-import { listWebhooks, webhooksPerBranch } from '../../webhooks/webhook.ts'
+import { type Ahead, type EventDelivery, findAhead, listDeliveriesOfEvent } from '../../webhooks/deliveries/delivery.ts'
+import { printEventId } from '../../webhooks/events/event.ts'
+import { findNamedEvent, type NamedEvent, parseEventName } from '../../webhooks/events/event-search.ts'
+import { partOf } from '../../webhooks/events/part.ts'
+import { listWebhooks, webhooksPerBranch } from '../../webhooks/subscriptions/webhook.ts'
 import { stateBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../frame/live.ts'
 import { badge, crumbs, table } from '../frame/parts.ts'
-import { idOf, paramsOf, type Visit } from '../frame/visit.ts'
+import { paramsOf, type Visit } from '../frame/visit.ts'
 import { type Member, memberWatcher } from '../gates.ts'
 import { printAhead } from './ahead.ts'
 import { sendPortal } from './portal.ts'
 
 export async function showTestOutcome(visit: Visit, member: Member) {
   const { db } = visit.context
-  const id = idOf(paramsOf(visit.request).event)
-  const event = await findEvent(db, member.branch, id)
+  const event = await findTested(visit, member)
   if (!event) throw new NotFound()
   const print = async () => {
-    const deliveries = await listDeliveriesOfEvent(db, id)
+    const deliveries = await listDeliveriesOfEvent(db, member.branch, event.uid)
     if (deliveries.length === 0) return printNone(await isExpected(db, member, event), member)
-    return printOutcomes(deliveries, await findAhead(db, deliveries), member)
+    return printOutcomes(deliveries, await findAhead(db, member.branch, deliveries), member)
   }
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   const again = `${member.home}/test?kind=${event.kind}${event.webhookId === null ? '' : `&webhook=${event.webhookId}`}`
@@ -44,8 +38,18 @@ ${member.isDeveloper && html`<p><a class="button" href="${again}">Send another</
   })
 }
 
+/** One that has just been published may have to be given its number. */
+async function findTested({ context, request }: Visit, { branch }: Member): Promise<NamedEvent | undefined> {
+  const name = parseEventName(paramsOf(request).event ?? '')
+  if (name === undefined) return undefined
+  const event = await findNamedEvent(context.db, name, branch)
+  if (event) return event
+  await context.numbering.number(partOf(branch.branchId))
+  return findNamedEvent(context.db, name, branch)
+}
+
 /** Whether somebody is there who will be told. */
-async function isExpected(sql: Sql, { branch }: Member, { webhookId }: FoundEvent): Promise<boolean> {
+async function isExpected(sql: Sql, { branch }: Member, { webhookId }: NamedEvent): Promise<boolean> {
   const webhooks = await listWebhooks(sql, branch, 0, webhooksPerBranch)
   return webhooks.some(({ id }) => webhookId === null || id === webhookId)
 }
@@ -55,7 +59,7 @@ function printNone(expected: boolean, { home }: Member): Html {
   return html`<p class="card empty">The webhook it was for is no longer registered, so nobody was told. <a href="${home}/webhooks">See your webhooks</a>.</p>`
 }
 
-function printOutcomes(deliveries: readonly EventDelivery[], ahead: ReadonlyMap<number, Ahead>, member: Member): Html {
+function printOutcomes(deliveries: readonly EventDelivery[], ahead: ReadonlyMap<string, Ahead>, member: Member): Html {
   const rows = deliveries.map(
     (each) => html`<tr>
 <td class="url">${printUrl(each, member)}</td>

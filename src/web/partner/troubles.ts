@@ -1,9 +1,9 @@
 /** The partner's webhooks that fail, each with its reason, where a member looks first. */
 import type { Sql } from '../../database/database.ts'
-import type { FailingOfBranch } from '../../webhooks/failing-webhooks.ts'
-import { readFailures } from '../../webhooks/failure.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
-import { judgeHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import type { FailingOfBranch } from '../../webhooks/health/failing-webhooks.ts'
+import { readFailures } from '../../webhooks/health/failure.ts'
+import { judgeHealth, type WebhookHealth } from '../../webhooks/health/webhook-health.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { isFailing, printReason, printTrouble } from '../frame/failure-words.ts'
 import { conditionBadge } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'

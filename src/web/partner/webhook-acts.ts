@@ -1,6 +1,7 @@
 /** What a developer can do with a webhook as it stands, beside changing it. */
-import type { Webhook } from '../../webhooks/webhook.ts'
-import type { WebhookHealth } from '../../webhooks/webhook-health.ts'
+
+import type { WebhookHealth } from '../../webhooks/health/webhook-health.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Member } from '../gates.ts'

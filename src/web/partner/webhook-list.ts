@@ -1,7 +1,7 @@
 /** The list of a partner's webhooks: how each is, why it fails, and what can be done about it. */
-import type { WebhookFailure } from '../../webhooks/failure.ts'
-import type { Webhook } from '../../webhooks/webhook.ts'
-import { judgeHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
+import type { WebhookFailure } from '../../webhooks/health/failure.ts'
+import { judgeHealth, type WebhookHealth } from '../../webhooks/health/webhook-health.ts'
+import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { printWhy } from '../frame/failure-words.ts'
 import { conditionBadge, printCount } from '../frame/health-words.ts'
 import { type Html, html } from '../frame/html.ts'

@@ -1,8 +1,8 @@
 /** The part of a webhook's form that says what is sent to it, how fast, and with which headers. */
-import { actions as allActions, type Kind, kinds } from '../../webhooks/kind.ts'
-import { rateLimits } from '../../webhooks/send-limit.ts'
-import { headerLimits } from '../../webhooks/webhook-headers.ts'
-import type { Actions, SettingsChange, WebhookSettings } from '../../webhooks/webhook-settings.ts'
+import { actions as allActions, type Kind, kinds } from '../../webhooks/events/kind.ts'
+import { rateLimits } from '../../webhooks/outbound/send-limit.ts'
+import { headerLimits } from '../../webhooks/subscriptions/webhook-headers.ts'
+import type { Actions, SettingsChange, WebhookSettings } from '../../webhooks/subscriptions/webhook-settings.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { type Draft, textField, ticks } from '../frame/fields.ts'
 import type { SubmittedForm } from '../frame/forms.ts'

@@ -2,8 +2,10 @@
 
 import type { Database } from '../../database/database.ts'
 import type { Problem } from '../../problem.ts'
-import { readFailures } from '../../webhooks/failure.ts'
-import { defaultKinds, type Kind, kinds } from '../../webhooks/kind.ts'
+import { defaultKinds, type Kind, kinds } from '../../webhooks/events/kind.ts'
+import { readFailures } from '../../webhooks/health/failure.ts'
+import { readCounts } from '../../webhooks/health/webhook-counts.ts'
+import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/health/webhook-health.ts'
 import {
   createWebhook as create,
   findSwitches,
@@ -16,11 +18,9 @@ import {
   updateWebhook as update,
   type Webhook,
   webhooksPerBranch,
-} from '../../webhooks/webhook.ts'
-import { readCounts } from '../../webhooks/webhook-counts.ts'
-import { listHeaderNames } from '../../webhooks/webhook-headers.ts'
-import { judgeHealth, readHealth, type WebhookHealth } from '../../webhooks/webhook-health.ts'
-import { usualSettings } from '../../webhooks/webhook-settings.ts'
+} from '../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
+import { usualSettings } from '../../webhooks/subscriptions/webhook-settings.ts'
 import { askFirst } from '../frame/ask.ts'
 import { chartScript, periodOf, printCharts } from '../frame/charts.ts'
 import { leadToDone } from '../frame/done.ts'

@@ -45,7 +45,7 @@ async function runHere(folder: string): Promise<void> {
     const house = await openTestGateway()
     t.after(() => house.close())
     const results = await examine(() => readConfig(house.settings), systemClock)
-    for (const check of ['database', 'schema', 'dispatch', 'deliveries', 'promises'])
+    for (const check of ['database', 'schema', 'numbering', 'deliveries', 'promises'])
       assert.equal(results.find((each) => each.check === check)?.state, 'ok', JSON.stringify(results, null, 1))
   })
 

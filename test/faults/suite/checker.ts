@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../../src/audit/chain.ts'
 import { statement } from '../../../src/database/database.ts'
-import { printEventId } from '../../../src/webhooks/event.ts'
+import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { findBrokenPromises, findOvertaken } from '../../support/delivery-promises.ts'
 import { eventually } from '../../support/eventually.ts'
 import { patienceMs } from '../../support/patience.ts'
@@ -56,20 +56,22 @@ function findMissing({ hooks, receiver }: House, { events }: Promises): string[]
   })
 }
 
-const selectLanes = statement(
+const selectWaiting = statement(
   '',
-  `SELECT to_jsonb(l) AS lane, w.url, w.state, q.* FROM lanes l JOIN webhooks w ON w.id = l.webhook_id CROSS JOIN LATERAL (
-     SELECT count(*) AS waiting, count(*) FILTER (WHERE after_id IS NOT NULL) AS blocked, min(due_at) AS due, max(attempts) AS attempts
-     FROM queued_deliveries WHERE webhook_id = l.webhook_id) q WHERE q.waiting > 0`,
+  `SELECT to_jsonb(c) AS cursor, feed_head(part, feed) AS head, (SELECT jsonb_agg(x) FROM exceptions x WHERE x.part = c.part AND x.webhook_id = c.webhook_id) AS exceptions,
+     (SELECT count(*) FROM agains g WHERE g.part = c.part AND g.webhook_id = c.webhook_id) AS agains
+   FROM cursors c WHERE position < feed_head(part, feed) OR EXISTS (SELECT FROM exceptions x WHERE x.part = c.part AND x.webhook_id = c.webhook_id)`,
 )
+const selectOutbox = statement('', 'SELECT count(*) AS unnumbered FROM outbox')
 
 /** What did not arrive waits somewhere, or is nowhere: whoever reads of it wants to know which. */
 async function describeLanes({ db }: House): Promise<string[]> {
-  const lanes = (await db.query<{ url: string }>(selectLanes)).map((lane) => `waiting: ${JSON.stringify(lane)}`)
-  return lanes.length > 0 ? lanes : ['nothing waits in any queue']
+  const lanes = (await db.query(selectWaiting)).map((lane) => `waiting: ${JSON.stringify(lane)}`)
+  const [outbox] = await db.query<{ unnumbered: number }>(selectOutbox)
+  return [...(lanes.length > 0 ? lanes : ['nothing waits in any lane']), `${outbox!.unnumbered} have no number`]
 }
 
-const selectUids = statement('', 'SELECT uid FROM events')
+const selectUids = statement('', 'SELECT uid FROM log')
 
 async function findUnstored({ db }: House, { events }: Promises): Promise<string[]> {
   const rows = await db.query<{ uid: string }>(selectUids)

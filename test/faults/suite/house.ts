@@ -10,7 +10,7 @@ import { createService } from '../../../src/services/service.ts'
 import { addAccount } from '../../../src/users/account.ts'
 import { openPasswords } from '../../../src/users/password.ts'
 import { createUser } from '../../../src/users/user.ts'
-import { createWebhook } from '../../../src/webhooks/webhook.ts'
+import { createWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { operatorAct, password } from '../../support/gateway.ts'
 import { patienceMs } from '../../support/patience.ts'
 import { findFreePort } from '../../support/ports.ts'
@@ -33,8 +33,6 @@ export interface Node {
   /** The network between this node and both servers. */
   change(weather: Weather): void
   restart(): Promise<void>
-  /** Stopped in order and started as another release. */
-  upgrade(release: string): Promise<void>
 }
 
 export interface House {
@@ -107,10 +105,10 @@ async function open(options: HouseOptions = {}): Promise<House> {
 }
 
 /** As an init system does it: again and again, until it stays up. On a busy machine a primary that answers late is taken for one that is away. */
-async function startPatiently(settings: NodeJS.ProcessEnv, release?: string): Promise<GatewayProcess> {
+async function startPatiently(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
   const giveUpAt = performance.now() + patienceMs
   for (;;) {
-    const started = await startGateway(settings, release).catch((error: unknown) => {
+    const started = await startGateway(settings).catch((error: unknown) => {
       if (performance.now() > giveUpAt) throw error
     })
     if (started) return started
@@ -144,10 +142,6 @@ async function openNode(
     },
     async restart() {
       node.gateway = await startPatiently(settings)
-    },
-    async upgrade(release: string) {
-      await node.gateway.stop()
-      node.gateway = await startPatiently(settings, release)
     },
     async close() {
       node.gateway.kill('SIGKILL')

@@ -34,8 +34,8 @@ export const processFaults: readonly Scenario[] = [
     },
   },
   {
-    // The lease lasts twelve seconds: others have its lanes when it comes back.
-    name: 'one of three processes stopped (SIGSTOP) for longer than its lease, continued',
+    // Who is silent for twelve seconds is taken for gone: others have its lanes when it comes back.
+    name: 'one of three processes stopped (SIGSTOP) for longer than others wait for it, continued',
     prepare,
     lasts: { shortMs: 14 * second, fullMs: 30 * second },
     async inject({ nodes }, faultMs) {

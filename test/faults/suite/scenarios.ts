@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { hour } from '../../../src/clock.ts'
 import type { House, HouseOptions, Node } from './house.ts'
-import { makeNextRelease } from './next-release.ts'
 import { ordinaryLife } from './ordinary-life.ts'
 import type { Server } from './postgres.ts'
 import { processFaults } from './processes.ts'
@@ -32,10 +31,12 @@ const jumps = new URL('jump.ts', import.meta.url).href
 
 export const scenarios: readonly Scenario[] = [
   {
-    name: 'rolling upgrade to a release with one more migration',
+    name: 'each node in turn stopped in order, started again',
     async inject({ nodes }) {
-      const release = makeNextRelease()
-      for (const node of nodes) await node.upgrade(release)
+      for (const node of nodes) {
+        await node.gateway.stop()
+        await node.restart()
+      }
     },
   },
   {

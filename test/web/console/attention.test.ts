@@ -17,8 +17,10 @@ import { listLockedPeople } from '../../../src/users/locked-people.ts'
 import { getUserNamed, setUserStatus, type User } from '../../../src/users/user.ts'
 import { findAttention } from '../../../src/web/console/attention.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { failDeliveries } from '../../support/by-hand.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
+import { followByHand } from '../../support/follow.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { importLines } from '../../support/imports.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -103,9 +105,7 @@ test('the most urgent comes first, of those what waits longest, each with its re
   await askForRefresh(db, asking, 'long evenings', { by: operator, at: later(now, -hour) })
   await askForScopes(db, own.client, { wider: 'trade', reason: 'orders' }, { by: operator, at: now }).catch(() => {})
   const webhook = await own.program.register('https://failing.example/hooks')
-  await db.script(
-    `UPDATE lanes SET failures = 7, evidence = 5, failing_since = '${later(now, -hour).toISOString()}' WHERE webhook_id = ${webhook}`,
-  )
+  await failDeliveries(house, webhook, { failures: 12, since: later(now, -hour), entities: 3 })
   await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
     SELECT ${own.partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', n::text FROM generate_series(1, 60) n`)
   const locked = await house.makeUser()
@@ -122,7 +122,7 @@ test('the most urgent comes first, of those what waits longest, each with its re
       'Locked Ada Holder locked',
     ],
   )
-  assert.match(found[0]!, /for 1 h .*: 7 attempts in a row failed; one retry a minute\. See why .* Pause/)
+  assert.match(found[0]!, /for 1 h .*: 12 attempts in a row failed; one retry a minute\. See why .* Pause/)
   assert.match(found[1]!, /60 failed API calls in the last hour \(of those kept\)\. See why/)
   assert.match(
     found[2]!,
@@ -266,9 +266,9 @@ test('the queue is found by indexes, however many people, partners and entries t
       SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now() FROM generate_series(1, 20000) n;
     INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Many ' || n, 'approved', now(), now() FROM generate_series(1, 20000) n;
     INSERT INTO audit_entries (at, actor, action, subject, details) SELECT now(), 'gateway', 'token.refreshed', 'user:x', '{}' FROM generate_series(1, 20000);
-    WITH made AS (INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT (SELECT max(branch_id) FROM partners), 'live', 'https://a.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 5000) n RETURNING id)
-      INSERT INTO lanes (webhook_id, part) SELECT id, 1 FROM made;
+    INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+      SELECT (SELECT max(branch_id) FROM partners), 'live', 'https://a.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 5000) n;
+    ${followByHand}
     ANALYZE`)
   const looks: Looks = new Map()
   const looking = await openLookingDatabase(patient, looks)
@@ -276,7 +276,7 @@ test('the queue is found by indexes, however many people, partners and entries t
   await findAttention({ db: looking, config, vault, operator: everything, now: house.clock.now() })
   await patient.close()
   assert.ok(looks.size >= 7, `${looks.size} statements`)
-  const large = ['users', 'partners', 'audit_entries', 'webhooks', 'lanes']
+  const large = ['users', 'partners', 'audit_entries', 'webhooks', 'cursors']
   for (const [name, { readWhole, rows: touched }] of looks) {
     assert.deepEqual(
       large.filter((table) => readWhole.has(table)),

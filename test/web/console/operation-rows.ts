@@ -1,5 +1,5 @@
-import { getLane } from '../../../src/webhooks/lane-health.ts'
-import { setWebhookState } from '../../../src/webhooks/webhook.ts'
+import { getLane } from '../../../src/webhooks/health/lane-health.ts'
+import { setWebhookState } from '../../../src/webhooks/subscriptions/webhook.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
 import type { TestGateway } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'

@@ -9,18 +9,20 @@ import { sealAll } from '../../../src/audit/chain.ts'
 import { openChainCheck } from '../../../src/audit/chain-check.ts'
 import { entryColumns } from '../../../src/audit/entries.sql.ts'
 import { checkEvidence } from '../../../src/audit/evidence-check.ts'
+import { after, hour, second } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
-import { lockPart } from '../../../src/webhooks/part.sql.ts'
-import { partOf } from '../../../src/webhooks/part.ts'
-import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/webhook.ts'
+import { insertEvents } from '../../../src/webhooks/events/event.ts'
+import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../../support/branch.ts'
+import { numberEvents } from '../../support/by-hand.ts'
 import { openDesk } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
+import { followByHand } from '../../support/follow.ts'
 import { openHouse } from '../../support/gateway.ts'
+import { holdLanes } from '../../support/held-lane.ts'
 import { holdReplays } from '../../support/held-replays.ts'
-import { hold } from '../../support/hold.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -118,7 +120,7 @@ test('the live overview is not for others, and ends when the operator signs out'
 })
 
 test('webhooks are listed worst first, each with its partner, and can be filtered', async () => {
-  const { id: open } = await makeFailing('/breaker', 5)
+  const { id: open } = await makeFailing('/breaker', 10)
   const { webhookId: well } = await deliverOne(own, receiver, '/well')
   const disabled = await own.program.register(receiver.url('/gone'))
   await disableWebhook(db, disabled, 'It said <410>.', house.act())
@@ -137,25 +139,23 @@ test('webhooks are listed worst first, each with its partner, and can be filtere
 })
 
 test('a webhook whose receiver is well but that nobody serves is late', async (t) => {
-  const { branchId } = await house.makePartner()
-  // No worker looks at a lane that asks for no attention, and whoever mends that waits for the part.
-  await hold(t, house.databaseUrl, (sql) => sql.query(lockPart, [partOf(branchId)]))
-  await db.script(`
-    WITH made AS (
-      INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT ${branchId}, 'live', 'https://late.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 2) AS n RETURNING id, url),
-    lane AS (INSERT INTO lanes (webhook_id, part) SELECT id, ${branchId % 16} FROM made)
-    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-    SELECT nextval('delivery_numbers'), id, 0, 'transaction:1', 0, at, at
-    FROM made, (SELECT '${house.clock.now().toISOString()}'::timestamptz AS now) clock,
-      LATERAL (SELECT now - CASE WHEN url LIKE '%1' THEN interval '2 h' ELSE interval '59 s' END AS at) due`)
+  const { program, partner } = await openPartner(house)
+  const late = await program.register(receiver.url('/late'))
+  const soon = await program.register(receiver.url('/soon'))
+  const { branchId } = partner
+  const now = house.clock.now()
+  await holdLanes(t, house, [late, soon])
+  for (const [webhookId, agoMs] of [[late, 2 * hour] as const, [soon, 59 * second] as const]) {
+    const draft = { branchId, environment: 'live', kind: 'TRANSACTION', action: 'SUBMITTED' } as const
+    const event = { ...draft, entity: 'transaction:1:test', body: '{}', simulated: true, webhookId }
+    await insertEvents(db, [event], after(now, -agoMs))
+  }
+  await numberEvents(house)
   const page = await show(`/console/webhooks?partner=${branchId}`)
-  const [late, soon] = urlsIn(page)
   assert.match(page, /<td[^>]*>2 h<\/td>/)
   assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=late`)), [late])
   assert.deepEqual(urlsIn(await show(`/console/webhooks?partner=${branchId}&condition=healthy`)), [soon])
   assert.match(await show('/console'), />late · 1</)
-  await db.script(`DELETE FROM queued_deliveries WHERE event_id = 0`)
 })
 
 test('filters of webhooks take any text for what it is', async () => {
@@ -175,10 +175,9 @@ test('filters of webhooks take any text for what it is', async () => {
 test('pages of webhooks lead on without a double', async () => {
   const { branchId } = await house.makePartner()
   await db.script(`
-    WITH made AS (
-      INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n RETURNING id)
-    INSERT INTO lanes (webhook_id, part) SELECT id, ${branchId % 16} FROM made`)
+    INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+    SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n;
+    ${followByHand}`)
   const seen: number[] = []
   let path: string | undefined = `/console/webhooks?partner=${branchId}`
   while (path !== undefined) {
@@ -260,7 +259,7 @@ test('a recovery that would be refused is not offered: while one runs, or while 
   await holdReplays(t, house, recovered, { since: 1 })
   assert.deepEqual(await offered(running), [false, false])
   assert.match(await show(`${running}/recover`), /This webhook is being recovered already\./)
-  await db.script(`UPDATE webhooks SET state = 'paused' WHERE id = ${paused}`)
+  await db.script(`UPDATE webhooks SET state = 'paused' WHERE id = ${paused}; ${followByHand}`)
   assert.deepEqual(await offered(waiting), [false, false])
 })
 

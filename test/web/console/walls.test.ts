@@ -8,9 +8,9 @@ import { test } from 'node:test'
 import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
+import { isAtRest } from '../../support/by-hand.ts'
 import { openDesk } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -31,14 +31,11 @@ const others = {
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
   const { chainCheck, clock, db, lastUse } = house.gateway.context
-  // A recovery wakes a lane, and so does a probe: what a form of the test before began is written down by then.
-  const running = statement('', `SELECT FROM replays WHERE state = 'running'`)
-  const busy = statement('', 'SELECT FROM lanes WHERE claim_id IS NOT NULL OR attention_at <= $1')
   // What somebody said yes to is removed by the next round.
   const removing = statement('', `SELECT FROM imports WHERE state = 'removing'`)
-  for (const left of [running, removing, selectPartsWithNews])
-    await eventually('an inbox that was read', async () => (await db.query(left)).length === 0)
-  await eventually('lanes at rest', async () => (await db.query(busy, [clock.now()])).length === 0)
+  await eventually('imports that are removed', async () => (await db.query(removing)).length === 0)
+  // A recovery wakes a lane, and so does a probe: what a form of the test before began is written down by then.
+  await eventually('lanes at rest', () => isAtRest(db, clock.now()))
   // A verification is written down when it has ended.
   await eventually('the chain is verified', () => chainCheck.state().kind !== 'running')
   await lastUse.flush()

@@ -100,7 +100,7 @@ async function* outcomes({ page, visit }: Walk, pages: Record<string, string>): 
   yield 'portal-secret'
   await visit(pages['portal-test']!)
   await press('Send')
-  await page.waitForURL(/\/test\/\d+$/)
+  await page.waitForURL(/\/test\/evt_\w+$/)
   yield 'portal-test-outcome'
   await visit(pages['portal-replay']!)
   await press(/^Replay \d+/)

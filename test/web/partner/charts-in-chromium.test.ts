@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { hour, minute } from '../../../src/clock.ts'
-import { countWaiting, openAttemptCounter } from '../../../src/webhooks/webhook-counts.ts'
+import { countWaiting, openAttemptCounter } from '../../../src/webhooks/health/webhook-counts.ts'
 import { attemptOf } from '../../support/attempt-made.ts'
 import { transaction } from '../../support/branch.ts'
 import { openChromium } from '../../support/chromium.ts'
@@ -135,7 +135,7 @@ test('a test event goes from its form to one receiver, and one that waits behind
   }
   assert.deepEqual(await lookAt(page, 'test-event-waits'), fine)
   receiver.on(chosen, accept)
-  await page.getByRole('link', { name: /^#\d+$/ }).click()
+  await page.getByRole('link', { name: /^#[\d-]+$/ }).click()
   await pressAsked(page, 'Skip it')
   await page.getByText('canceled', { exact: true }).waitFor()
   await receiver.count(chosen, 3)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
-import { countWaiting } from '../../../src/webhooks/webhook-counts.ts'
+import { countWaiting } from '../../../src/webhooks/health/webhook-counts.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
+import { statement } from '../../../src/database/database.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
-import { searchDeliveries } from '../../../src/webhooks/delivery-search.ts'
+import { searchDeliveries } from '../../../src/webhooks/deliveries/delivery-search.ts'
+import { partOf } from '../../../src/webhooks/events/part.ts'
+import { looking } from '../../../src/webhooks/events/sequencer.ts'
+import { getWebhook, type Webhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -19,36 +23,65 @@ const receiver = await keepOpen(openReceiver())
 const own = await openPartner(house)
 const delivered = await deliverOne(own, receiver)
 
-const idsIn = (text: string) => [...text.matchAll(/deliveries\/(\d+)">\1<\/a>/g)].map((match) => Number(match[1]))
+const idsIn = (text: string) => [...text.matchAll(/deliveries\/(\d+-\d+)">\1<\/a>/g)].map((match) => match[1]!)
+const seqOf = (id: string) => Number(id.split('-')[1])
 
 let filled = 0
 
-/** So many deliveries of a new webhook, a second apart, without sending them. Each time an hour later: ids grow with time. */
-async function fill(count: number, change = ''): Promise<number> {
+/** So many deliveries of a new webhook, a second apart, without sending them; those of `unfinished` wait. Each time an hour later: numbers grow with time. */
+async function fill(
+  count: number,
+  { exhausted = [], unfinished = [] }: { exhausted?: readonly string[]; unfinished?: readonly string[] } = {},
+): Promise<Webhook> {
   const { db } = house.gateway.context
   const webhookId = await own.program.register(receiver.url(`/filled-${makeUpWord()}`))
-  await db.script(`
-    SELECT open_day(260302);
-    WITH happened AS (
-      INSERT INTO events (id, environment, branch_id, kind, action, entity, body, created_at)
-      SELECT event_offset + nextval('event_numbers'), 'live', ${own.partner.branchId}, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}',
-        '2026-03-02 ${10 + ++filled}:00Z'::timestamptz + n * interval '1 s'
-      FROM generate_series(1, ${count}) AS n, days WHERE day = 260302 RETURNING id, entity, created_at)
-    INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, created_at, settled_at)
-    SELECT delivery_offset + nextval('delivery_numbers'), ${webhookId}, id, entity, 'delivered', created_at, created_at
-    FROM (SELECT * FROM happened ORDER BY id) happened, days WHERE day = 260302;
-    ${change.replaceAll('$webhook', String(webhookId))}`)
-  return webhookId
+  const hours = 10 + ++filled
+  await db.transaction(async (sql) => {
+    await sql.query(
+      statement(
+        '',
+        `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
+         SELECT part_of($1), feed_of($1, 'live'), true, $2, $3::timestamptz + n * interval '1 s', 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}'
+         FROM generate_series(1, $4::int) n ORDER BY n`,
+      ),
+      [own.partner.branchId, webhookId, `2026-03-02 ${hours}:00Z`, count],
+    )
+    for (let left = count; left > 0; left -= 1_000)
+      await sql.query(...looking(partOf(own.partner.branchId), house.clock.now()))
+    await sql.query(
+      statement(
+        '',
+        `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
+         SELECT part, $1, seq, 0, 1, day, created_at, 5, 200, CASE WHEN entity = ANY ($2) THEN 'exhausted' ELSE 'delivered' END,
+           CASE WHEN entity = ANY ($2) THEN 'refused' ELSE 'accepted' END
+         FROM log WHERE webhook_id = $1 AND entity <> ALL ($3)`,
+      ),
+      [webhookId, exhausted, unfinished],
+    )
+    await sql.query(
+      statement(
+        '',
+        `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
+         SELECT part, $1, entity, seq, day, 1, '2030-01-01Z', $3 FROM log WHERE webhook_id = $1 AND entity = ANY ($2)`,
+      ),
+      [webhookId, unfinished, house.clock.now()],
+    )
+    await sql.query(
+      statement('', 'UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1 WHERE webhook_id = $1'),
+      [webhookId],
+    )
+  })
+  return getWebhook(db, { branchId: own.partner.branchId, environment: 'live' }, webhookId)
 }
 
 test('pages lead from the newest delivery to the oldest without a gap or a double', async () => {
-  const webhookId = await fill(120)
+  const { id: webhookId } = await fill(120)
   const seen: number[] = []
   let path: string | undefined = `${own.home}/deliveries?webhook=${webhookId}`
   for (let pages = 0; path !== undefined; pages++) {
     assert.ok(pages < 4)
     const { text } = await own.browser.get(path)
-    seen.push(...idsIn(text))
+    seen.push(...idsIn(text).map(seqOf))
     path = /<a href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
   }
   assert.equal(seen.length, 120)
@@ -62,12 +95,12 @@ test('several webhooks are merged by age, also where one has many more than anot
   const { db } = house.gateway.context
   const [many, few] = [await fill(300), await fill(7)]
   const seen: number[] = []
-  let before: number | undefined = Number.MAX_SAFE_INTEGER
-  while (before !== undefined) {
+  let before: string | undefined
+  do {
     const page = await searchDeliveries(db, [many, few], {}, before, 50)
-    seen.push(...page.deliveries.map((each) => each.id))
+    seen.push(...page.deliveries.map((each) => each.seq))
     before = page.next
-  }
+  } while (before !== undefined)
   assert.equal(seen.length, 307)
   assert.deepEqual(
     seen,
@@ -76,12 +109,8 @@ test('several webhooks are merged by age, also where one has many more than anot
 })
 
 test('deliveries are found by state, kind, entity and time', async () => {
-  const change = `UPDATE settled_deliveries SET state = 'exhausted' WHERE webhook_id = $webhook AND entity = 'transaction:7';
-    WITH unfinished AS (
-      DELETE FROM settled_deliveries WHERE webhook_id = $webhook AND entity IN ('transaction:8', 'transaction:9') RETURNING *)
-    INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-    SELECT id, webhook_id, event_id, entity, 0, '2030-01-01Z', created_at FROM unfinished`
-  const webhookId = await fill(60, change)
+  const unfinished = ['transaction:8', 'transaction:9']
+  const { id: webhookId } = await fill(60, { exhausted: ['transaction:7'], unfinished })
   const find = async (query: string) =>
     idsIn((await own.browser.get(`${own.home}/deliveries?webhook=${webhookId}&${query}`)).text).length
   assert.equal(await find('state=exhausted'), 1)
@@ -97,11 +126,15 @@ test('deliveries are found by state, kind, entity and time', async () => {
 })
 
 test('a search for something rare looks at a part and says that there is more', async () => {
-  const webhookId = await fill(4_500)
-  const first = await own.browser.get(`${own.home}/deliveries?webhook=${webhookId}&entity=transaction%3A1`)
+  const others = Array.from({ length: 1_499 }, (_, index) => `transaction:${index + 2}`)
+  const { id: webhookId } = await fill(1_500, { exhausted: others })
+  const list = `${own.home}/deliveries?webhook=${webhookId}`
+  const first = await own.browser.get(`${list}&state=delivered`)
   assert.match(first.text, /There are no deliveries here\./)
   const [, next] = /<a href="([^"]*)" rel="next">Look further back/.exec(first.text)!
   assert.equal(idsIn((await own.browser.get(next!.replaceAll('&amp;', '&'))).text).length, 1)
+  const byEntity = await own.browser.get(`${list}&entity=transaction%3A1`)
+  assert.equal(idsIn(byEntity.text).length, 1, 'an entity is found at once')
 })
 
 test('a moment, a state or a kind that cannot be is told beside its field', async () => {
@@ -150,7 +183,7 @@ test('a delivery is sent again from its page, and what came back is text', async
   receiver.on('/hooks', answer(200, {}, '<script src=//evil.example></script>'))
   const sent = await own.browser.submit(await own.browser.get(page), `${page}/redeliver`, {})
   const repeat = sent.location!
-  assert.match(repeat, new RegExp(`^${own.home}/deliveries/\\d+$`))
+  assert.match(repeat, new RegExp(`^${own.home}/deliveries/\\d+-\\d+-\\d+$`))
   assert.notEqual(repeat, page)
   await receiver.count('/hooks', count + 1)
   receiver.on('/hooks', answer(200))
@@ -203,7 +236,7 @@ test('a partner has twenty live pages open at most', async () => {
 
 test('a live page of what is not there, or is somebody else’s, is refused', async () => {
   const [partner, stranger] = [await openPartner(house), await openPartner(house)]
-  assert.equal((await watch(partner.browser, `${partner.home}/deliveries/999999`)).status, 404)
+  assert.equal((await watch(partner.browser, `${partner.home}/deliveries/1-999999`)).status, 404)
   assert.equal((await watch(partner.browser, `${partner.home}/deliveries/${delivered.deliveryId}`)).status, 404)
   assert.equal((await watch(stranger.browser, `${partner.home}/deliveries`)).status, 404)
 })

@@ -5,11 +5,10 @@ import { minute } from '../../../src/clock.ts'
 import type { Environment } from '../../../src/environment.ts'
 import { type MemberRole, memberRoles } from '../../../src/member-role.ts'
 import { addMember, type Partner } from '../../../src/partners/partner.ts'
-import { dispatchPart } from '../../../src/webhooks/dispatch.ts'
-import { partOf } from '../../../src/webhooks/part.ts'
-import { disableWebhook } from '../../../src/webhooks/webhook.ts'
+import { disableWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { type BranchProgram, openBranch } from '../../support/branch.ts'
 import type { Browser } from '../../support/browser.ts'
+import { numberEvents } from '../../support/by-hand.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { eventOf } from '../../support/engine.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -47,7 +46,7 @@ async function makeFailing(behaviour = proxied): Promise<Failing> {
   await publish(own, 'transaction:7')
   await receiver.count(path, 1)
   await publish(own, 'transaction:7')
-  await dispatchPart(house.gateway.context.dispatch, partOf(own.partner.branchId))
+  await numberEvents(house)
   const failing = { own, id, path, page: `${own.home}/webhooks/${id}/incident` }
   await eventually('a failure that is written down', async () =>
     /Likely cause/.test((await own.browser.get(failing.page)).text),
@@ -264,7 +263,7 @@ test('an operator recovers a webhook after seeing what that does, and the partne
 test('an address that asks about another partner’s delivery is told nothing of it', async () => {
   const theirs = await makeFailing()
   const mine = await makeFailing(answer(500))
-  const [, delivery] = /deliveries\/(\d+)"/.exec((await theirs.own.browser.get(theirs.page)).text)!
+  const [, delivery] = /deliveries\/([\d-]+)"/.exec((await theirs.own.browser.get(theirs.page)).text)!
   const { text } = await mine.own.browser.get(`${mine.page}?probed=${delivery}&after=0`)
   assert.match(text, /The probe is under way/)
   assert.doesNotMatch(text, /HTTP 403|cloudflare/)

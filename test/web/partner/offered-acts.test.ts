@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
-import { type Statement, statement } from '../../../src/database/database.ts'
+import { statement } from '../../../src/database/database.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { transaction } from '../../support/branch.ts'
+import { endDelivery } from '../../support/by-hand.ts'
 import { eventually } from '../../support/eventually.ts'
+import { followByHand } from '../../support/follow.ts'
 import { rowOf } from '../../support/forms-of-pages.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdReplays } from '../../support/held-replays.ts'
@@ -45,15 +47,6 @@ async function openScene(behaviour = accept): Promise<Scene> {
   }
 }
 
-const run = (query: Statement, values: readonly unknown[]) => house.gateway.context.db.query(query, values)
-
-/** As if it had used up its schedule. */
-const exhaust = statement(
-  '',
-  `WITH gone AS (DELETE FROM queued_deliveries WHERE webhook_id = $1 RETURNING *)
-   INSERT INTO settled_deliveries (id, webhook_id, event_id, entity, state, attempts, created_at, settled_at)
-   SELECT id, webhook_id, event_id, entity, 'exhausted', 11, created_at, $2 FROM gone`,
-)
 async function switchTo(scene: Scene, act: 'pause' | 'resume'): Promise<Scene> {
   await scene.program.call('POST', `/v2/webhooks/${scene.webhookId}/${act}`)
   return scene
@@ -66,17 +59,15 @@ async function failing(): Promise<Scene & { delivery: string }> {
 
 async function givenUp() {
   const scene = await failing()
-  await eventually('a lane at rest', async () => (await lane(scene)) === null)
-  await run(exhaust, [scene.webhookId, house.clock.now()])
-  return scene
-}
-
-async function lane({ webhookId }: Scene): Promise<string | null> {
-  const [row] = await house.gateway.context.db.query<{ claimId: string | null }>(
-    statement('', 'SELECT claim_id AS "claimId" FROM lanes WHERE webhook_id = $1'),
-    [webhookId],
+  const { db } = house.gateway.context
+  const written = statement('', 'SELECT FROM exceptions WHERE webhook_id = $1')
+  await eventually(
+    'a failure that is written down',
+    async () => (await db.query(written, [scene.webhookId])).length > 0,
   )
-  return row!.claimId
+  // As if it had used up its schedule.
+  await endDelivery(house, scene.delivery.split('/').at(-1)!, 'exhausted')
+  return scene
 }
 
 async function gone() {
@@ -202,7 +193,7 @@ const pages: Record<
     async open() {
       const scene = await openScene()
       const without = statement('', `UPDATE clients SET status = 'suspended' WHERE branch_id = $1`)
-      await run(without, [scene.partner.branchId])
+      await house.gateway.context.db.query(without, [scene.partner.branchId])
       return { scene, page: `${scene.home}/webhooks` }
     },
   },
@@ -215,7 +206,8 @@ const pages: Record<
         `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
          SELECT $1, 'live', 'https://app.example.com', '{TRANSACTION}', $2, $2 FROM generate_series(2, 100)`,
       )
-      await run(more, [scene.partner.branchId, house.clock.now()])
+      await house.gateway.context.db.query(more, [scene.partner.branchId, house.clock.now()])
+      await house.gateway.context.db.script(followByHand)
       return { scene, page: `${scene.home}/webhooks` }
     },
   },
@@ -239,7 +231,7 @@ function ofHome(scene: Scene, more: string) {
 
 const lastOf =
   ({ home }: Scene) =>
-  ({ deliveries }: { deliveries: readonly { id: number }[] }) =>
+  ({ deliveries }: { deliveries: readonly { id: string }[] }) =>
     `${home}/deliveries/${deliveries.at(-1)!.id}`
 
 const nameOf = ({ action }: PageForm) => action.split('/').at(-1)!

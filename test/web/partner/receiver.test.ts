@@ -6,9 +6,14 @@ import { day } from '../../../src/clock.ts'
 import { statement } from '../../../src/database/database.ts'
 import { removeDead } from '../../../src/housekeeping.ts'
 import { addMember, applyWithDetails } from '../../../src/partners/partner.ts'
-import { openSender } from '../../../src/webhooks/attempt.ts'
-import { ensureReceiver, findReceiver, listReceipts, openBuiltIn } from '../../../src/webhooks/built-in-receiver.ts'
-import { getWebhook, updateWebhook } from '../../../src/webhooks/webhook.ts'
+import { openSender } from '../../../src/webhooks/outbound/attempt.ts'
+import {
+  ensureReceiver,
+  findReceiver,
+  listReceipts,
+  openBuiltIn,
+} from '../../../src/webhooks/subscriptions/built-in-receiver.ts'
+import { getWebhook, updateWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { callJson } from '../../support/branch.ts'
 import { send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'

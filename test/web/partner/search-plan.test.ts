@@ -1,13 +1,15 @@
-/** What the portal asks of the deliveries of some webhooks is found by their index, whatever plan is kept and however much others have. */
+/** What the portal asks of the deliveries of a webhook is found by indexes, whatever was counted last and however much others have. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Statement } from '../../../src/database/database.ts'
-import { searchAll, searchExhausted, searchUnfinished } from '../../../src/webhooks/delivery-search.sql.ts'
-import { pullBite, selectNewestQueued } from '../../../src/webhooks/recoveries.sql.ts'
-import { insertSkip, skipBite, skipOne } from '../../../src/webhooks/skips.sql.ts'
+import type { DeliveryFilter } from '../../../src/webhooks/deliveries/delivery.ts'
+import { searchDeliveries } from '../../../src/webhooks/deliveries/delivery-search.ts'
+import { startRecovery } from '../../../src/webhooks/deliveries/recovery.ts'
+import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
+import { readHealth } from '../../../src/webhooks/health/webhook-health.ts'
 import { fillWithSettled, openEngine } from '../../support/engine.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { asPatient } from '../../support/patient.ts'
+import { type Looks, openLookingDatabase } from '../../support/plans.ts'
 
 const engine = await asPatient(await keepOpen(openEngine({ ROLES: 'api' })))
 await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
@@ -16,59 +18,56 @@ for (let n = 0; n < 3; n++) {
   const webhook = await engine.makeWebhook(`/${n}`)
   await fillWithSettled(engine, webhook, { prefix: `a${n}`, count: 30_000, state: 'delivered' })
   await fillWithSettled(engine, webhook, { prefix: `b${n}`, count: 200, state: 'exhausted' })
-  await engine.sql(
-    `INSERT INTO queued_deliveries (id, webhook_id, event_id, entity, urgency, due_at, created_at)
-     SELECT id + 1000000, webhook_id, event_id, entity, 0, created_at, created_at FROM settled_deliveries WHERE webhook_id = $1`,
-    [webhook.id],
-  )
 }
+const webhook = await engine.makeWebhook('/last')
+await fillWithSettled(engine, webhook, { prefix: 'c', count: 30_000, state: 'delivered' })
+await fillWithSettled(engine, webhook, { prefix: 'd', count: 200, state: 'exhausted' })
+// What was finished ahead of the position is not in it yet.
+await engine.sql('UPDATE cursors SET position = position - 2000 WHERE webhook_id = $1', [webhook.id])
 
-interface Node {
-  readonly 'Relation Name'?: string
-  readonly 'Index Name'?: string
-  readonly Plans?: readonly Node[]
+const filters: readonly DeliveryFilter[] = [
+  {},
+  { state: 'exhausted' },
+  { state: 'unfinished' },
+  { state: 'canceled' },
+  { kind: 'TRANSACTION' },
+  { entity: 'c:77' },
+]
+const tables = /^(log|outcomes|answers|exceptions|agains|filters|passes|cursors|feed_days)/
+
+function assertByIndex(looks: Looks, pagesAtMost: number, what: string): void {
+  assert.ok(looks.size > 0, what)
+  for (const [name, { readWhole, pages }] of looks) {
+    assert.deepEqual(
+      [...readWhole].filter((table) => tables.test(table)),
+      [],
+      `${what}: ${name}`,
+    )
+    assert.ok(pages < pagesAtMost, `${what}: ${name}: ${pages} pages`)
+  }
 }
-
-const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
-
-async function planOf({ text }: Statement): Promise<Node[]> {
-  const [row] = await engine.sql<{ 'QUERY PLAN': [{ Plan: Node }] }>(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
-  return nodesOf(row!['QUERY PLAN'][0].Plan)
-}
-
-/** The index by which each table of deliveries is read, in the plan that is kept for every value. */
-async function indexesOf(statement: Statement): Promise<string[]> {
-  return (await planOf(statement))
-    .filter((node) => /^(queued|settled)_deliveries/.test(node['Relation Name'] ?? ''))
-    .map((node) => node['Index Name'] ?? `no index of ${node['Relation Name']}`)
-}
-
-const ofWebhook = /^queued_of_webhook$|webhook_id_id_idx/
 
 for (const taken of ['while there was nothing', 'of what there is']) {
-  test(`a search of deliveries goes by the index of their webhook, with statistics taken ${taken}`, async () => {
+  test(`a search of deliveries goes by indexes, with statistics taken ${taken}`, async () => {
     if (taken === 'of what there is') await engine.sql('ANALYZE')
-    for (const search of [searchAll, searchExhausted, searchUnfinished]) {
-      const indexes = await indexesOf(search)
-      assert.ok(indexes.length > 0)
-      for (const index of indexes) assert.match(index, ofWebhook, search.name)
+    for (const filter of filters) {
+      const looks: Looks = new Map()
+      const db = await openLookingDatabase(engine.db, looks)
+      await searchDeliveries(db, [webhook], filter, undefined, 50)
+      assertByIndex(looks, 25_000, JSON.stringify(filter))
     }
   })
 
-  test(`what waits at a webhook is skipped and pulled forward by its index and its numbers, with statistics taken ${taken}`, async () => {
+  test(`what waits at a webhook is recovered and skipped at the cost of a count, with statistics taken ${taken}`, async () => {
     if (taken === 'of what there is') await engine.sql('ANALYZE')
-    const found = [skipBite, skipOne, insertSkip, pullBite, selectNewestQueued].map(async (each) => [
-      each.name,
-      [...new Set((await planOf(each)).map((node) => node['Index Name'] ?? ''))]
-        .filter((name) => /^queued/.test(name))
-        .sort(),
-    ])
-    assert.deepEqual(Object.fromEntries(await Promise.all(found)), {
-      skip_bite: ['queued_behind', 'queued_deliveries_pkey', 'queued_of_webhook'],
-      skip_delivery: ['queued_behind', 'queued_deliveries_pkey'],
-      insert_skip: ['queued_of_webhook'],
-      pull_bite: ['queued_deliveries_pkey', 'queued_of_webhook'],
-      select_newest_queued: ['queued_of_webhook'],
-    })
+    const counting: Looks = new Map()
+    await readHealth(await openLookingDatabase(engine.db, counting), [webhook])
+    assertByIndex(counting, 25_000, 'a count')
+    await engine.sql(`UPDATE replay_cursors SET state = 'canceled', finished_at = created_at WHERE state = 'running'`)
+    const looks: Looks = new Map()
+    const db = await openLookingDatabase(engine.db, looks)
+    await startRecovery(db, webhook, new Date(0), engine.house.act())
+    await startSkip(db, webhook, 'a test', engine.house.act())
+    assertByIndex(looks, 25_000, 'acts')
   })
 }

@@ -84,7 +84,7 @@ test('another partner’s secrets and events are unknown here: their requests ar
   const { text } = await check({ headers: headersOf(request), body: request.body }, stranger)
   assert.match(text, /It does not verify: wrong secret/)
   assert.match(text, /made with none of your secrets/)
-  assert.match(text, /not among your last 1,000 events/)
+  assert.match(text, /not among your events that are kept/)
   const named = await check({ headers: headersOf(request), body: request.body, webhook: String(webhookId) }, stranger)
   assert.equal(named.status, 404)
 })

@@ -71,7 +71,7 @@ test('with an id that another still waits with, it links to that one and says wh
   await receiver.count('/ordered', 1)
   const path = await sendForm({ transactionId: '7' })
   let waits = await own.browser.get(path)
-  const behind = () => /Queued behind <a href="([^"]+)">#\d+<\/a>, which has failed once/.exec(waits.text)
+  const behind = () => /Queued behind <a href="([^"]+)">#[\d-]+<\/a>, which has failed once/.exec(waits.text)
   await eventually('what it waits behind, once that is written down', async () => {
     waits = await own.browser.get(path)
     return behind() !== null

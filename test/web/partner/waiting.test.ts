@@ -100,10 +100,10 @@ test('of a paused webhook it says that it is to be resumed first', async () => {
 test('a webhook that one entity keeps failing is not said to have an open breaker', async () => {
   const { webhook } = await openFailing()
   const { db } = house.gateway.context
-  await db.query(
-    { name: '', text: 'UPDATE lanes SET failures = 40, evidence = 1, failing_since = $2 WHERE webhook_id = $1' },
-    [Number(webhook.split('/').at(-1)), house.clock.now()],
-  )
+  await db.query({ name: '', text: 'UPDATE cursors SET failures = 40, failing_since = $2 WHERE webhook_id = $1' }, [
+    Number(webhook.split('/').at(-1)),
+    house.clock.now(),
+  ])
   const { text } = await own.browser.get(webhook)
   assert.match(text, />failing</)
   assert.doesNotMatch(text, />failing: one retry a minute</)

@@ -8,13 +8,14 @@ import { giveLook } from '../../../src/partners/client-look.ts'
 import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { selectPartsWithNews } from '../../../src/webhooks/inbox.sql.ts'
-import { startReplay } from '../../../src/webhooks/replay.ts'
-import { startSkip } from '../../../src/webhooks/skip.ts'
-import { getWebhook } from '../../../src/webhooks/webhook.ts'
+import { startReplay } from '../../../src/webhooks/deliveries/replay.ts'
+import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
+import { printEventId } from '../../../src/webhooks/events/event.ts'
+import { getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { check, drawPng } from '../../support/brand.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
+import { isAtRest } from '../../support/by-hand.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -65,22 +66,16 @@ async function furnish(): Promise<PartnerHouse> {
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
-  const { db, lastUse } = house.gateway.context
-  const replays = { name: '', text: `SELECT FROM replays WHERE state = 'running'` }
-  const deliveries = { name: '', text: 'SELECT FROM queued_deliveries' }
-  const leftBehind = { name: '', text: `SELECT FROM webhooks WHERE state = 'deleted' AND cleared_at IS NULL` }
-  // Replays fill the inbox, from which deliveries come: who asks in this order misses nothing.
-  const skips = { name: '', text: `SELECT FROM skips WHERE state = 'running'` }
-  for (const left of [replays, skips, selectPartsWithNews, deliveries, leftBehind])
-    await eventually(`nothing is left of ${left.text}`, async () => (await db.query(left)).length === 0)
+  const { clock, db, lastUse } = house.gateway.context
+  await eventually('lanes at rest', () => isAtRest(db, clock.now()))
   await lastUse.flush()
 }
 
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const { db } = house.gateway.context
-  const text = 'SELECT max(id) AS id FROM events WHERE branch_id = $1'
-  const [found] = await db.query<{ id: number }>({ name: '', text }, [partner.branchId])
-  return String(found!.id)
+  const text = "SELECT uid FROM log WHERE feed = feed_of($1, 'live') ORDER BY seq DESC LIMIT 1"
+  const [found] = await db.query<{ uid: string }>({ name: '', text }, [partner.branchId])
+  return printEventId(found!.uid)
 }
 
 type Browsers = Record<keyof typeof visitors, Browser>

@@ -1,0 +1,77 @@
+/**
+ * The connections that attempts are made on. A receiver may close one that it keeps in the moment in which it is used again: that is nobody's
+ * failure, and shows as an error of a connection that was there before the attempt began.
+ */
+import { createRequire } from 'node:module'
+import type { LookupFunction } from 'node:net'
+import type undici from 'undici'
+import type { Agent, buildConnector } from 'undici'
+
+/** Of undici's hundred files these need a third; the rest is fetch, caches and mocks. */
+const require = createRequire(import.meta.url)
+const AgentOfUndici: typeof undici.Agent = require('undici/lib/dispatcher/agent.js')
+const makeConnector: typeof undici.buildConnector = require('undici/lib/core/connect.js')
+
+export interface Connections {
+  /** Keeps connections and uses them again. */
+  readonly kept: Agent
+  /** A new connection for each attempt. */
+  readonly fresh: Agent
+  /** Whether this error ended a connection that was open at that moment. */
+  wasOpenAt(error: unknown, atMs: number): boolean
+  close(): Promise<void>
+}
+
+export interface ConnectionOptions {
+  readonly deadlineMs: number
+  readonly lookup: LookupFunction
+  readonly certificateAuthority: string | undefined
+}
+
+/** How long one address of a name may take before the next is dialled; the last has as long as there is. */
+const nextAddressAfterMs = 500
+
+const endedUnheard = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/
+
+export function openConnections({ deadlineMs, lookup, certificateAuthority }: ConnectionOptions): Connections {
+  /** When the connection was opened that an error ended. */
+  const openedAt = new WeakMap<Error, number>()
+  const dial = makeConnector({
+    lookup,
+    timeout: deadlineMs,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+  })
+  const connect: buildConnector.connector = (options, done) =>
+    dial(options, (...opened) => {
+      const [, socket] = opened
+      const nowMs = performance.now()
+      socket?.prependListener('error', (error) => openedAt.set(error, nowMs))
+      done(...opened)
+    })
+  const settings: Agent.Options = {
+    // The lanes bound what is under way. A bound by host would let one webhook starve another on the same host.
+    connections: null,
+    keepAliveTimeout: 30_000,
+    keepAliveMaxTimeout: 60_000,
+    // The attempt has a deadline of its own, which knows of a process that stood still.
+    headersTimeout: 2 * deadlineMs,
+    bodyTimeout: 2 * deadlineMs,
+    maxHeaderSize: 16 * 1024,
+    connect,
+  }
+  const kept = new AgentOfUndici({ ...settings, pipelining: 1 })
+  const fresh = new AgentOfUndici({ ...settings, pipelining: 0 })
+  return {
+    kept,
+    fresh,
+    wasOpenAt(error, atMs) {
+      if (!(error instanceof Error) || !endedUnheard.test(String((error as { code?: unknown }).code))) return false
+      return (openedAt.get(error) ?? Number.POSITIVE_INFINITY) < atMs
+    },
+    async close() {
+      await Promise.all([kept.destroy(), fresh.destroy()])
+    },
+  }
+}

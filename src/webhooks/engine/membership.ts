@@ -1,0 +1,165 @@
+/**
+ * Who delivers, and who of them lives (a failure detector). The connection by which a worker hears of work holds the lock of its number: PostgreSQL lets
+ * go of it when the process is gone, and whoever sees that frees the lanes of the dead one. A worker that loses the connection and lives takes a new number,
+ * and takes along what it holds. Who is wrongly taken for dead loses lanes and nothing else: epochs keep it from writing.
+ */
+import { randomUUID } from 'node:crypto'
+import { after, type Clock, second } from '../../clock.ts'
+import { plainArray } from '../../database/array-literal.ts'
+import { type Database, DatabaseUnavailable, type Listener } from '../../database/database.ts'
+import { openFlights } from '../../single-flight.ts'
+import { allParts, poolOf } from '../events/part.ts'
+import { freeLanes, keepLanes, selectHolders } from './kernel.sql.ts'
+import * as table from './workers.sql.ts'
+
+/** A connection that hears of work and is silent for longer is opened anew. */
+const silenceLimitMs = 5_000
+const openAgainMs = 250
+/** A worker that has said nothing for so long is not counted on. */
+const absentAfterMs = 5 * second
+/** Nor are its lanes left to it: it is connected, and does nothing. */
+export const silentAfterMs = 12 * second
+/** Lanes of workers that are no more: there should be none. */
+const orphansEvery = 10
+/** Somebody who lost no more than the connection is back by then. */
+const graceMs = 600
+/** When the database itself was away, everybody's lock is gone: whoever is back first waits for the others. */
+const reunionMs = 3 * second
+
+interface MembershipOptions {
+  readonly db: Database
+  readonly clock: Clock
+  readonly heard: (payload: string) => void
+  /** This worker has a number, or a new one. */
+  readonly joined: () => void
+}
+
+/** What a worker learns of the others. */
+export interface ClusterView {
+  readonly others: number
+  /** That they hold. */
+  readonly lanes: number
+  /** Somebody follows a branch's log on another node. */
+  readonly follows: boolean
+  /** Who is gone, by the look of it. */
+  readonly missing: number
+  /** Who has said nothing since then is one of them. */
+  readonly silentSince: Date
+}
+
+export class Membership {
+  readonly #options: MembershipOptions
+  #member: { readonly id: string; readonly number: number } | undefined
+  #listener: Listener | undefined
+  /** Every number that this worker has had. */
+  readonly #numbers = new Set<number>()
+  readonly #joining = openFlights(() =>
+    this.#join().catch(() => void setTimeout(() => this.attend(), openAgainMs).unref()),
+  )
+  /** By `performance.now()`; the first thing that a new process does is to free what one before it held. */
+  #buriesFromMs = 0
+  #reports = 0
+  #reportedAt = new Date(0)
+  /** By `performance.now()`: from when on silence counts. */
+  #judgesFromMs = 0
+  #graceMs = 0
+  #isClosing = false
+
+  constructor(options: MembershipOptions) {
+    this.#options = options
+  }
+
+  /** Undefined while others cannot see that it lives. */
+  get number(): number | undefined {
+    return this.#listener && this.#member?.number
+  }
+
+  get numbers(): ReadonlySet<number> {
+    return this.#numbers
+  }
+
+  /** Joins, where it is not a member. */
+  attend(): void {
+    if (!this.#isClosing && !this.#listener) void this.#joining.join()
+  }
+
+  async #join(): Promise<void> {
+    const { db, clock, heard, joined } = this.#options
+    const id = randomUUID()
+    const [row] = await db.query<{ number: number }>(table.registerWorker, [id, clock.now()])
+    const { number } = row!
+    let opened: Listener | undefined
+    opened = await db.listen('countersign_work', heard, () => this.#leave(opened), { kind: table.lifeLock, number })
+    const former = this.#member
+    this.#numbers.add(number)
+    for (const part of former ? allParts : []) await poolOf(db, part).query(keepLanes, [part, former!.number, number])
+    this.#listener = opened
+    this.#member = { id, number }
+    joined()
+    if (former) await db.query(table.removeWorker, [former.id])
+  }
+
+  #leave(listener: Listener | undefined): void {
+    if (this.#listener === undefined || this.#listener !== listener) return
+    this.#listener = undefined
+    this.#buriesFromMs = performance.now() + reunionMs
+    this.attend()
+  }
+
+  /**
+   * Says that this worker is there, and sees who else is; undefined when it could not. By the connection that holds its lock: one that
+   * does not answer is left, whether or not it says that it has ended.
+   */
+  async report(lanes: number, follows: boolean): Promise<ClusterView | undefined> {
+    const member = this.#member
+    const listener = this.#listener
+    if (!member || !listener) return undefined
+    const now = this.#options.clock.now()
+    const silentSince = this.#findSilence(now)
+    const values = [member.id, now, lanes, after(now, -absentAfterMs), follows, silentSince]
+    const asked = listener.query<ClusterView>(table.reportWorker, values, silenceLimitMs)
+    const [view] = await asked.catch((error: unknown) => {
+      if (error instanceof DatabaseUnavailable) this.#leave(listener)
+      throw error
+    })
+    // Taken for gone: the connection is opened anew, and with it comes a number that counts.
+    if (!view) await listener.close().finally(() => this.#leave(listener))
+    return view && { ...view, silentSince }
+  }
+
+  /** Who has said nothing since then is gone; nobody, where the clock was moved and the others have not had the time to look at it. */
+  #findSilence(now: Date): Date {
+    if (Math.abs(now.getTime() - this.#reportedAt.getTime()) > absentAfterMs)
+      this.#judgesFromMs = performance.now() + silentAfterMs
+    this.#reportedAt = now
+    return performance.now() < this.#judgesFromMs ? new Date(0) : after(now, -silentAfterMs)
+  }
+
+  /** Frees the lanes of workers that are gone. Answers whether there were any. */
+  async evict({ missing, silentSince }: ClusterView): Promise<boolean> {
+    const { db, clock } = this.#options
+    const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
+    const now = clock.now()
+    const gone = isTime ? await db.query(table.buryWorkers, [after(now, -this.#graceMs), silentSince, now]) : []
+    this.#graceMs = graceMs
+    if (gone.length === 0 && this.#reports++ % orphansEvery !== 0) return false
+    const living = new Set((await db.query<{ number: number }>(table.selectNumbers)).map(({ number }) => number))
+    let freed = 0
+    for (const part of allParts) {
+      const holders = await poolOf(db, part).query<{ holder: number }>(selectHolders, [part])
+      const dead = holders.map(({ holder }) => holder).filter((holder) => !living.has(holder))
+      if (dead.length === 0) continue
+      const [row] = await poolOf(db, part).query<{ freed: number }>(freeLanes, [part, plainArray(dead)])
+      freed += row!.freed
+    }
+    return freed > 0
+  }
+
+  /** Last of all: until then others must not take it for dead. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await this.#joining.landed()
+    await this.#listener?.close().catch(() => {})
+    if (this.#member) await this.#options.db.query(table.removeWorker, [this.#member.id]).catch(() => {})
+  }
+}

@@ -1,0 +1,822 @@
+/**
+ * What a node delivers: it takes lanes, reads their feeds, sends what may be sent, and has the answers written down. Notifications are hints: what is not heard
+ * of is found by a look. A worker knows no lease: whoever lost a lane is refused by its epoch, and has sent no more than may be unsettled.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { gatewayAct } from '../../audit/audit.ts'
+import { after, type Clock, second } from '../../clock.ts'
+import { plainArray } from '../../database/array-literal.ts'
+import { type Changes, everything } from '../../database/changes.ts'
+import type { Database } from '../../database/database.ts'
+import type { Repeated } from '../../repeat.ts'
+import { openRerun } from '../../rerun.ts'
+import type { Rounds } from '../../rounds.ts'
+import { openFlights } from '../../single-flight.ts'
+import type { LogEntry } from '../events/entry.ts'
+import { printEventId } from '../events/event.ts'
+import { Feed, FeedRoom } from '../events/feed.ts'
+import * as log from '../events/log.sql.ts'
+import { type News, printNews, readNews } from '../events/news.ts'
+import { allParts, branchOfFeed, partOf, poolOf } from '../events/part.ts'
+import { Sequencer } from '../events/sequencer.ts'
+import { notPosted, type Posted, type Sender } from '../outbound/attempt.ts'
+import { Pace } from '../outbound/pace.ts'
+import { printHead } from '../outbound/request-head.ts'
+import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../outbound/retry-schedule.ts'
+import { SendLimit } from '../outbound/send-limit.ts'
+import { SignaturesOfEvents } from '../outbound/signature.ts'
+import type { SecretKeeper } from '../subscriptions/signing-secrets.ts'
+import { disableWebhook } from '../subscriptions/webhook.ts'
+import type { HeaderKeeper } from '../subscriptions/webhook-headers.ts'
+import type { AttemptMade } from './attempt-made.ts'
+import { printDeliveryId } from './delivery-id.ts'
+import * as kernel from './kernel.sql.ts'
+import {
+  type AgainRow,
+  type CursorRow,
+  type ExceptionRow,
+  Lane,
+  type LoadedLane,
+  type Sending,
+  type Verdict,
+} from './lane.ts'
+import { type ClusterView, Membership } from './membership.ts'
+import { type DeliveryLane, Settlements } from './settlements.ts'
+import { selectTargets } from './targets.sql.ts'
+
+/** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
+const attemptsForAll = { most: 500, least: 100 }
+const takenAtOnce = 500
+/** Parts at once: the other connections are for whoever else wants something. */
+const looksAtOnce = 2
+const writesAtOnce = 3
+const lookEveryMs = second
+/** Of the feeds whose lanes it holds, a worker asks so many a second whether they have grown unheard. */
+const feedsLooked = 200
+const replayedAtOnce = 50
+/** How long a lane is kept that has nothing to do. */
+export const usualLingerMs = 60_000
+const retryLoadMs = 250
+/** Lanes that are its own and that it does not know of: there should be none. */
+const forgottenEvery = 10
+/** Somebody may be gone: that is known sooner. */
+const suspectEveryMs = 300
+
+interface WorkerOptions {
+  readonly db: Database
+  readonly rounds: Rounds
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly log: Logger
+  readonly sender: Sender
+  readonly secrets: SecretKeeper
+  readonly headers: HeaderKeeper
+  /** Each is told of every attempt that was settled. */
+  readonly attempted: readonly ((attempt: AttemptMade) => void)[]
+  /** Called when it is known whose log has grown; undefined: it may be any. */
+  readonly grown: (feeds: readonly number[] | undefined) => void
+  /** Whether somebody on this node follows a log. */
+  readonly isFollowed: () => boolean
+  readonly lingerMs: number
+}
+
+export interface Worker {
+  wake(): void
+  /** Something was published in these parts. */
+  published(parts: Iterable<number>): void
+  /** These have numbers already. */
+  numbered(looked: {
+    readonly part: number
+    readonly entries: readonly (LogEntry & { readonly feed: number })[]
+    readonly woken: number
+  }): void
+  close(): Promise<void>
+}
+
+/** A lane with what the worker knows beside it. */
+interface Held {
+  readonly lane: DeliveryLane
+  readonly part: number
+  readonly branchId: number
+  url: string
+  limit: SendLimit | undefined
+  isLoading: boolean
+  /** Asked to load while it was loading. */
+  isStale: boolean
+  isReplaying: boolean
+  /** By `performance.now()`: since when it has had nothing to do. */
+  quietSince: number | undefined
+  readonly grown: () => void
+}
+
+export function openWorker(options: WorkerOptions): Worker {
+  return new DeliveryWorker(options)
+}
+
+class DeliveryWorker implements Worker {
+  readonly #options: WorkerOptions
+  readonly #held = new Map<number, Held>()
+  readonly #feeds = new Map<number, Feed>()
+  readonly #room = new FeedRoom()
+  readonly #membership: Membership
+  readonly #sequencer: Sequencer
+  readonly #settlements: Settlements
+  readonly #pace = new Pace(attemptsForAll)
+  readonly #signatures = new SignaturesOfEvents()
+  readonly #chores: readonly Repeated[]
+  readonly #timers: NodeJS.Timeout[]
+  readonly #numbering: readonly Promise<void>[]
+  readonly #writing: readonly Promise<void>[]
+  /** Lanes that would send more and wait for room, in their order. */
+  readonly #hungry = new Set<Held>()
+  readonly #partsToTake = new Set<number>()
+  readonly #takes = openRerun(
+    () => this.#takeAll(),
+    (error) => {
+      this.#mayForget = true
+      this.#complain(error)
+    },
+  )
+  readonly #rests = openRerun(
+    () => this.#restQuiet(),
+    (error) => this.#complain(error),
+  )
+  #resting: NodeJS.Timeout | undefined
+  readonly #feedLooks = openFlights(() => this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)))
+  readonly #reports = openFlights(() => this.#report().catch(() => {}))
+  /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
+  readonly #arriving = new Set<number>()
+  readonly #touched = new Set<number>()
+  readonly #evictions = openFlights((company: ClusterView) => this.#evict(company).catch(() => {}))
+  #inFlight = 0
+  #idle: (() => void) | undefined
+  #others = { count: 0, lanes: 0, follow: true }
+  readonly #givenBack = new Map<number, number>()
+  #feedsAt = 0
+  /** Whether there may be lanes that are its own and that it does not know of. */
+  #mayForget = false
+  #reported = 0
+  #isClosing = false
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#membership = new Membership({
+      ...options,
+      heard: (text) => this.#hear(text),
+      joined: () => this.#rejoin(),
+    })
+    this.#sequencer = new Sequencer(options)
+    this.#settlements = new Settlements(options)
+    this.#chores = [
+      options.rounds.add({
+        name: 'lanes',
+        question: kernel.partsToTake,
+        work: async (parts) => this.#take(parts as number[]),
+      }),
+      options.rounds.add({
+        name: 'sequencer',
+        question: log.partsToLook,
+        work: async (parts) => this.published(parts as number[]),
+      }),
+    ]
+    this.#timers = [
+      setInterval(() => this.#lookAround(), lookEveryMs),
+      setInterval(() => void this.#reports.join(), second),
+    ]
+    options.changes.subscribe((tag) => this.#reconsider(tag))
+    this.#membership.attend()
+    this.published(allParts)
+    this.#numbering = Array.from({ length: looksAtOnce }, () => this.#hearOfNumbers())
+    this.#writing = Array.from({ length: writesAtOnce }, () => this.#hearOfWritten())
+  }
+
+  wake(): void {
+    this.#take(allParts)
+    this.#lookAround()
+  }
+
+  published(parts: Iterable<number>): void {
+    for (const part of parts) this.#sequencer.wake(part)
+  }
+
+  numbered({ part, entries, woken }: Parameters<Worker['numbered']>[0]): void {
+    const byFeed = Map.groupBy(entries, ({ feed }) => feed)
+    for (const [feed, of] of byFeed) this.#feeds.get(feed)?.append(of.at(-1)!.seq, of)
+    const feeds = [...byFeed].map(([feed, of]) => ({ feed, head: of.at(-1)!.seq }))
+    this.#options.grown(feeds.map(({ feed }) => feed))
+    if (woken > 0) this.#take([part])
+    if (this.#others.count > 0 || this.#others.follow) this.#tell({ feeds, parts: woken > 0 ? [part] : [] })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    for (const timer of this.#timers) clearInterval(timer)
+    clearTimeout(this.#resting)
+    await Promise.all(this.#chores.map((chore) => chore.stop()))
+    this.#sequencer.close()
+    await Promise.all(this.#numbering)
+    await this.#takes.ended()
+    await this.#rests.ended()
+    for (const { lane } of this.#held.values()) lane.leave()
+    if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
+    this.#settlements.close()
+    await Promise.all(this.#writing)
+    await this.#reports.landed()
+    await this.#evictions.landed()
+    await this.#giveBack([...this.#held.values()]).catch((error: unknown) => this.#complain(error))
+    await this.#membership.close()
+  }
+
+  // ---- hearing ----
+
+  async #hearOfNumbers(): Promise<void> {
+    for await (const looked of this.#sequencer.run()) this.numbered(looked)
+  }
+
+  async #hearOfWritten(): Promise<void> {
+    for await (const { settled, refused, error } of this.#settlements.run()) {
+      if (error !== undefined) this.#complain(error)
+      for (const lane of refused) this.#loadAnew(lane)
+      for (const { lane, replayEnded } of settled) this.#settled(lane, replayEnded)
+    }
+  }
+
+  #hear(text: string): void {
+    const news = readNews(text)
+    this.#options.grown(news?.feeds.map(({ feed }) => feed))
+    if (!news) {
+      this.wake()
+      return
+    }
+    for (const { feed, head } of news.feeds) this.#feeds.get(feed)?.append(head)
+    if (news.parts.length > 0) this.#take(news.parts)
+    if (news.published) this.published(news.published)
+  }
+
+  #tell(news: News): void {
+    this.#options.db.query(log.notify, [printNews(news)]).catch((error: unknown) => this.#complain(error))
+  }
+
+  /** What stands in a cursor may have changed, or where it goes. */
+  #reconsider(tag: string): void {
+    const [kind, id] = tag.split(':')
+    for (const webhookId of this.#arriving)
+      if (kind !== 'webhook' || webhookId === Number(id)) this.#touched.add(webhookId)
+    if (kind === 'webhook') {
+      const held = this.#held.get(Number(id))
+      if (held) this.#load([held])
+      else this.#take(allParts)
+    } else if (kind === 'branch' || tag === everything) {
+      const all = [...this.#held.values()].filter(({ branchId }) => tag === everything || branchId === Number(id))
+      this.#load(all)
+      if (kind === 'branch') this.#take([partOf(Number(id))])
+    }
+  }
+
+  /** A new number, or the first: what it still holds by its epochs is its own, and others may have freed some of it. */
+  #rejoin(): void {
+    this.#load([...this.#held.values()])
+    this.#take(allParts)
+  }
+
+  // ---- taking ----
+
+  #take(parts: Iterable<number>): void {
+    for (const part of parts) this.#partsToTake.add(part)
+    if (!this.#isClosing) this.#takes.call()
+  }
+
+  async #takeAll(): Promise<void> {
+    const { db, clock } = this.#options
+    const { number } = this.#membership
+    if (number === undefined || this.#isClosing) return
+    if (this.#mayForget) await this.#takeForgotten()
+    for (const part of [...this.#partsToTake]) {
+      this.#partsToTake.delete(part)
+      const room = Math.min(takenAtOnce, this.#share() - this.#held.size)
+      if (room <= 0) continue
+      const values = [part, number, clock.now(), room, plainArray(this.#recentlyGivenBack())]
+      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.take, values)
+      if (rows.length === takenAtOnce) this.#partsToTake.add(part)
+      await this.#loadNew(
+        part,
+        rows.map((row) => row.webhookId),
+      )
+    }
+    if (this.#partsToTake.size > 0) this.#takes.call()
+  }
+
+  /** Lanes that were taken by a statement whose answer was lost, or that could not be loaded: nobody else would come for them as long as this worker lives. */
+  async #takeForgotten(): Promise<void> {
+    const { db } = this.#options
+    const numbers = plainArray([...this.#membership.numbers])
+    for (const part of allParts) {
+      const mine = await poolOf(db, part).query<{ webhookId: number }>(kernel.selectHeld, [part, numbers])
+      const forgotten = mine.map(({ webhookId }) => webhookId).filter((webhookId) => !this.#held.has(webhookId))
+      if (forgotten.length === 0) continue
+      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.takeForgotten, [
+        part,
+        numbers,
+        plainArray(forgotten),
+      ])
+      await this.#loadNew(
+        part,
+        rows.map((row) => row.webhookId),
+      )
+    }
+    this.#mayForget = false
+  }
+
+  /** How many lanes are a worker's, with a little more that is not worth a move. What is above it is given back (rebalancing). */
+  #share(): number {
+    const { count, lanes } = this.#others
+    if (count === 0) return Number.MAX_SAFE_INTEGER
+    return Math.ceil((lanes + this.#held.size) / (count + 1)) + 2
+  }
+
+  async #loadNew(part: number, webhookIds: readonly number[]): Promise<void> {
+    if (webhookIds.length === 0) return
+    for (const webhookId of webhookIds) this.#arriving.add(webhookId)
+    const [loaded, begun] = await this.#readNew(part, webhookIds).finally(() => {
+      for (const webhookId of webhookIds) this.#arriving.delete(webhookId)
+    })
+    for (const webhookId of webhookIds) {
+      const wasTouched = this.#touched.delete(webhookId)
+      const of = loaded.get(webhookId)
+      if (!of || of.cursor.holder === null || !this.#membership.numbers.has(of.cursor.holder)) continue
+      const held = this.#hold(of, begun.get(webhookId) ?? [])
+      held.lane.load(of)
+      held.lane.feed.append(of.head)
+      if (wasTouched) this.#load([held])
+      else this.#serve(held)
+    }
+  }
+
+  /** With what its last holder began within the second before. */
+  async #readNew(part: number, webhookIds: readonly number[]) {
+    const { db, clock } = this.#options
+    const loaded = await this.#read(part, webhookIds)
+    const limited = webhookIds.filter((webhookId) => (loaded.get(webhookId)?.rateLimit ?? null) !== null)
+    const values = [part, plainArray(limited), after(clock.now(), -second)]
+    const rows =
+      limited.length === 0 ? [] : await poolOf(db, part).query<Of & { readonly at: Date }>(kernel.loadBegun, values)
+    const begun = Map.groupBy(rows, (row) => row.webhookId)
+    return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
+  }
+
+  #hold({ cursor, url, rateLimit }: LoadedLane & Around, begun: readonly Date[]): Held {
+    const known = this.#held.get(cursor.webhookId)
+    if (known) return known
+    const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed, this.#room)
+    this.#feeds.set(cursor.feed, feed)
+    const lane: DeliveryLane = new Lane(cursor.webhookId, feed)
+    const held: Held = {
+      lane,
+      part: feed.part,
+      branchId: branchOfFeed(cursor.feed).branchId,
+      url,
+      limit: rateLimit === null ? undefined : new SendLimit(rateLimit, begun),
+      isLoading: false,
+      isStale: false,
+      isReplaying: false,
+      quietSince: undefined,
+      grown: () => this.#serve(held),
+    }
+    feed.grown.add(held.grown)
+    this.#held.set(cursor.webhookId, held)
+    return held
+  }
+
+  /** What is in the air goes on, and is nobody's any more. */
+  #drop(held: Held): void {
+    held.lane.lose()
+    held.lane.feed.grown.delete(held.grown)
+    if (held.lane.feed.grown.size === 0) {
+      this.#feeds.delete(held.lane.feed.id)
+      held.lane.feed.forget()
+    }
+    this.#hungry.delete(held)
+    if (this.#held.get(held.lane.webhookId) === held) this.#held.delete(held.lane.webhookId)
+  }
+
+  #loadAnew(lane: DeliveryLane): void {
+    const held = this.#held.get(lane.webhookId)
+    if (held?.lane === lane) this.#load([held])
+  }
+
+  #load(all: readonly Held[]): void {
+    for (const [part, of] of Map.groupBy(all, (held) => held.part)) void this.#loadHeld(part, of)
+  }
+
+  async #loadHeld(part: number, all: readonly Held[]): Promise<void> {
+    for (const held of all) if (held.isLoading) held.isStale = true
+    const mine = all.filter((held) => !held.isLoading && held.lane.state !== 'lost')
+    if (mine.length === 0) return
+    for (const held of mine) held.isLoading = true
+    // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
+    for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; )
+      left = await this.#loadOnce(part, left)
+  }
+
+  /** Answers those that are to be loaded once more. They send nothing until then, so that this ends. */
+  async #loadOnce(part: number, all: readonly Held[]): Promise<readonly Held[]> {
+    const before = all.map(({ lane }) => lane.settlements)
+    const webhookIds = all.map(({ lane }) => lane.webhookId)
+    const loaded = await this.#read(part, webhookIds).catch((error: unknown) => this.#complain(error))
+    if (!loaded) {
+      await wait(retryLoadMs, undefined, { ref: false })
+      return all.filter(({ lane }) => lane.state !== 'lost')
+    }
+    const numbers = this.#membership.numbers
+    return all.filter((held, index) => {
+      const { lane } = held
+      if (held.isStale || lane.settlements !== before[index]) {
+        held.isStale = false
+        return true
+      }
+      const of = loaded.get(lane.webhookId)
+      held.isLoading = false
+      if (!of || of.cursor.holder === null || !numbers.has(of.cursor.holder)) this.#drop(held)
+      else this.#learn(held, of)
+      return false
+    })
+  }
+
+  #learn(held: Held, of: LoadedLane & Around): void {
+    held.url = of.url
+    if (held.limit?.perSecond !== (of.rateLimit ?? undefined))
+      held.limit = of.rateLimit === null ? undefined : new SendLimit(of.rateLimit, held.limit)
+    held.lane.load(of)
+    this.#serve(held)
+    if (held.lane.answered > 0) this.#settlements.note(held.lane)
+  }
+
+  async #read(part: number, webhookIds: readonly number[]): Promise<ReadonlyMap<number, LoadedLane & Around>> {
+    const { db } = this.#options
+    const values = [part, plainArray(webhookIds)]
+    // Of one moment: half of what a settlement writes would be taken for all of it.
+    const [[, cursors, heads, filters, exceptions, agains, ahead, replays, replayed], targets] = await Promise.all([
+      poolOf(db, part).together([
+        [kernel.readOneMoment, []],
+        [kernel.loadCursors, values],
+        [kernel.loadHeads, values],
+        [kernel.loadFilters, values],
+        [kernel.loadExceptions, values],
+        [kernel.loadAgains, values],
+        [kernel.loadAhead, values],
+        [kernel.loadReplays, values],
+        [kernel.loadReplayed, values],
+      ]) as unknown as Promise<LoadedRows>,
+      db.query<Of & Target>(selectTargets, [plainArray(webhookIds)]),
+    ])
+    const of = <Row extends Of>(rows: readonly Row[]) => Map.groupBy(rows, (row) => row.webhookId)
+    const seqs = (rows: readonly { readonly seq: number }[] = []) => rows.map(({ seq }) => seq)
+    const [filtersOf, exceptionsOf, againsOf, aheadOf] = [of(filters), of(exceptions), of(agains), of(ahead)]
+    const [replayOf, replayedOf, targetOf] = [of(replays), of(replayed), of(targets)]
+    const headOf = new Map(heads.map(({ feed, head }) => [feed, head]))
+    return new Map(
+      cursors.flatMap((cursor) => {
+        const { webhookId } = cursor
+        const target = targetOf.get(webhookId)?.[0]
+        const replay = replayOf.get(webhookId)?.[0]
+        if (!target) return []
+        const lane = {
+          cursor,
+          filters: filtersOf.get(webhookId) ?? [],
+          exceptions: exceptionsOf.get(webhookId) ?? [],
+          agains: againsOf.get(webhookId) ?? [],
+          ahead: seqs(aheadOf.get(webhookId)),
+          replay: replay && { ...replay, ahead: seqs(replayedOf.get(webhookId)) },
+        }
+        return [[webhookId, { ...lane, ...target, head: headOf.get(cursor.feed)! }]]
+      }),
+    )
+  }
+
+  // ---- serving ----
+
+  /** Reads on, and sends what may be sent. */
+  #serve(held: Held): void {
+    const { lane } = held
+    // One that is being loaded may be closed by now, or somebody else's.
+    if (lane.state === 'lost' || held.isLoading || this.#isClosing) return
+    const after = lane.scan()
+    if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
+    this.#sendFrom(held)
+    const wanted = lane.wantsReplayed()
+    if (wanted && !held.isReplaying) void this.#readReplay(held, wanted)
+    if (lane.hasProgress && !lane.isSettling) this.#settlements.touch(lane)
+    if (held.quietSince === undefined && lane.isIdle) this.#restLater()
+  }
+
+  #sendFrom(held: Held): void {
+    const { lane } = held
+    const now = this.#options.clock.now()
+    this.#hungry.delete(held)
+    for (;;) {
+      if (!this.#hasRoomFor(lane)) {
+        this.#hungry.add(held)
+        return
+      }
+      if (held.limit?.left(now) === 0) {
+        this.#waitForRate(held, now)
+        return
+      }
+      const sending = lane.next(now)
+      if (!sending) return
+      held.quietSince = undefined
+      held.limit?.note(now)
+      this.#inFlight++
+      void this.#deliver(held, sending)
+      const after = lane.scan()
+      if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
+    }
+  }
+
+  #hasRoomFor(lane: DeliveryLane): boolean {
+    return lane.inFlight === 0 || this.#inFlight < this.#pace.mostAt(performance.now())
+  }
+
+  #waitForRate(held: Held, now: Date): void {
+    const clearAt = held.limit!.clearAt(now)
+    setTimeout(() => this.#serve(held), clearAt ? Math.max(20, (clearAt.getTime() - now.getTime()) / 20) : 20).unref()
+  }
+
+  async #readReplay(held: Held, { round, after }: { readonly round: number; readonly after: number }): Promise<void> {
+    held.isReplaying = true
+    try {
+      const values = [held.part, held.lane.webhookId, round, after, replayedAtOnce]
+      const rows = await poolOf(this.#options.db, held.part).query<LogEntry & { upto: number }>(
+        kernel.readReplay,
+        values,
+      )
+      held.lane.takeReplayed(
+        round,
+        after,
+        rows.at(-1)!.upto,
+        rows.filter((row) => row.seq !== null),
+      )
+      this.#settlements.touch(held.lane)
+    } catch (error) {
+      this.#complain(error)
+    } finally {
+      held.isReplaying = false
+    }
+    this.#serve(held)
+  }
+
+  async #deliver(held: Held, sending: Sending): Promise<void> {
+    const { lane } = held
+    try {
+      const entry = sending.entry ?? (await this.#readEntry(held, sending))
+      if (entry) await this.#attempt(held, sending, entry)
+      else {
+        // It has left with its day: what is written down says so.
+        lane.putBack(sending)
+        this.#load([held])
+      }
+    } catch (error) {
+      lane.putBack(sending)
+      this.#complain(error)
+    } finally {
+      this.#inFlight--
+      if (this.#inFlight === 0) this.#idle?.()
+      this.#serve(held)
+      this.#feedHungry()
+    }
+  }
+
+  #feedHungry(): void {
+    for (const held of this.#hungry) {
+      if (this.#inFlight >= this.#pace.mostAt(performance.now())) return
+      this.#serve(held)
+    }
+  }
+
+  async #readEntry({ lane, part }: Held, { seq, day }: Sending): Promise<LogEntry | undefined> {
+    const known = lane.feed.find(seq)
+    if (known) return known
+    const values = [part, lane.feed.id, plainArray([seq]), plainArray([day])]
+    const [entry] = await poolOf(this.#options.db, part).query<LogEntry>(kernel.readEntries, values)
+    return entry
+  }
+
+  async #attempt(held: Held, sending: Sending, entry: LogEntry): Promise<void> {
+    const { clock } = this.#options
+    const { lane } = held
+    const at = clock.now()
+    const startedMs = performance.now()
+    const { outcome, timing } = await this.#post(held, sending, entry, at)
+    const now = clock.now()
+    const verdict = judge(outcome, sending.attempt, now)
+    const until = outcome.kind === 'refused' ? askedToWaitUntil(outcome, now) : undefined
+    if (until) lane.hold(until, now)
+    const matters = lane.answer(sending, verdict, { outcome, at, durationMs: timing.totalMs }, now)
+    if (matters) this.#settlements.note(lane)
+    const reason = matters ? findReasonToDisable(lane, outcome, now) : undefined
+    if (reason) this.#disable(lane.webhookId, reason, now)
+    const delivery = {
+      id: printDeliveryId({ webhookId: lane.webhookId, seq: sending.seq, round: sending.round }),
+      webhookId: lane.webhookId,
+      branchId: held.branchId,
+      attempt: sending.attempt,
+      isRepeat: sending.round > 0,
+      dueAt: sending.source === 'new' ? entry.createdAt : sending.dueAt,
+      event: entry,
+    }
+    for (const hear of this.#options.attempted)
+      hear({ delivery, outcome, at, startedMs, timing, answeredAt: now, verdict, isKept: matters })
+  }
+
+  #disable(webhookId: number, reason: string, now: Date): void {
+    const { db } = this.#options
+    db.transaction((sql) => disableWebhook(sql, webhookId, reason, gatewayAct(now))).catch((error: unknown) =>
+      this.#complain(error),
+    )
+  }
+
+  async #post({ lane, url }: Held, sending: Sending, entry: LogEntry, at: Date): Promise<Posted> {
+    const { secrets: keeper, headers: chosenKeeper, sender } = this.#options
+    const { webhookId } = lane
+    const found = keeper.find(webhookId, at)
+    const foundHeaders = chosenKeeper.find(webhookId)
+    const isKnown = !(found instanceof Promise || foundHeaders instanceof Promise)
+    const [secrets, chosen] = isKnown ? [found, foundHeaders] : await Promise.all([found, foundHeaders])
+    if (!secrets || !chosen) return notPosted('no-secret')
+    const message = {
+      id: printEventId(entry.uid),
+      body: entry.body,
+      sentAt: at,
+      attempt: sending.attempt,
+      simulated: entry.simulated,
+    }
+    const head = printHead(message, this.#signatures.print(entry, message, secrets), chosen)
+    return sender.post({ url, webhookId, headers: head, body: entry.body })
+  }
+
+  #settled(lane: DeliveryLane, replayEnded: boolean): void {
+    const held = this.#held.get(lane.webhookId)
+    if (held?.lane !== lane) return
+    // The next replay, if there is one, is found by loading.
+    if (replayEnded) this.#load([held])
+    else this.#serve(held)
+  }
+
+  // ---- looking round, resting ----
+
+  #lookAround(): void {
+    if (this.#isClosing) return
+    this.#membership.attend()
+    for (const held of this.#held.values()) {
+      this.#serve(held)
+      if (held.lane.isBehind) this.#settlements.touch(held.lane)
+    }
+    void this.#feedLooks.join()
+    this.#rests.call()
+  }
+
+  /** Notifications get lost with their connection: some of the feeds are asked whether they have grown, in turns. */
+  async #lookAtFeeds(): Promise<void> {
+    const all = [...this.#feeds.values()]
+    const some =
+      all.length <= feedsLooked
+        ? all
+        : Array.from({ length: feedsLooked }, (_, index) => all[(this.#feedsAt + index) % all.length]!)
+    this.#feedsAt = all.length === 0 ? 0 : (this.#feedsAt + feedsLooked) % all.length
+    for (const [part, feeds] of Map.groupBy(some, (feed) => feed.part)) {
+      const values = [part, plainArray(feeds.map(({ id }) => id))]
+      for (const { feed, head } of await poolOf(this.#options.db, part).query<{ feed: number; head: number }>(
+        log.selectHeads,
+        values,
+      ))
+        this.#feeds.get(feed)?.append(head)
+    }
+  }
+
+  /** A lane has nothing to do: when it has been so for long enough, it rests. */
+  #restLater(): void {
+    this.#resting ??= setTimeout(() => {
+      this.#resting = undefined
+      this.#rests.call()
+    }, this.#options.lingerMs).unref()
+  }
+
+  async #restQuiet(): Promise<void> {
+    const { lingerMs, clock, db } = this.#options
+    const nowMs = performance.now()
+    const now = clock.now()
+    const tired: Held[] = []
+    for (const held of this.#held.values()) {
+      const { lane } = held
+      if (!lane.isIdle || held.isLoading) held.quietSince = undefined
+      else held.quietSince ??= nowMs
+      if (held.quietSince === undefined) continue
+      const dueMs = (lane.findDue(now)?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime()
+      if (lane.state !== 'open' || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)) tired.push(held)
+    }
+    const leaving = tired.filter(({ lane }) => lane.state !== 'open')
+    await this.#giveBack(leaving)
+    const quiet = tired.filter((held) => !leaving.includes(held))
+    for (const [part, of] of Map.groupBy(quiet, (held) => held.part)) {
+      const values = [
+        ...[part, now],
+        plainArray(of.map(({ lane }) => lane.webhookId)),
+        plainArray(of.map(({ lane }) => lane.epoch)),
+        plainArray(of.map(({ lane }) => lane.read)),
+        plainArray(of.map(({ lane }) => lane.findDue(now)?.toISOString() ?? 'infinity')),
+      ]
+      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.rest, values)
+      const asleep = new Set(rows.map((row) => row.webhookId))
+      for (const held of of) {
+        if (asleep.has(held.lane.webhookId)) this.#drop(held)
+        else {
+          held.quietSince = undefined
+          this.#load([held])
+        }
+      }
+    }
+  }
+
+  async #giveBack(all: readonly Held[]): Promise<void> {
+    for (const [part, of] of Map.groupBy(all, (held) => held.part)) {
+      const lanes = of.map(({ lane }) => lane)
+      for (const held of of) this.#drop(held)
+      await poolOf(this.#options.db, part).query(kernel.giveBack, [
+        part,
+        plainArray(lanes.map(({ webhookId }) => webhookId)),
+        plainArray(lanes.map(({ epoch }) => epoch)),
+      ])
+      for (const lane of lanes) this.#givenBack.set(lane.webhookId, performance.now() + 5 * second)
+    }
+  }
+
+  #recentlyGivenBack(): number[] {
+    const nowMs = performance.now()
+    for (const [webhookId, untilMs] of this.#givenBack) if (untilMs < nowMs) this.#givenBack.delete(webhookId)
+    return this.#others.count === 0 ? [] : [...this.#givenBack.keys()]
+  }
+
+  async #report(): Promise<void> {
+    if (this.#isClosing) return
+    const company = await this.#membership.report(this.#held.size, this.#options.isFollowed())
+    if (!company) return
+    this.#others = { count: company.others, lanes: company.lanes, follow: company.follows }
+    const share = this.#share()
+    const above = [...this.#held.values()]
+      .sort((a, b) => a.lane.unsettled - b.lane.unsettled)
+      .slice(0, Math.max(0, this.#held.size - share))
+    for (const { lane } of above) lane.leave()
+    this.#mayForget ||= ++this.#reported % forgottenEvery === 0
+    void this.#evictions.join(company)
+  }
+
+  /** Not by whoever reports: with a database far away it takes longer than a worker may be silent. */
+  async #evict(company: ClusterView): Promise<void> {
+    if ((await this.#membership.evict(company)) || this.#mayForget) this.#take(allParts)
+    else if (company.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
+  }
+
+  #complain(error: unknown): void {
+    if (!this.#isClosing) this.#options.log.warn({ err: error }, 'the worker was interrupted; it goes on by itself')
+  }
+}
+
+interface Of {
+  readonly webhookId: number
+}
+
+type LoadedRows = [
+  unknown[],
+  CursorRow[],
+  { readonly feed: number; readonly head: number }[],
+  (Of & LoadedLane['filters'][number])[],
+  (Of & ExceptionRow)[],
+  (Of & AgainRow)[],
+  (Of & { readonly seq: number })[],
+  (Of & Omit<NonNullable<LoadedLane['replay']>, 'ahead'>)[],
+  (Of & { readonly seq: number })[],
+]
+
+interface Target {
+  readonly url: string
+  readonly rateLimit: number | null
+}
+
+/** What is read with a lane and is not its own. */
+interface Around extends Target {
+  /** Of its feed: whoever takes a lane begins at once, and not when it looks next. */
+  readonly head: number
+}
+
+export function judge(outcome: Posted['outcome'], attempt: number, now: Date): Verdict {
+  if (outcome.kind === 'accepted') return { state: 'delivered', dueAt: undefined }
+  const retryAfterMs = outcome.kind === 'refused' ? parseRetryAfter(outcome.retryAfter, now) : 0
+  const dueAt = nextAttemptAt(attempt, now, retryAfterMs)
+  return dueAt ? { state: 'retrying', dueAt } : { state: 'exhausted', dueAt: undefined }
+}
+
+function findReasonToDisable(lane: DeliveryLane, outcome: Posted['outcome'], now: Date): string | undefined {
+  if (outcome.kind === 'refused' && outcome.status === 410) return 'the receiver answered 410 Gone'
+  return lane.breaker.shouldDisable(now) ? 'no success in five days among a hundred attempts or more' : undefined
+}

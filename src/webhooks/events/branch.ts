@@ -1,0 +1,7 @@
+import type { Environment } from '../../environment.ts'
+
+/** A partner (a tenant) in one environment. */
+export interface Branch {
+  readonly branchId: number
+  readonly environment: Environment
+}

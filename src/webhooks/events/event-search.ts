@@ -1,0 +1,79 @@
+/** What somebody has copied from a log finds its way: events by name, webhooks by address or number. Nothing reads a table to its end. */
+import type { Sql } from '../../database/database.ts'
+import type { Environment } from '../../environment.ts'
+import type { Branch } from './branch.ts'
+import { logOf } from './branch-log.ts'
+import * as table from './event-search.sql.ts'
+import type { Kind } from './kind.ts'
+import { allParts, branchOfFeed } from './part.ts'
+
+/** By name, of a branch. */
+export const searchesPerMinute = 120
+
+/** An event that has its number. */
+export interface NamedEvent {
+  readonly seq: number
+  readonly day: number
+  readonly uid: string
+  readonly branchId: number
+  readonly environment: Environment
+  readonly kind: Kind
+  readonly action: string
+  readonly entity: string
+  /** Of a test event that is for one webhook alone. */
+  readonly webhookId: number | null
+  readonly createdAt: Date
+}
+
+/** `evt_0192…`, with or without its prefix and dashes; undefined for what is no name of an event. */
+export function parseEventName(text: string): string | undefined {
+  const hex = text.toLowerCase().replace(/^evt_/, '').replaceAll('-', '')
+  return /^[0-9a-f]{32}$/.test(hex) ? hex : undefined
+}
+
+/** Of this branch and environment alone, unless anybody's is sought. */
+export async function findNamedEvent(sql: Sql, name: string, of: Branch | 'anybody'): Promise<NamedEvent | undefined> {
+  if (of !== 'anybody') return findEntry(sql, of, name)
+  for (const part of allParts) {
+    const event = await findInPart(sql, part, name)
+    if (event) return event
+  }
+  return undefined
+}
+
+export async function findEntry(sql: Sql, branch: Branch, uid: string): Promise<NamedEvent | undefined> {
+  const event = await findInPart(sql, logOf(branch).part, uid)
+  return event?.branchId === branch.branchId && event.environment === branch.environment ? event : undefined
+}
+
+async function findInPart(sql: Sql, part: number, uid: string): Promise<NamedEvent | undefined> {
+  type Row = Omit<NamedEvent, 'branchId' | 'environment'> & { feed: number }
+  const [row] = await sql.query<Row>(table.selectEntry, [part, uid])
+  if (!row) return undefined
+  const { feed, ...event } = row
+  return { ...event, ...branchOfFeed(feed) }
+}
+
+export interface Receiver {
+  readonly id: number
+  readonly url: string
+  readonly branchId: number
+  readonly partner: string
+  readonly environment: Environment
+}
+
+/** By words of the address, or by number; of all partners. */
+export function findWebhooksAt(sql: Sql, text: string, most: number): Promise<Receiver[]> {
+  return sql.query<Receiver>(table.selectAddressed, [text, numberOf(text), most])
+}
+
+/** Of whichever partner. */
+export async function findReceiver(sql: Sql, id: number): Promise<Receiver | undefined> {
+  return (await sql.query<Receiver>(table.selectReceiver, [id]))[0]
+}
+
+/** What can be the number of a webhook. */
+function numberOf(text: string): number | undefined {
+  const digits = /^#?([1-9]\d{0,15})$/.exec(text)?.[1]
+  return digits === undefined || Number(digits) > Number.MAX_SAFE_INTEGER ? undefined : Number(digits)
+}

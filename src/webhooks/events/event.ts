@@ -1,0 +1,101 @@
+/** What happened. Stored with everything needed to deliver it, and numbered without a gap in its branch's log. */
+import { randomUUID } from 'node:crypto'
+import { plainArray, textArray } from '../../database/array-literal.ts'
+import type { Sql, Step } from '../../database/database.ts'
+import type { Environment } from '../../environment.ts'
+import type { Kind } from './kind.ts'
+import * as table from './log.sql.ts'
+import { feedOf, partOf } from './part.ts'
+
+export interface NewEvent {
+  readonly environment: Environment
+  readonly branchId: number
+  readonly kind: Kind
+  readonly action: string
+  readonly entity: string
+  readonly body: string
+  readonly simulated: boolean
+  /** Of a test event for one webhook alone. */
+  readonly webhookId?: number | undefined
+}
+
+export interface PublishedEvent {
+  readonly uid: string
+}
+
+/** The name a receiver sees: the same on every attempt. */
+export function printEventId(uid: string): string {
+  return `evt_${uid.replaceAll('-', '')}`
+}
+
+/** It begins with its moment (RFC 9562, version 7), so that whoever has the name knows where to look for it. */
+export function makeEventUids(events: readonly unknown[], at: Date): string[] {
+  const time = at.getTime().toString(16).padStart(12, '0')
+  const begins = `${time.slice(0, 8)}-${time.slice(8)}-7`
+  return events.map(() => begins + randomUUID().slice(15))
+}
+
+/** One an event; undefined while nobody traces, so that the statement has nothing more to do. */
+export type Traceparents = readonly (string | undefined)[] | undefined
+
+/** Events with their names, as they are published: a statement for each part. */
+export class Publication {
+  readonly events: readonly NewEvent[]
+  readonly uids: readonly string[]
+  readonly #now: Date
+  readonly #traceparents: Traceparents
+
+  constructor(
+    events: readonly NewEvent[],
+    now: Date,
+    traceparents?: Traceparents,
+    uids: readonly string[] = makeEventUids(events, now),
+  ) {
+    this.events = events
+    this.#now = now
+    this.#traceparents = traceparents
+    this.uids = uids
+  }
+
+  get parts(): readonly number[] {
+    return [...new Set(this.events.map(({ branchId }) => partOf(branchId)))]
+  }
+
+  steps(): Step[] {
+    const byPart = Map.groupBy(this.events.keys(), (index) => partOf(this.events[index]!.branchId))
+    return [...byPart].map(([part, indexes]) => [table.publish, this.#valuesOf(part, indexes)])
+  }
+
+  published(): PublishedEvent[] {
+    return this.uids.map((uid) => ({ uid }))
+  }
+
+  #valuesOf(part: number, indexes: readonly number[]): unknown[] {
+    const events = indexes.map((index) => this.events[index]!)
+    return [
+      part,
+      plainArray(events.map(feedOf)),
+      plainArray(indexes.map((index) => this.uids[index]!)),
+      plainArray(events.map(({ kind }) => kind)),
+      textArray(events.map(({ action }) => action)),
+      textArray(events.map(({ entity }) => entity)),
+      textArray(events.map(({ body }) => body)),
+      plainArray(events.map(({ simulated }) => String(simulated))),
+      plainArray(events.map(({ webhookId }) => webhookId ?? null)),
+      this.#now,
+      textArray(indexes.map((index) => this.#traceparents?.[index])),
+    ]
+  }
+}
+
+/** In somebody's transaction, or each part's in one of its own. */
+export async function insertEvents(
+  sql: Sql,
+  events: readonly NewEvent[],
+  now: Date,
+  traceparents?: Traceparents,
+): Promise<PublishedEvent[]> {
+  const publication = new Publication(events, now, traceparents)
+  for (const step of publication.steps()) await sql.query(...step)
+  return publication.published()
+}

@@ -1,0 +1,178 @@
+/** Publishes that arrive together share a commit, with a key and without. Few that come by themselves are numbered in it, on the node that will send them. */
+import { sha256 } from '../../crypto/hash.ts'
+import { type Batch, openBatch } from '../../database/batch.ts'
+import type { Database, Sql } from '../../database/database.ts'
+import { Conflict, Invalid } from '../../problem.ts'
+import { makeEventUids, type NewEvent, Publication, type PublishedEvent, type Traceparents } from './event.ts'
+import * as table from './events.sql.ts'
+import { type Looked, lookedAt, type NumberedRow, tryLooking } from './sequencer.ts'
+
+/** In one statement. */
+const eventsAtOnce = 500
+/** More are numbered by the sequencer, who takes many at once. */
+const numberedAtOnce = 25
+
+/** A publisher that did not hear the answer asks again with the same key (an idempotency key). */
+export interface Idempotency {
+  readonly owner: string
+  readonly key: string
+}
+
+interface PublishOptions {
+  readonly idempotency?: Idempotency | undefined
+  /** The span that they are published under, where somebody traces. */
+  readonly traceparent?: string | undefined
+}
+
+export interface Publisher {
+  /** All of them or none. With a key, the same request again is answered as before and publishes nothing. */
+  publish(events: readonly NewEvent[], now: Date, options?: PublishOptions): Promise<readonly PublishedEvent[]>
+}
+
+/** Who numbers what was published. */
+interface Numbering {
+  /** Something waits in these parts to be numbered. */
+  readonly published: (parts: readonly number[]) => void
+  readonly numbered: (looked: Looked) => void
+  /** Whether this process delivers: then few events that come by themselves are numbered with their publishing. */
+  readonly isLocal: boolean
+}
+
+const nobody: Numbering = { published: () => {}, numbered: () => {}, isLocal: false }
+
+/** The branches of events are looked at first: one stranger would fail all that are published with it. */
+export function openPublisher(db: Database, numbering: Numbering = nobody): Publisher {
+  let place = 0
+  const branches = new Set<number>()
+  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch((items) => publishAll(db, numbering, items), {
+    keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
+    sizeOf: (item) => item.events.length,
+    maxItems: eventsAtOnce,
+    maxInFlight: 2,
+    // A second statement beside it would find the part taken.
+    waitsBelow: numberedAtOnce,
+  })
+  return {
+    async publish(events, now, { idempotency, traceparent } = {}) {
+      // A branch that exists goes on existing.
+      if (!events.every((event) => branches.has(event.branchId))) {
+        await refuseUnknownBranches(db, events)
+        for (const event of events) branches.add(event.branchId)
+      }
+      return batch.run({ events, now, traceparent, idempotency })
+    },
+  }
+}
+
+interface Publishing {
+  readonly events: readonly NewEvent[]
+  readonly now: Date
+  readonly traceparent: string | undefined
+  readonly idempotency: Idempotency | undefined
+}
+
+async function publishAll(
+  db: Database,
+  numbering: Numbering,
+  items: readonly Publishing[],
+): Promise<(readonly PublishedEvent[])[]> {
+  const stored = items.some((item) => item.idempotency)
+    ? await storeOnce(db, numbering, items)
+    : await storeAll(db, numbering, items)
+  return Promise.all(items.map(async (item) => stored.get(item) ?? (await repeatAnswer(db, item))))
+}
+
+/** One round trip: the events, and where they are few the look that numbers them. */
+async function storeAll(db: Database, numbering: Numbering, items: readonly Publishing[]): Promise<Stored> {
+  const publication = publicationOf(items)
+  const { parts } = publication
+  const steps = publication.steps()
+  const [part] = parts
+  const looks = numbering.isLocal && parts.length === 1 && publication.events.length <= numberedAtOnce
+  const now = items[0]!.now
+  const answers = await db.together<NumberedRow>(looks ? [...steps, tryLooking(part!, now)] : steps)
+  const rows = looks ? answers.at(-1)! : []
+  if (rows.length > 0) numbering.numbered(lookedAt(part!, rows))
+  else numbering.published(parts)
+  return storedOf(items, publication)
+}
+
+/** Keys are taken first: whoever does not get one finds what the request before was answered. */
+async function storeOnce(db: Database, numbering: Numbering, items: readonly Publishing[]): Promise<Stored> {
+  const uids = new Map(items.map((item) => [item, makeEventUids(item.events, item.now)]))
+  const { winners, publication } = await db.transaction(async (sql) => {
+    const taken = await takeKeys(sql, items, uids)
+    const winners = items.filter(({ idempotency }) => !idempotency || taken.has(printKey(idempotency)))
+    const publication = publicationOf(
+      winners,
+      winners.flatMap((item) => uids.get(item)!),
+    )
+    for (const step of publication.steps()) await sql.query(...step)
+    return { winners, publication }
+  })
+  numbering.published(publication.parts)
+  return storedOf(winners, publication)
+}
+
+function publicationOf(items: readonly Publishing[], uids?: readonly string[]): Publication {
+  const events = items.flatMap((item) => item.events)
+  return new Publication(events, items[0]?.now ?? new Date(0), traceparentsOf(items), uids)
+}
+
+function storedOf(items: readonly Publishing[], publication: Publication): Stored {
+  const all = publication.published()
+  return new Map(items.map((item) => [item, all.splice(0, item.events.length)]))
+}
+
+/** Of the events of each. */
+type Uids = ReadonlyMap<Publishing, readonly string[]>
+
+type Stored = ReadonlyMap<Publishing, readonly PublishedEvent[]>
+
+const printKey = ({ owner, key }: Idempotency) => `${owner} ${key}`
+
+async function takeKeys(sql: Sql, items: readonly Publishing[], uids: Uids): Promise<ReadonlySet<string>> {
+  const keyed = items.filter((item) => item.idempotency)
+  const rows = await sql.query<Idempotency>(table.insertIdempotencyKeys, [
+    keyed.map((item) => item.idempotency!.owner),
+    keyed.map((item) => item.idempotency!.key),
+    keyed.map((item) => hashOf(item.events)),
+    keyed.map((item) => `{${uids.get(item)!.join(',')}}`),
+    items[0]!.now,
+  ])
+  return new Set(rows.map(printKey))
+}
+
+/** Without the trace: who asks again asks under another span. */
+function hashOf(events: readonly NewEvent[]): Buffer {
+  return sha256(JSON.stringify(events))
+}
+
+function traceparentsOf(items: readonly Publishing[]): Traceparents {
+  if (items.every((item) => item.traceparent === undefined)) return undefined
+  return items.flatMap(({ events, traceparent }) => events.map(() => traceparent))
+}
+
+interface StoredKey {
+  readonly requestHash: Buffer
+  readonly eventUids: string[]
+}
+
+async function repeatAnswer(sql: Sql, { events, idempotency }: Publishing): Promise<readonly PublishedEvent[]> {
+  const { owner, key } = idempotency!
+  const [stored] = await sql.query<StoredKey>(table.selectIdempotencyKey, [owner, key])
+  if (!stored?.requestHash.equals(hashOf(events)))
+    throw new Conflict('This idempotency key was used for another request. Choose a new one.')
+  return stored.eventUids.map((uid) => ({ uid }))
+}
+
+async function refuseUnknownBranches(sql: Sql, events: readonly NewEvent[]): Promise<void> {
+  const asked = [...new Set(events.map((event) => event.branchId))]
+  const known = new Set(
+    (await sql.query<{ branchId: number }>(table.selectBranches, [asked])).map((row) => row.branchId),
+  )
+  const problems = events.flatMap((event, index) =>
+    known.has(event.branchId) ? [] : [{ field: `events.${index}.branchId`, problem: 'names no branch' }],
+  )
+  if (problems.length > 0) throw new Invalid(problems)
+}

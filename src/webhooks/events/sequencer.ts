@@ -1,0 +1,100 @@
+/**
+ * Gives what was published its numbers, part by part. Any node may: the part's row lets one at a time. What it appended it hands on, so that lanes of this
+ * node need not read it.
+ */
+import type { Logger } from 'pino'
+import { Bell } from '../../bell.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Sql, Step } from '../../database/database.ts'
+import type { LogEntry } from './entry.ts'
+import { look, tryLook } from './log.sql.ts'
+import { poolOf } from './part.ts'
+
+const entriesAtMost = 1_000
+
+/** An entry that has just been numbered. */
+interface Numbered extends LogEntry {
+  readonly feed: number
+}
+
+export interface Looked {
+  readonly part: number
+  readonly entries: readonly Numbered[]
+  /** How many lanes were woken. */
+  readonly woken: number
+}
+
+export interface NumberedRow extends Numbered {
+  readonly woken: number
+}
+
+/** Where nobody else is at the part, what a transaction publishes can be numbered within it. */
+export function tryLooking(part: number, now: Date): Step {
+  return [tryLook, [part, now, entriesAtMost]]
+}
+
+export function lookedAt(part: number, rows: readonly NumberedRow[]): Looked {
+  return { part, entries: rows, woken: rows[0]?.woken ?? 0 }
+}
+
+export function looking(part: number, now: Date): Step {
+  return [look, [part, now, entriesAtMost, 0]]
+}
+
+export async function lookAt(sql: Sql, part: number, now: Date): Promise<Looked> {
+  return lookedAt(part, await sql.query<NumberedRow>(...looking(part, now)))
+}
+
+interface SequencerOptions {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export class Sequencer {
+  readonly #options: SequencerOptions
+  readonly #wanted = new Set<number>()
+  readonly #busy = new Set<number>()
+  readonly #bell = new Bell()
+  #isClosing = false
+
+  constructor(options: SequencerOptions) {
+    this.#options = options
+  }
+
+  /** Something was published in this part. */
+  wake(part: number): void {
+    this.#wanted.add(part)
+    this.#bell.ring()
+  }
+
+  /** What was numbered, look by look, until it is closed. As many may run as parts are looked at at once. */
+  async *run(): AsyncGenerator<Looked, void, void> {
+    while (!this.#isClosing) {
+      const part = [...this.#wanted].find((each) => !this.#busy.has(each))
+      if (part === undefined) await this.#bell.rung
+      else yield* this.#lookAt(part)
+    }
+  }
+
+  close(): void {
+    this.#isClosing = true
+    this.#bell.ring()
+  }
+
+  async *#lookAt(part: number): AsyncGenerator<Looked, void, void> {
+    const { db, clock, log } = this.#options
+    this.#wanted.delete(part)
+    this.#busy.add(part)
+    try {
+      const looked = await lookAt(poolOf(db, part), part, clock.now())
+      if (looked.entries.length === entriesAtMost) this.#wanted.add(part)
+      if (looked.entries.length > 0) yield looked
+    } catch (error) {
+      if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
+    } finally {
+      this.#busy.delete(part)
+      if (this.#wanted.has(part)) this.#bell.ring()
+    }
+  }
+}

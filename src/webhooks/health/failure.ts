@@ -1,0 +1,58 @@
+/**
+ * Why a webhook fails: the first failure since its last success, and the last one, as the receiver answered. They are found among the attempts of what still
+ * waits because of them.
+ */
+import type { Sql } from '../../database/database.ts'
+import { printDeliveryId } from '../engine/delivery-id.ts'
+import { byPart } from '../events/branch-log.ts'
+import type { Webhook } from '../subscriptions/webhook.ts'
+import { selectFailures } from './failures.sql.ts'
+
+/** An attempt that failed, with an excerpt of what came back. */
+export interface FailedAttempt {
+  readonly deliveryId: string
+  readonly number: number
+  readonly at: Date
+  readonly durationMs: number
+  readonly outcome: 'refused' | 'unreachable'
+  readonly status: number | null
+  readonly why: string | null
+  readonly detail: string | null
+  readonly response: string | null
+}
+
+export interface WebhookFailure {
+  readonly webhookId: number
+  readonly since: Date
+  readonly first: FailedAttempt
+  readonly last: FailedAttempt
+}
+
+type Row = Omit<FailedAttempt, 'deliveryId'> & {
+  readonly which: 'first' | 'last'
+  readonly webhookId: number
+  readonly since: Date
+  readonly seq: number
+  readonly round: number
+}
+
+/** Of those that fail. */
+export async function readFailures(
+  sql: Sql,
+  webhooks: readonly Pick<Webhook, 'id' | 'branchId'>[],
+): Promise<ReadonlyMap<number, WebhookFailure>> {
+  const failures = new Map<number, WebhookFailure>()
+  for (const [part, of] of byPart(webhooks)) {
+    const rows = await sql.query<Row>(selectFailures, [part, of.map(({ id }) => id)])
+    for (const [webhookId, ends] of Map.groupBy(rows, (row) => row.webhookId)) {
+      const [first, last] = [ends.find(({ which }) => which === 'first')!, ends.find(({ which }) => which === 'last')!]
+      failures.set(webhookId, { webhookId, since: first.since, first: attemptOf(first), last: attemptOf(last) })
+    }
+  }
+  return failures
+}
+
+function attemptOf(row: Row): FailedAttempt {
+  const { which: _, since: __, webhookId, seq, round, ...attempt } = row
+  return { deliveryId: printDeliveryId({ webhookId, seq, round }), ...attempt }
+}

@@ -1,0 +1,95 @@
+/** The promises of the engine, as questions: what the sweeper, the doctor, the fault suite and the tests ask. */
+import { after, day as dayMs, hour, minute } from '../../clock.ts'
+import type { Sql } from '../../database/database.ts'
+import { dayOf } from '../events/days.ts'
+import { allParts } from '../events/part.ts'
+import * as table from './invariants.sql.ts'
+
+export const promises = {
+  log: 'what was published has a number or waits for one',
+  gap: 'the numbers of a branch have no gap',
+  twice: 'an event has one number',
+  lost: 'what lies below the position of a webhook has ended, was passed, or waits with its entity',
+  head: 'no webhook is further than its log',
+  exception: 'what fails or was asked for again is there and has not ended',
+  outcome: 'a delivery ends once',
+  sleep: 'no lane sleeps before something that it has to do',
+  holder: 'every lane that is held has a worker',
+} as const
+
+export type Promised = keyof typeof promises
+
+export interface Broken {
+  readonly promise: Promised
+  readonly part: number
+  readonly subject: string
+}
+
+interface CheckedScope {
+  readonly parts: readonly number[]
+  /** Of each part: the newest of the log, and what lies just below the positions. */
+  readonly rowsAtMost: number
+  readonly fromDay: number
+  /** Of the keys that publishers gave: each names events that have to be there. */
+  readonly keysAtMost: number
+}
+
+/** However large the house is, and each minute. */
+function recentScope(now: Date): CheckedScope {
+  return { parts: allParts, rowsAtMost: 1_000, fromDay: dayOf(after(now, -dayMs)), keysAtMost: 200 }
+}
+
+/** For somebody who waits for the answer. */
+export function wideScope(now: Date): CheckedScope {
+  return { ...recentScope(now), rowsAtMost: 10_000, fromDay: dayOf(after(now, -7 * dayMs)), keysAtMost: 2_000 }
+}
+
+/** All there is, in a house that is small, from a day on whose log has not left yet. */
+export function wholeScope(fromDay = 0): CheckedScope {
+  return { parts: allParts, rowsAtMost: 1_000_000, fromDay, keysAtMost: 1_000_000 }
+}
+
+/** The sequencer looks each second; a database that is busy may keep it for longer. */
+const numberingMs = minute
+/** A key is written with its events; how long its day is kept is asked of a scope. */
+const keysMs = hour
+
+/** Where there are too many to look at all of them each minute: as long as two sweeps, because what passes has to be seen twice. */
+const turnMs = 2 * minute
+
+export async function findBroken(sql: Sql, now: Date, scope: CheckedScope = recentScope(now)): Promise<Broken[]> {
+  const { parts, rowsAtMost, fromDay, keysAtMost } = scope
+  const broken: Broken[] = []
+  const turn = Math.floor(now.getTime() / turnMs)
+  // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
+  for (const part of parts) {
+    const find = async (...asked: Parameters<Sql['query']>) =>
+      broken.push(...(await sql.query<Broken>(...asked)).map((each) => ({ ...each, part })))
+    await find(table.findBrokenLogs, [part, rowsAtMost, fromDay, turn])
+    await find(table.findBrokenExceptions, [part, rowsAtMost, fromDay, turn])
+    await find(table.findUnnumbered, [part, after(now, -numberingMs)])
+    await find(table.findBrokenCursors, [part, rowsAtMost, now, await numbersOf(sql), turn])
+  }
+  broken.push(...(await findLost(sql, now, keysAtMost)))
+  return broken
+}
+
+async function numbersOf(sql: Sql): Promise<number[]> {
+  return (await sql.query<{ number: number }>(table.selectWorkers)).map(({ number }) => number)
+}
+
+/** What publishers have an answer for that names it is there: a database that was restored behind its publishers says so here. */
+async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken[]> {
+  const named = await sql.query<{ uid: string }>(table.selectPublished, [after(now, -keysMs), keysAtMost])
+  let unknown = named.map(({ uid }) => uid)
+  for (const part of allParts) {
+    if (unknown.length === 0) return []
+    const known = new Set((await sql.query<{ uid: string }>(table.selectKnown, [part, unknown])).map(({ uid }) => uid))
+    unknown = unknown.filter((uid) => !known.has(uid))
+  }
+  return unknown.map((uid) => ({ promise: 'log', part: -1, subject: `event:${uid}` }))
+}
+
+export function printBroken({ promise, subject }: Pick<Broken, 'promise' | 'subject'>): string {
+  return `${subject}: not so that ${promises[promise]}`
+}

@@ -1,0 +1,27 @@
+/** A partner's members are told of a webhook that has been failing for a while. */
+import { after, hour } from '../../clock.ts'
+import type { Sql } from '../../database/database.ts'
+import { memberLimits } from '../../notices/notice.ts'
+import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
+import { allParts } from '../events/part.ts'
+import { selectFailingLong, tellFailing } from './webhook-notices.sql.ts'
+
+/** How long a breaker is open before somebody is told: shorter outages mend themselves. */
+export const failingMs = hour
+
+/** Once for each time it fails: when it has worked in between, the next is told again. */
+export async function watchFailingWebhooks(sql: Sql, now: Date): Promise<number> {
+  const failing: { readonly webhookId: number; readonly failingSince: Date }[] = []
+  for (const part of allParts)
+    failing.push(
+      ...(await sql.query<(typeof failing)[number]>(selectFailingLong, [
+        part,
+        after(now, -failingMs),
+        attemptsLooked,
+        entitiesAtLeast,
+      ])),
+    )
+  if (failing.length === 0) return 0
+  const values = [failing.map((row) => row.webhookId), failing.map((row) => row.failingSince)]
+  return (await sql.query(tellFailing, [...memberLimits(now), ...values])).length
+}

@@ -1,0 +1,22 @@
+/** Thousands of walks, each run others: the seed is printed, and `WALK_SEED` begins with it again. */
+import { test } from 'node:test'
+import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
+import { largeScenes, scenes } from './model/scenes.ts'
+import { openHouse } from './stage.ts'
+import { walk } from './walks.ts'
+
+const walksOfScene = 100
+
+const { url } = await keepOpen(await openTestDatabase())
+const house = await openHouse(await keepOpen(openPatiently({ connectionString: url, connections: 6 })))
+const first = Number(process.env.WALK_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+for (const scene of [...scenes, ...largeScenes])
+  test(`model and database hold the same after each step: ${scene.name} (${scene.about})`, async (t) => {
+    t.diagnostic(`from seed ${first}`)
+    let commits = 0
+    for (let seed = first; seed < first + walksOfScene; seed++) commits += await walk(house, scene, seed)
+    t.diagnostic(`${walksOfScene} walks, ${commits} commits`)
+  })

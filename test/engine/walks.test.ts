@@ -1,0 +1,19 @@
+/** The kernel does what the model says: random walks of every scene; walks.long.ts plays many more. `WALK_SEED=17` begins with that one. */
+import { test } from 'node:test'
+import { openTestDatabase } from '../support/database.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openPatiently } from '../support/patiently.ts'
+import { largeScenes, scenes } from './model/scenes.ts'
+import { openHouse } from './stage.ts'
+import { walk, walksOf } from './walks.ts'
+
+const { url } = await keepOpen(await openTestDatabase())
+const house = await openHouse(await keepOpen(openPatiently({ connectionString: url, connections: 6 })))
+const first = Number(process.env.WALK_SEED ?? 1)
+
+for (const scene of [...scenes, ...largeScenes])
+  test(`model and database hold the same after each step: ${scene.name} (${scene.about})`, async (t) => {
+    let commits = 0
+    for (let seed = first; seed < first + walksOf(scene); seed++) commits += await walk(house, scene, seed)
+    t.diagnostic(`${walksOf(scene)} walks from seed ${first}, ${commits} commits`)
+  })
