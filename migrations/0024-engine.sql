@@ -312,10 +312,15 @@ BEGIN
   END LOOP;
 END $$;
 
+-- One entry. In the order of pairs, which only the primary key has: in a day of which the statistics know nothing, any index of the feed would seem as good, and joined,
+-- such a day would be read whole.
+CREATE FUNCTION entry_of(p smallint, f integer, of_seq bigint, of_day integer) RETURNS SETOF log LANGUAGE sql STABLE AS $$
+  SELECT * FROM log WHERE part = p AND (feed, seq) >= (f, of_seq) AND (feed, seq) <= (f, of_seq) AND day = of_day ORDER BY feed, seq LIMIT 1
+$$;
+
 -- Single entries, which lie anywhere.
 CREATE FUNCTION read_entries(p smallint, f integer, seqs bigint[], of_days integer[]) RETURNS SETOF log LANGUAGE sql STABLE AS $$
-  SELECT l.* FROM unnest(seqs, of_days) AS wanted (seq, day)
-  CROSS JOIN LATERAL (SELECT * FROM log WHERE part = p AND feed = f AND seq = wanted.seq AND day = wanted.day OFFSET 0) l
+  SELECT l.* FROM unnest(seqs, of_days) AS wanted (seq, day) CROSS JOIN LATERAL entry_of(p, f, wanted.seq, wanted.day) l
 $$;
 
 -- What a replay sends next: after a number and up to `upto`, which is as far as this look has come. Always one row at least: the last has no entry.
@@ -397,12 +402,13 @@ CREATE FUNCTION next_unfinished(p smallint, w bigint, f integer, of_entity text,
 LANGUAGE sql STABLE AS $$
   SELECT l.seq, l.day FROM log l
   CROSS JOIN LATERAL (SELECT r.kinds, r.actions FROM filters r WHERE r.part = p AND r.webhook_id = w AND r.from_seq <= l.seq ORDER BY r.from_seq DESC LIMIT 1) wanted
-  WHERE l.part = p AND l.feed = f AND l.entity = of_entity AND l.seq > after AND l.seq <= upto
+  -- As pairs, and in the order of pairs, which only the index of entities has: an entity of which nothing is left would have the whole feed walked through.
+  WHERE l.part = p AND l.feed = f AND (l.entity, l.seq) > (of_entity, after) AND (l.entity, l.seq) <= (of_entity, upto)
     AND l.day >= coalesce((SELECT max(d.day) FROM feed_days d WHERE d.part = p AND d.feed = f AND d.first <= after + 1), 0)
     AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(wanted.kinds, wanted.actions, l.kind, l.action) ELSE l.webhook_id = w END
     AND l.seq > coalesce((SELECT max(s.upto) FROM passes s WHERE s.part = p AND s.webhook_id = w), 0)
     AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying' OFFSET 0)
-  ORDER BY l.seq LIMIT 1
+  ORDER BY l.entity, l.seq LIMIT 1
 $$;
 
 -- The first of an entity has ended: its exception goes on with the next that is unfinished, up to what its holder has read, or is none any more.

@@ -16,7 +16,7 @@ import { openPatiently } from './patiently.ts'
 
 const branches = 20
 const webhooksABranch = 3
-const days = 10
+const days = 5
 
 export interface FullHouse {
   readonly db: Database
@@ -61,7 +61,7 @@ export async function openFullHouse(): Promise<FullHouse> {
     async fill(rows) {
       const branchIds = [...new Set(webhooks.map(({ branchId }) => branchId))]
       for (let ago = days; ago > 0; ago--)
-        await fillDay(sql, branchIds, new Date(today.getTime() - ago * day), rows / days)
+        await fillDay(sql, branchIds, new Date(today.getTime() - ago * day), rows)
       await fillQueue(sql, branchIds, today, rows)
     },
     countWhileQuiet: () => countWhileQuiet(sql),
@@ -114,7 +114,7 @@ async function appendEntries(sql: FullHouse['sql'], at: Date, branchId: number, 
 /** Each delivery with one attempt; one in twenty was given up. */
 async function fillDay(sql: FullHouse['sql'], branchIds: readonly number[], at: Date, rows: number): Promise<void> {
   for (const branchId of branchIds) {
-    await appendEntries(sql, at, branchId, Math.ceil(rows / branches / webhooksABranch))
+    await appendEntries(sql, at, branchId, Math.ceil(rows / branches))
     await sql(
       `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
        SELECT l.part, w.id, l.seq, 0, 1, l.day, $1, 5, CASE l.seq % 20 WHEN 0 THEN 500 ELSE 200 END, CASE l.seq % 20 WHEN 0 THEN 'exhausted' ELSE 'delivered' END,
@@ -132,7 +132,7 @@ async function fillDay(sql: FullHouse['sql'], branchIds: readonly number[], at: 
 /** Nobody has read any of it: as much lies in the log, with what fails and what is sent again, and as much in the outbox. */
 async function fillQueue(sql: FullHouse['sql'], branchIds: readonly number[], now: Date, rows: number): Promise<void> {
   for (const branchId of branchIds) {
-    await appendEntries(sql, now, branchId, Math.ceil(rows / branches / webhooksABranch))
+    await appendEntries(sql, now, branchId, Math.ceil(rows / branches))
     const ofBranch = `FROM log l, webhooks w WHERE l.part = part_of($2) AND l.feed = feed_of($2, 'live') AND l.day = day_of($1) AND w.branch_id = $2
       AND w.id > (SELECT min(id) FROM webhooks)`
     await sql(

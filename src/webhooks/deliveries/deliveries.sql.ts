@@ -55,13 +55,13 @@ export const deliveriesOf = (
 export const deliveryColumns = `d.webhook_id AS "webhookId", d.seq, d.round, d.day, d.state, d.entity, d.due_at AS "dueAt", d.attempts,
   d.created_at AS "createdAt", d.settled_at AS "settledAt", d.reason, d.canceled_by AS "canceledBy", d.uid, d.kind, d.action`
 
-const entryNamed = `SELECT ${entryColumns} FROM log l WHERE l.part = $1 AND l.feed = $2 AND l.seq = $4 AND l.day = ${dayOfSeq('$4')}`
+const entryNamed = `SELECT ${entryColumns} FROM entry_of($1, $2, $4, ${dayOfSeq('$4')}) l`
 
 /** One ($3 webhook, $4 number, $5 round), with its body. */
 export const selectDelivery = statement(
   'select_delivery',
   `SELECT ${deliveryColumns}, d.simulated, (
-     SELECT l.body FROM log l WHERE l.part = $1 AND l.feed = $2 AND l.seq = d.seq AND l.day = d.day) AS body
+     SELECT l.body FROM entry_of($1, $2, d.seq, d.day) l) AS body
    FROM (${deliveriesOf(`SELECT $3::bigint AS webhook_id, entry.* FROM (${entryNamed}) entry`)}) d WHERE d.round = $5`,
 )
 
@@ -99,7 +99,7 @@ export const selectAttemptAfter = statement(
 export const selectDeliveriesOfEntry = statement(
   'select_deliveries_of_entry',
   `SELECT ${deliveryColumns} FROM (${deliveriesOf(`SELECT w.id AS webhook_id, entry.* FROM unnest($5::bigint[]) AS w (id) CROSS JOIN (
-     SELECT ${entryColumns} FROM log l WHERE l.part = $1 AND l.feed = $2 AND l.seq = $3 AND l.day = $4) entry`)}) d ORDER BY d.webhook_id, d.round`,
+     SELECT ${entryColumns} FROM entry_of($1, $2, $3, $4) l) entry`)}) d ORDER BY d.webhook_id, d.round`,
 )
 
 /** What goes before the others of an entity ($2 webhooks, $3 entities): the first unfinished one of it, which is tried. */

@@ -59,7 +59,7 @@ const ofEach = (name: string, found: string) =>
   search(
     name,
     `SELECT place.webhook_id, entry.* FROM cursors k CROSS JOIN LATERAL (${found}) place
-     CROSS JOIN LATERAL (SELECT ${entryColumns} FROM log l WHERE ${ofFeed} AND l.seq = place.seq AND l.day = place.day OFFSET 0) entry
+     CROSS JOIN LATERAL (SELECT ${entryColumns} FROM entry_of($1, $2, place.seq, place.day) l) entry
      WHERE k.part = $1 AND k.webhook_id = ANY ($3::bigint[])`,
     byWebhook,
   )

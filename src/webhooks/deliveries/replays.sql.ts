@@ -71,5 +71,5 @@ export const countGivenUp = count(
   `SELECT e.* FROM (
      SELECT DISTINCT o.seq, o.day FROM (
        SELECT o.seq, o.day FROM outcomes o WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq >= $4 AND o.state = 'exhausted' ORDER BY o.seq LIMIT $10) o) given_up
-   CROSS JOIN LATERAL (SELECT * FROM log WHERE part = $1 AND feed = $3 AND seq = given_up.seq AND day = given_up.day OFFSET 0) e`,
+   CROSS JOIN LATERAL entry_of($1, $3, given_up.seq, given_up.day) e`,
 )

@@ -26,8 +26,8 @@ const endedAbove = `LATERAL (
 export const unfinishedOf = (
   columns: string,
 ) => `SELECT ${columns} FROM log l CROSS JOIN ${filterAt('x.webhook_id', 'l.seq')} f
-       WHERE l.part = $1 AND l.feed = k.feed AND l.entity = x.entity AND l.seq >= x.seq AND l.day >= x.day
-         AND ${isFor('l', 'x.webhook_id', 'f')} AND NOT ${hasEnded('l', 'x.webhook_id')} ORDER BY l.seq LIMIT $3`
+       WHERE l.part = $1 AND l.feed = k.feed AND (l.entity, l.seq) >= (x.entity, x.seq) AND (l.entity, l.seq) <= (x.entity, 9223372036854775807) AND l.day >= x.day
+         AND ${isFor('l', 'x.webhook_id', 'f')} AND NOT ${hasEnded('l', 'x.webhook_id')} ORDER BY l.entity, l.seq LIMIT $3`
 
 /** Of entities that fail: how many there are, what is unfinished up to the position, and what waits behind their first ones. */
 const failing = `LATERAL (

@@ -1,7 +1,7 @@
 /**
  * What statements about a feed have in common. Everywhere $1 is the part and $2 the feed, unless it is said otherwise.
  *
- * Single rows of the log and of outcomes are read behind `OFFSET 0`: joined, a day that the statistics believe empty would be read whole for each of them.
+ * Single entries are read by `entry_of`, single outcomes behind `OFFSET 0`: joined, a day that the statistics believe empty would be read whole for each of them.
  */
 import { statement } from '../../database/database.ts'
 
@@ -29,8 +29,7 @@ export const selectFirstSince = statement(
      SELECT coalesce((SELECT min(first) FROM feed_days WHERE part = $1 AND feed = $2), 1) AS low, feed_head($1, $2) + 1 AS high
      UNION ALL
      SELECT CASE WHEN probe.created_at < $3::timestamptz THEN mid + 1 ELSE low END, CASE WHEN probe.created_at < $3 THEN high ELSE mid END
-     FROM (SELECT low, high, (low + high) / 2 AS mid FROM step WHERE low < high) half CROSS JOIN LATERAL (
-       SELECT created_at FROM log WHERE part = $1 AND feed = $2 AND seq = mid AND day = ${dayOfSeq('mid')}) probe)
+     FROM (SELECT low, high, (low + high) / 2 AS mid FROM step WHERE low < high) half CROSS JOIN LATERAL entry_of($1, $2, mid, ${dayOfSeq('mid')}) probe)
    SELECT max(low) AS seq FROM step`,
 )
 
