@@ -60,8 +60,7 @@ export async function openFullHouse(): Promise<FullHouse> {
     ...{ db, clock, webhooks, sql, makeWebhook },
     async fill(rows) {
       const branchIds = [...new Set(webhooks.map(({ branchId }) => branchId))]
-      for (let ago = days; ago > 0; ago--)
-        await fillDay(sql, branchIds, new Date(today.getTime() - ago * day), rows)
+      for (let ago = days; ago > 0; ago--) await fillDay(sql, branchIds, new Date(today.getTime() - ago * day), rows)
       await fillQueue(sql, branchIds, today, rows)
     },
     countWhileQuiet: () => countWhileQuiet(sql),

@@ -27,6 +27,18 @@ function nextUnfinished(s: World, w: number, entity: string, after: number, upto
   return 0
 }
 
+/** As far as everything is finished or its entity is an exception: a position is written now and then, and may be behind. */
+function reachOf(s: World, w: number): number {
+  let reach = s.cursors[w]!.pos
+  const isPast = ({ entity, want }: { entity: string; want: number[] }) =>
+    !want.includes(w) || isFinal(s, w, reach + 1) || s.exceptions[w]!.some((x) => x.entity === entity)
+  for (const entry of logOf(s, w).slice(reach)) {
+    if (!isPast(entry)) break
+    reach++
+  }
+  return reach
+}
+
 /** The first of an entity has ended: its exception goes on, or is none any more. */
 function advance(s: World, w: number, entity: string, after: number, upto: number, endsEarly: boolean): void {
   const next = endsEarly ? 0 : nextUnfinished(s, w, entity, after, upto)
@@ -209,7 +221,7 @@ export function perform(s: World, rules: Rules, act: Act): void {
   } else if (act.kind === 'again')
     s.agains[0]!.push({ seq: act.seq, round: ++c.rounds, tries: 0, due: s.now, written: s.now })
   else if (act.kind === 'replay') {
-    const last = is('replayToHead') ? head : c.pos
+    const last = is('replayToHead') ? head : reachOf(s, 0)
     c.replays.push({ round: ++c.rounds, pos: act.seq - 1, last, state: act.seq > last ? 'finished' : 'running' })
   } else if (act.kind === 'cancel-replay') c.replays.at(-1)!.state = 'canceled'
   else if (act.kind === 'skip') {
