@@ -32,6 +32,7 @@ import { quiet } from './quiet.ts'
 import { refresh } from './refresh.ts'
 import { isFailure, printTable, type Row, writeResults } from './report.ts'
 import { retire } from './retire.ts'
+import { shapes } from './shapes.ts'
 import { snapshot } from './snapshot.ts'
 import { checkOut } from './source.ts'
 import { openStage, type Stage } from './stage.ts'
@@ -48,6 +49,7 @@ const benchmarks: readonly Benchmark[] = [
     publishEvent,
     dispatch,
     delivery,
+    shapes,
     quiet,
     minutes,
     nodes,

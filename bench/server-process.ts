@@ -72,7 +72,12 @@ export async function startPeer(stage: Stage, program: URL, args: readonly strin
 
 /** Neither side writes a line a request, and both run as in production. */
 function environmentWith(env: Record<string, string>): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...env }
+  return {
+    PATH: process.env.PATH ?? '',
+    NODE_ENV: 'production',
+    ...(process.env.PROF && env.DATA_DIR ? { NODE_OPTIONS: process.env.PROF } : {}),
+    ...env,
+  }
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -537,7 +537,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     'engine/worker.ts',
     ['takeover.test.ts', 'a worker that closes has written down what it sent, and its lanes are awake and free'],
     'a worker that closes does not wait for what is in the air',
-    ['if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))', ''],
+    ['if (this.#slots.total > 0) await new Promise<void>((idle) => (this.#idle = idle))', ''],
   ),
   closesWithLanes: more(
     'engine/worker.ts',

@@ -12,7 +12,7 @@ import { type Filter, isWanted, type LogEntry } from '../events/entry.ts'
 import type { Feed } from '../events/feed.ts'
 import { Breaker } from './breaker.ts'
 
-const attemptsAtOnce = 10
+export const attemptsAtOnce = 10
 /** Sent and not settled: what a crash would send again, and what may go out after a pause that has not been heard of. */
 const unsettledAtMost = 100
 /** Read and not sent. */

@@ -21,7 +21,6 @@ import { type News, printNews, readNews } from '../events/news.ts'
 import { allParts, branchOfFeed, partOf, poolOf } from '../events/part.ts'
 import { Sequencer } from '../events/sequencer.ts'
 import { notPosted, type Posted, type Sender } from '../outbound/attempt.ts'
-import { Pace } from '../outbound/pace.ts'
 import { printHead } from '../outbound/request-head.ts'
 import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../outbound/retry-schedule.ts'
 import { SendLimit } from '../outbound/send-limit.ts'
@@ -30,10 +29,12 @@ import type { SecretKeeper } from '../subscriptions/signing-secrets.ts'
 import { disableWebhook } from '../subscriptions/webhook.ts'
 import type { HeaderKeeper } from '../subscriptions/webhook-headers.ts'
 import type { AttemptMade } from './attempt-made.ts'
+import { AttemptSlots, slotMs } from './attempt-slots.ts'
 import { printDeliveryId } from './delivery-id.ts'
 import * as kernel from './kernel.sql.ts'
 import {
   type AgainRow,
+  attemptsAtOnce,
   type CursorRow,
   type ExceptionRow,
   Lane,
@@ -44,8 +45,8 @@ import {
 import { type ClusterView, Membership } from './membership.ts'
 import { type DeliveryLane, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
+import { Turns } from './turns.ts'
 
-/** For everybody; beyond it each lane has one, so that those that hang starve nobody. */
 const attemptsForAll = { most: 500, least: 100 }
 const takenAtOnce = 500
 /** Parts at once: the other connections are for whoever else wants something. */
@@ -122,14 +123,14 @@ class DeliveryWorker implements Worker {
   readonly #membership: Membership
   readonly #sequencer: Sequencer
   readonly #settlements: Settlements
-  readonly #pace = new Pace(attemptsForAll)
+  readonly #slots = new AttemptSlots<Held>(attemptsForAll)
   readonly #signatures = new SignaturesOfEvents()
   readonly #chores: readonly Repeated[]
   readonly #timers: NodeJS.Timeout[]
   readonly #numbering: readonly Promise<void>[]
   readonly #writing: readonly Promise<void>[]
-  /** Lanes that would send more and wait for room, in their order. */
-  readonly #hungry = new Set<Held>()
+  /** Lanes that would send, in their order. */
+  readonly #turns = new Turns<Held>()
   readonly #partsToTake = new Set<number>()
   readonly #takes = openRerun(
     () => this.#takeAll(),
@@ -143,13 +144,13 @@ class DeliveryWorker implements Worker {
     (error) => this.#complain(error),
   )
   #resting: NodeJS.Timeout | undefined
+  #sending: NodeJS.Timeout | undefined
   readonly #feedLooks = openFlights(() => this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)))
   readonly #reports = openFlights(() => this.#report().catch(() => {}))
   /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
   readonly #arriving = new Set<number>()
   readonly #touched = new Set<number>()
   readonly #evictions = openFlights((company: ClusterView) => this.#evict(company).catch(() => {}))
-  #inFlight = 0
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
   readonly #givenBack = new Map<number, number>()
@@ -213,13 +214,14 @@ class DeliveryWorker implements Worker {
     this.#isClosing = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#resting)
+    clearTimeout(this.#sending)
     await Promise.all(this.#chores.map((chore) => chore.stop()))
     this.#sequencer.close()
     await Promise.all(this.#numbering)
     await this.#takes.ended()
     await this.#rests.ended()
     for (const { lane } of this.#held.values()) lane.leave()
-    if (this.#inFlight > 0) await new Promise<void>((idle) => (this.#idle = idle))
+    if (this.#slots.total > 0) await new Promise<void>((idle) => (this.#idle = idle))
     this.#settlements.close()
     await Promise.all(this.#writing)
     await this.#reports.landed()
@@ -396,7 +398,7 @@ class DeliveryWorker implements Worker {
       this.#feeds.delete(held.lane.feed.id)
       held.lane.feed.forget()
     }
-    this.#hungry.delete(held)
+    this.#turns.delete(held)
     if (this.#held.get(held.lane.webhookId) === held) this.#held.delete(held.lane.webhookId)
   }
 
@@ -503,22 +505,31 @@ class DeliveryWorker implements Worker {
     if (lane.state === 'lost' || held.isLoading || this.#isClosing) return
     const after = lane.scan()
     if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
-    this.#sendFrom(held)
+    this.#turns.add(held)
+    this.#sendInTurn()
     const wanted = lane.wantsReplayed()
     if (wanted && !held.isReplaying) void this.#readReplay(held, wanted)
     if (lane.hasProgress && !lane.isSettling) this.#settlements.touch(lane)
     if (held.quietSince === undefined && lane.isIdle) this.#restLater()
   }
 
+  /** Lanes that have something to send, one after the other, as long as there is room: none goes on before the others had their turn. */
+  #sendInTurn(): void {
+    while (this.#slots.hasRoomFor(attemptsAtOnce, performance.now())) {
+      const held = this.#turns.next()
+      if (!held) return
+      this.#sendFrom(held)
+    }
+    this.#sending ??= setTimeout(() => {
+      this.#sending = undefined
+      this.#sendInTurn()
+    }, slotMs).unref()
+  }
+
   #sendFrom(held: Held): void {
     const { lane } = held
     const now = this.#options.clock.now()
-    this.#hungry.delete(held)
-    for (;;) {
-      if (!this.#hasRoomFor(lane)) {
-        this.#hungry.add(held)
-        return
-      }
+    while (this.#slots.hasRoomOf(held, performance.now())) {
       if (held.limit?.left(now) === 0) {
         this.#waitForRate(held, now)
         return
@@ -527,15 +538,11 @@ class DeliveryWorker implements Worker {
       if (!sending) return
       held.quietSince = undefined
       held.limit?.note(now)
-      this.#inFlight++
+      this.#slots.take(sending, held, performance.now())
       void this.#deliver(held, sending)
       const after = lane.scan()
       if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
     }
-  }
-
-  #hasRoomFor(lane: DeliveryLane): boolean {
-    return lane.inFlight === 0 || this.#inFlight < this.#pace.mostAt(performance.now())
   }
 
   #waitForRate(held: Held, now: Date): void {
@@ -580,16 +587,8 @@ class DeliveryWorker implements Worker {
       lane.putBack(sending)
       this.#complain(error)
     } finally {
-      this.#inFlight--
-      if (this.#inFlight === 0) this.#idle?.()
-      this.#serve(held)
-      this.#feedHungry()
-    }
-  }
-
-  #feedHungry(): void {
-    for (const held of this.#hungry) {
-      if (this.#inFlight >= this.#pace.mostAt(performance.now())) return
+      this.#slots.free(sending, held)
+      if (this.#slots.total === 0) this.#idle?.()
       this.#serve(held)
     }
   }

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 
-interface PaceLimits {
+export interface PaceLimits {
   readonly most: number
   readonly least: number
 }

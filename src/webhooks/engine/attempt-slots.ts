@@ -1,0 +1,59 @@
+/**
+ * How many attempts a node has under way, and which of them count. One that takes longer than a receiver usually does keeps no slot: receivers that hang starve
+ * nobody, and thousands that are well wait for each other in turns instead of being sent to all at once. While more are under way than the limit, an owner of which
+ * something takes so long gets no further slot.
+ */
+import { Pace, type PaceLimits } from '../outbound/pace.ts'
+
+/** How long an attempt keeps its slot. */
+export const slotMs = 250
+
+export class AttemptSlots<Owner extends object> {
+  readonly #pace: Pick<Pace, 'mostAt'>
+  /** In the order in which they began. */
+  readonly #young = new Map<object, { readonly owner: Owner; readonly startedMs: number }>()
+  /** How many older ones an owner has. */
+  readonly #slow = new Map<Owner, number>()
+  #total = 0
+
+  constructor(limits: PaceLimits, pace: Pick<Pace, 'mostAt'> = new Pace(limits)) {
+    this.#pace = pace
+  }
+
+  /** Under way, whether they count or not. */
+  get total(): number {
+    return this.#total
+  }
+
+  /** For so many more. */
+  hasRoomFor(count: number, nowMs: number): boolean {
+    this.#age(nowMs)
+    return this.#young.size + count <= this.#pace.mostAt(nowMs)
+  }
+
+  /** For one more of an owner. */
+  hasRoomOf(owner: Owner, nowMs: number): boolean {
+    return this.hasRoomFor(1, nowMs) && (this.#total < this.#pace.mostAt(nowMs) || !this.#slow.has(owner))
+  }
+
+  take(attempt: object, owner: Owner, nowMs: number): void {
+    this.#total++
+    this.#young.set(attempt, { owner, startedMs: nowMs })
+  }
+
+  free(attempt: object, owner: Owner): void {
+    this.#total--
+    if (this.#young.delete(attempt)) return
+    const left = this.#slow.get(owner)! - 1
+    if (left > 0) this.#slow.set(owner, left)
+    else this.#slow.delete(owner)
+  }
+
+  #age(nowMs: number): void {
+    for (const [attempt, { owner, startedMs }] of this.#young) {
+      if (nowMs - startedMs < slotMs) return
+      this.#young.delete(attempt)
+      this.#slow.set(owner, (this.#slow.get(owner) ?? 0) + 1)
+    }
+  }
+}
