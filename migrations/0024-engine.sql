@@ -148,6 +148,8 @@ CREATE TABLE outcomes (
   why         text,
   reason      text,
   canceled_by text,
+  -- Which of the webhook's answers it was: null where nothing was said.
+  said        bigint,
   PRIMARY KEY (part, webhook_id, seq, round, attempt, day),
   CHECK ((state = 'canceled') = (outcome IS NULL)),
   CHECK ((outcome = 'unreachable') = (why IS NOT NULL))
@@ -155,17 +157,15 @@ CREATE TABLE outcomes (
 -- What was given up is what people look for.
 CREATE INDEX outcomes_given_up ON outcomes (part, webhook_id, seq, day) WHERE state IN ('exhausted', 'canceled');
 
--- What a receiver said, where it said anything: by the day on which it was written, because it leaves earlier.
+-- What a receiver said, once a day whatever it says often: under a hash of it, and by the day on which it was written, because it leaves earlier than what became of an attempt.
 CREATE TABLE answers (
   part       smallint NOT NULL,
   webhook_id bigint NOT NULL,
-  seq        bigint NOT NULL,
-  round      integer NOT NULL,
-  attempt    smallint NOT NULL,
+  said       bigint NOT NULL,
   day        integer NOT NULL,
   response   text,
   detail     text,
-  PRIMARY KEY (part, webhook_id, seq, round, attempt, day)
+  PRIMARY KEY (part, webhook_id, said, day)
 ) PARTITION BY RANGE (day);
 
 -- An entity of which something failed: its first unfinished entry. What waits behind it has no row.
@@ -430,8 +430,8 @@ END $$;
 -- Answers a row for each lane that was still the caller's, and one for each exception that went on, with its new number or null.
 CREATE FUNCTION settle(p smallint, now timestamptz, today integer,
   lw bigint[], lepoch bigint[], lposition bigint[], lread bigint[], lhold timestamptz[], lfailures integer[], lsince timestamptz[],
-  ow bigint[], oseq bigint[], oround integer[], oattempt smallint[], oday integer[], oat timestamptz[], oms integer[], ostatus smallint[], ostate text[], ooutcome text[], owhy text[],
-  aw bigint[], aseq bigint[], around integer[], aattempt smallint[], aresponse text[], adetail text[],
+  ow bigint[], oseq bigint[], oround integer[], oattempt smallint[], oday integer[], oat timestamptz[], oms integer[], ostatus smallint[], ostate text[], ooutcome text[], owhy text[], osaid bigint[],
+  aw bigint[], asaid bigint[], aresponse text[], adetail text[],
   xw bigint[], xentity text[], xseq bigint[], xday integer[], xattempts smallint[], xdue timestamptz[],
   gw bigint[], gseq bigint[], ground integer[], gday integer[], gentity text[], gattempts smallint[], gdue timestamptz[],
   rw bigint[], rround integer[], rposition bigint[], rsent integer[])
@@ -448,16 +448,18 @@ BEGIN
   IF cardinality(ow) > 0 THEN
     -- A day that has left keeps no outcomes.
     oldest := (SELECT min(d.day) FROM days d);
-    INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome, why)
-    SELECT p, o.w, o.seq, o.round, o.attempt, o.day, o.at, o.ms, o.status, o.state, o.outcome, o.why
-    FROM unnest(ow, oseq, oround, oattempt, oday, oat, oms, ostatus, ostate, ooutcome, owhy) AS o (w, seq, round, attempt, day, at, ms, status, state, outcome, why)
-    WHERE o.w = ANY (held) AND o.day >= oldest ON CONFLICT DO NOTHING;
+    INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome, why, said)
+    SELECT p, o.w, o.seq, o.round, o.attempt, o.day, o.at, o.ms, o.status, o.state, o.outcome, o.why, o.said
+    FROM unnest(ow, oseq, oround, oattempt, oday, oat, oms, ostatus, ostate, ooutcome, owhy, osaid)
+      AS o (w, seq, round, attempt, day, at, ms, status, state, outcome, why, said)
+    -- Whoever writes outcomes of a webhook has its cursor locked: what is not there now is not there when it is written.
+    WHERE o.w = ANY (held) AND o.day >= oldest AND NOT EXISTS (SELECT FROM outcomes e
+      WHERE e.part = p AND e.webhook_id = o.w AND e.seq = o.seq AND e.round = o.round AND e.attempt = o.attempt AND e.day = o.day OFFSET 0);
   END IF;
   IF cardinality(aw) > 0 THEN
     today := day_to_write(p, today);
-    INSERT INTO answers (part, webhook_id, seq, round, attempt, day, response, detail)
-    SELECT p, a.w, a.seq, a.round, a.attempt, today, a.response, a.detail
-    FROM unnest(aw, aseq, around, aattempt, aresponse, adetail) AS a (w, seq, round, attempt, response, detail) WHERE a.w = ANY (held) ON CONFLICT DO NOTHING;
+    INSERT INTO answers (part, webhook_id, said, day, response, detail)
+    SELECT p, a.w, a.said, today, a.response, a.detail FROM unnest(aw, asaid, aresponse, adetail) AS a (w, said, response, detail) WHERE a.w = ANY (held) ON CONFLICT DO NOTHING;
   END IF;
   IF cardinality(xw) > 0 THEN
     INSERT INTO exceptions AS e (part, webhook_id, entity, seq, day, attempts, due_at, written_at)

@@ -114,7 +114,7 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
         ostate: results.map(state),
       },
       ...{ ooutcome: results.map((r) => (r.ok ? 'accepted' : 'refused')), owhy: results.map(() => null) },
-      ...{ aw: [], aseq: [], around: [], aattempt: [], aresponse: [], adetail: [] },
+      ...{ osaid: results.map(() => null), aw: [], asaid: [], aresponse: [], adetail: [] },
     }
   }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type Database, statement } from '../../src/database/database.ts'
 import type { Environment } from '../../src/environment.ts'
+import { saidBy } from '../../src/webhooks/engine/answers.ts'
 import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import { logOf } from '../../src/webhooks/events/branch-log.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
@@ -143,10 +144,9 @@ export async function openKernel(): Promise<Kernel> {
           },
           ...(response !== undefined && {
             ...{
+              osaid: [saidBy(webhookId, response, undefined)?.said],
               aw: [webhookId],
-              aseq: [seq],
-              around: [round],
-              aattempt: [number],
+              asaid: [saidBy(webhookId, response, undefined)?.said],
               aresponse: [response],
               adetail: [null],
             },

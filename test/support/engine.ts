@@ -128,7 +128,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     deliveries: (webhook) => sql<DeliveryRow>(selectDeliveries, [webhook.id]),
     attempts: (webhook) =>
       sql<AttemptRow>(
-        `SELECT o.*, o.attempt AS number, a.response FROM outcomes o LEFT JOIN answers a USING (part, webhook_id, seq, round, attempt)
+        `SELECT o.*, o.attempt AS number, a.response FROM outcomes o LEFT JOIN LATERAL (SELECT response FROM answers WHERE part = o.part AND webhook_id = o.webhook_id AND said = o.said LIMIT 1) a ON true
          WHERE o.webhook_id = $1 AND o.attempt > 0 ORDER BY o.at, o.seq, o.round, o.attempt`,
         [webhook.id],
       ),

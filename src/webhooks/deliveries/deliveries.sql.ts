@@ -3,6 +3,7 @@
  * which a webhook's branch names.
  */
 import { statement } from '../../database/database.ts'
+import { answerOf } from '../engine/answers.sql.ts'
 import { dayOfSeq, filterAt } from '../events/branch-logs.sql.ts'
 
 /** Of an entry `l` of the log. */
@@ -65,17 +66,13 @@ export const selectDelivery = statement(
    FROM (${deliveriesOf(`SELECT $3::bigint AS webhook_id, entry.* FROM (${entryNamed}) entry`)}) d WHERE d.round = $5`,
 )
 
-const answer = `LEFT JOIN LATERAL (
-     SELECT a.detail, a.response FROM answers a WHERE a.part = $1 AND a.webhook_id = o.webhook_id AND a.seq = o.seq AND a.round = o.round AND a.attempt = o.attempt
-       AND a.day >= o.day LIMIT 1) said ON true`
-
 const attemptColumns =
   'o.attempt AS number, o.at, o.duration_ms AS "durationMs", o.outcome, o.status, o.why, said.detail, said.response'
 
 /** $2 webhook, $3 number, $4 round, $5 its day. What an attempt was answered leaves earlier than the attempt. */
 export const selectAttempts = statement(
   'select_attempts',
-  `SELECT ${attemptColumns} FROM outcomes o ${answer}
+  `SELECT ${attemptColumns} FROM outcomes o ${answerOf('o')}
    WHERE o.part = $1 AND o.webhook_id = $2 AND o.seq = $3 AND o.round = $4 AND o.day = $5 AND o.attempt > 0 ORDER BY o.attempt`,
 )
 
@@ -84,14 +81,14 @@ export const selectLastAttempts = statement(
   'select_last_attempts',
   `SELECT d.webhook_id AS "webhookId", d.seq, d.round, last.* FROM unnest($2::bigint[], $3::bigint[], $4::int[], $5::int[]) AS d (webhook_id, seq, round, day)
    CROSS JOIN LATERAL (
-     SELECT ${attemptColumns} FROM outcomes o ${answer}
+     SELECT ${attemptColumns} FROM outcomes o ${answerOf('o')}
      WHERE o.part = $1 AND o.webhook_id = d.webhook_id AND o.seq = d.seq AND o.round = d.round AND o.day = d.day AND o.attempt > 0 ORDER BY o.attempt DESC LIMIT 1) last`,
 )
 
 /** The first attempt of a delivery after so many ($6). */
 export const selectAttemptAfter = statement(
   'select_attempt_after',
-  `SELECT ${attemptColumns} FROM outcomes o ${answer}
+  `SELECT ${attemptColumns} FROM outcomes o ${answerOf('o')}
    WHERE o.part = $1 AND o.webhook_id = $3 AND o.seq = $4 AND o.round = $5 AND o.day = ${dayOfSeq('$4')} AND o.attempt > $6 ORDER BY o.attempt LIMIT 1`,
 )
 

@@ -91,11 +91,11 @@ export const settle = statement(
   'settle',
   `SELECT webhook_id AS "webhookId", entity, next, next_day AS "nextDay" FROM settle($1::smallint, $2, $3,
      $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::timestamptz[], $9::int[], $10::timestamptz[],
-     $11::bigint[], $12::bigint[], $13::int[], $14::smallint[], $15::int[], $16::timestamptz[], $17::int[], $18::smallint[], $19::text[], $20::text[], $21::text[],
-     $22::bigint[], $23::bigint[], $24::int[], $25::smallint[], $26::text[], $27::text[],
-     $28::bigint[], $29::text[], $30::bigint[], $31::int[], $32::smallint[], $33::timestamptz[],
-     $34::bigint[], $35::bigint[], $36::int[], $37::int[], $38::text[], $39::smallint[], $40::timestamptz[],
-     $41::bigint[], $42::int[], $43::bigint[], $44::int[])`,
+     $11::bigint[], $12::bigint[], $13::int[], $14::smallint[], $15::int[], $16::timestamptz[], $17::int[], $18::smallint[], $19::text[], $20::text[], $21::text[], $22::bigint[],
+     $23::bigint[], $24::bigint[], $25::text[], $26::text[],
+     $27::bigint[], $28::text[], $29::bigint[], $30::int[], $31::smallint[], $32::timestamptz[],
+     $33::bigint[], $34::bigint[], $35::int[], $36::int[], $37::text[], $38::smallint[], $39::timestamptz[],
+     $40::bigint[], $41::int[], $42::bigint[], $43::int[])`,
 )
 
 export const rest = statement(

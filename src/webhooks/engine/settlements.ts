@@ -10,6 +10,7 @@ import type { Database } from '../../database/database.ts'
 import { dayOf } from '../events/days.ts'
 import { poolOf } from '../events/part.ts'
 import type { Outcome } from '../outbound/attempt.ts'
+import { AnswersWritten, type Said, saidBy } from './answers.ts'
 import { settle } from './kernel.sql.ts'
 import type { Answered, Lane, LaneSettlement, Nexts } from './lane.ts'
 
@@ -60,6 +61,7 @@ export class Settlements {
   /** Parts that are to be written now, in their order. */
   readonly #ripe = new Set<number>()
   readonly #bell = new Bell()
+  readonly #answers = new AnswersWritten()
   #writing = 0
   #isClosing = false
 
@@ -157,14 +159,19 @@ export class Settlements {
   async #execute(part: number, composed: Composed): Promise<Written> {
     const { db, clock } = this.#options
     const now = clock.now()
+    const answers = this.#answers.selectNew(dayOf(now), answersOf(composed))
     try {
       const rows = await poolOf(db, part).query<SettledRow>(settle, [
         part,
         now,
         dayOf(now),
-        ...columnsOf(composed, now),
+        ...columnsOf(composed, answers, now),
       ])
       const held = new Set(rows.flatMap((row) => (row.entity === null ? [row.webhookId] : [])))
+      this.#answers.note(
+        dayOf(now),
+        answers.filter(({ webhookId }) => held.has(webhookId)),
+      )
       const nexts = nextsOf(rows)
       const settled = [...composed].flatMap(([lane, settlement]) => {
         const { webhookId } = lane
@@ -197,13 +204,18 @@ function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
   return nexts
 }
 
+function answersOf(composed: Composed): Said[] {
+  return [...composed].flatMap(([{ webhookId }, { results }]) =>
+    results.flatMap(({ answer }) => saidBy(webhookId, responseOf(answer.outcome), detailOf(answer.outcome)) ?? []),
+  )
+}
+
 /** The arrays of `settle`, group by group. */
-function columnsOf(composed: Composed, now: Date): string[] {
+function columnsOf(composed: Composed, answers: readonly Said[], now: Date): string[] {
   const lanes = [...composed]
   const results = lanes.flatMap(([lane, { results }]) =>
     results.map((result) => ({ ...result, webhookId: lane.webhookId })),
   )
-  const answers = results.filter(hasText)
   const entities = results.filter(
     ({ sending, verdict }) => isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying'),
   )
@@ -242,12 +254,13 @@ function columnsOf(composed: Composed, now: Date): string[] {
     plainArray(results.map(({ verdict }) => verdict.state)),
     plainArray(results.map(({ answer }) => answer.outcome.kind)),
     plainArray(results.map(({ answer: { outcome } }) => (outcome.kind === 'unreachable' ? outcome.why : null))),
+    plainArray(
+      results.map(({ answer: { outcome } }) => saidBy(0, responseOf(outcome), detailOf(outcome))?.said ?? null),
+    ),
     plainArray(answers.map(({ webhookId }) => webhookId)),
-    plainArray(answers.map(({ sending }) => sending.seq)),
-    plainArray(answers.map(({ sending }) => sending.round)),
-    plainArray(answers.map(({ sending }) => sending.attempt)),
-    textArray(answers.map(({ answer }) => responseOf(answer.outcome))),
-    textArray(answers.map(({ answer }) => detailOf(answer.outcome))),
+    plainArray(answers.map(({ said }) => said)),
+    textArray(answers.map(({ response }) => response)),
+    textArray(answers.map(({ detail }) => detail)),
     plainArray(entities.map(({ webhookId }) => webhookId)),
     textArray(entities.map(({ sending }) => sending.entity)),
     plainArray(entities.map(({ sending }) => sending.seq)),
@@ -269,10 +282,6 @@ function columnsOf(composed: Composed, now: Date): string[] {
 }
 
 const isLive = ({ source }: Answered<ReceiverAnswer>['sending']) => source === 'new' || source === 'exception'
-
-function hasText({ answer: { outcome } }: Answered<ReceiverAnswer>): boolean {
-  return Boolean(responseOf(outcome)) || detailOf(outcome) !== undefined
-}
 
 function responseOf(outcome: Outcome): string | undefined {
   return outcome.kind === 'unreachable' ? undefined : outcome.response

@@ -1,4 +1,5 @@
 import { statement } from '../../database/database.ts'
+import { answerOf } from '../engine/answers.sql.ts'
 
 /** What a page shows of an answer; the whole is with the delivery. */
 const excerpt = 1_000
@@ -14,7 +15,7 @@ export const selectFailures = statement(
   'select_webhook_failures',
   `WITH failed AS MATERIALIZED (
      SELECT k.webhook_id, k.failing_since, o.* FROM cursors k CROSS JOIN LATERAL (
-       SELECT o.seq, o.round, o.attempt, o.day, o.at, o.duration_ms, o.outcome, o.status, o.why
+       SELECT o.seq, o.round, o.attempt, o.day, o.at, o.duration_ms, o.outcome, o.status, o.why, o.said
        FROM (${suspects}) s CROSS JOIN LATERAL (
          SELECT * FROM outcomes WHERE part = $1 AND webhook_id = k.webhook_id AND seq = s.seq AND round = s.round AND day = s.day OFFSET 0) o
        WHERE o.attempt > 0 AND o.outcome <> 'accepted' AND o.at + o.duration_ms * interval '1 millisecond' >= k.failing_since - interval '1 minute') o
@@ -24,7 +25,5 @@ export const selectFailures = statement(
      UNION ALL (SELECT DISTINCT ON (webhook_id) 'last', * FROM failed ORDER BY webhook_id, at DESC, seq DESC))
    SELECT e.which, e.webhook_id AS "webhookId", e.failing_since AS since, e.seq, e.round, e.attempt AS number, e.at, e.duration_ms AS "durationMs",
      e.outcome, e.status, e.why, said.detail, left(said.response, ${excerpt}) AS response
-   FROM ends e LEFT JOIN LATERAL (
-     SELECT a.detail, a.response FROM answers a WHERE a.part = $1 AND a.webhook_id = e.webhook_id AND a.seq = e.seq AND a.round = e.round AND a.attempt = e.attempt
-       AND a.day >= e.day LIMIT 1) said ON true`,
+   FROM ends e ${answerOf('e')}`,
 )
