@@ -95,13 +95,12 @@ async function measureLoop(loop: PeerProcess, receiver: Receiver): Promise<Measu
 }
 
 interface Shape {
-  gateway: GatewayUnderTest
   publish(count: number): Promise<Measured>
   /** What waits was written to the log in one transaction: from its end on. */
   drain(count: number): Promise<Measured>
 }
 
-export async function openShape(
+async function openShape(
   stage: Stage,
   source: Source,
   receiver: Receiver,
@@ -128,7 +127,6 @@ export async function openShape(
   }
   const eachOf = (count: number) => Math.round(count / of.branches / of.webhooks)
   return {
-    gateway,
     publish: (count) =>
       measure(count, async () => {
         const left = branchIds.map((branchId) => Array.from({ length: eachOf(count) }, () => makeEvent(branchId)))

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { BoundedMap } from '../../bounded-map.ts'
 
-export interface Said {
+export interface ReceiverWords {
   readonly webhookId: number
   /** A hash of the words. */
   readonly said: string
@@ -13,7 +13,11 @@ export interface Said {
 const hashes = new BoundedMap<string, string>(1024 * 1024)
 
 /** Undefined where nothing was said. */
-export function saidBy(webhookId: number, response: string | undefined, detail: string | undefined): Said | undefined {
+export function saidBy(
+  webhookId: number,
+  response: string | undefined,
+  detail: string | undefined,
+): ReceiverWords | undefined {
   if (!response && detail === undefined) return undefined
   const words = `${response ?? ''}\0${detail ?? ''}`
   let said = hashes.get(words)
@@ -30,12 +34,12 @@ export class AnswersWritten {
   #known = new BoundedMap<string, true>(4 * 1024 * 1024)
 
   /** Each once, without what is there. */
-  selectNew(day: number, all: readonly Said[]): Said[] {
+  selectNew(day: number, all: readonly ReceiverWords[]): ReceiverWords[] {
     if (day !== this.#day) {
       this.#day = day
       this.#known = new BoundedMap(4 * 1024 * 1024)
     }
-    const fresh = new Map<string, Said>()
+    const fresh = new Map<string, ReceiverWords>()
     for (const each of all) {
       const key = keyOf(each)
       if (!this.#known.has(key)) fresh.set(key, each)
@@ -43,12 +47,12 @@ export class AnswersWritten {
     return [...fresh.values()]
   }
 
-  note(day: number, written: readonly Said[]): void {
+  note(day: number, written: readonly ReceiverWords[]): void {
     if (day !== this.#day) return
     for (const each of written) this.#known.set(keyOf(each), true)
   }
 }
 
-function keyOf({ webhookId, said }: Said): string {
+function keyOf({ webhookId, said }: ReceiverWords): string {
   return `${webhookId}/${said}`
 }

@@ -10,7 +10,7 @@ import type { Database } from '../../database/database.ts'
 import { dayOf } from '../events/days.ts'
 import { poolOf } from '../events/part.ts'
 import type { Outcome } from '../outbound/attempt.ts'
-import { AnswersWritten, type Said, saidBy } from './answers.ts'
+import { AnswersWritten, type ReceiverWords, saidBy } from './answers.ts'
 import { settle } from './kernel.sql.ts'
 import type { Answered, Lane, LaneSettlement, Nexts } from './lane.ts'
 
@@ -204,14 +204,14 @@ function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
   return nexts
 }
 
-function answersOf(composed: Composed): Said[] {
+function answersOf(composed: Composed): ReceiverWords[] {
   return [...composed].flatMap(([{ webhookId }, { results }]) =>
     results.flatMap(({ answer }) => saidBy(webhookId, responseOf(answer.outcome), detailOf(answer.outcome)) ?? []),
   )
 }
 
 /** The arrays of `settle`, group by group. */
-function columnsOf(composed: Composed, answers: readonly Said[], now: Date): string[] {
+function columnsOf(composed: Composed, answers: readonly ReceiverWords[], now: Date): string[] {
   const lanes = [...composed]
   const results = lanes.flatMap(([lane, { results }]) =>
     results.map((result) => ({ ...result, webhookId: lane.webhookId })),
