@@ -1,6 +1,7 @@
 /** The gateway under test: the real one, as `countersign serve` starts it, with its private PostgreSQL. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openVault, type Vault } from '../src/crypto/vault.ts'
+import { makeKeyFile, type Vault } from '../src/crypto/vault.ts'
 import type { Database } from '../src/database/database.ts'
 import { findFreePort } from '../test/support/ports.ts'
 import type { Brokerage } from './brokerage.ts'
@@ -46,7 +47,7 @@ export async function startEmptyGateway(
   { source = here, dataDir = stage.makeFolder(), databaseUrl, env = {} }: Opening = {},
 ): Promise<GatewayUnderTest> {
   // A node on a database of somebody's has its key from somebody, too.
-  if (databaseUrl !== undefined) openVault({ kind: 'file', path: keyFileOf(dataDir) })
+  if (databaseUrl !== undefined && !existsSync(keyFileOf(dataDir))) makeKeyFile(keyFileOf(dataDir))
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const pid = await startServer(stage, {

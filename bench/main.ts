@@ -20,6 +20,7 @@ import { latency } from './latency.ts'
 import { loneEvent } from './lone.ts'
 import { memory } from './memory.ts'
 import { minutes } from './minutes.ts'
+import { neighbours } from './neighbours.ts'
 import { nodes } from './nodes.ts'
 import { overload } from './overload.ts'
 import { portal } from './portal.ts'
@@ -57,6 +58,7 @@ const benchmarks: readonly Benchmark[] = [
     kill,
     latency,
     isolation,
+    neighbours,
   ],
   ...[statements, loneEvent, idle, claim, overload, portal, retire, beside, snapshot, years, importing, start, memory],
 ]

@@ -178,3 +178,63 @@ test('how a receiver fares is written as it changes: failures with the moment un
   await settle(delivered)
   assert.deepEqual(await written(), [0, null, null])
 })
+
+const answers = ({ webhookId }: DeliveryLane) =>
+  house.sql<{ day: number; response: string; told: number }>(
+    `SELECT a.day, a.response, (SELECT count(*)::int FROM outcomes o WHERE o.webhook_id = a.webhook_id AND o.said = a.said) AS told
+     FROM answers a WHERE a.webhook_id = $1 ORDER BY a.day, a.response`,
+    [webhookId],
+  )
+
+function answerWith(settlements: Settlements, lane: DeliveryLane, response: string): void {
+  const outcome = { kind: 'accepted', status: 200, response } as const
+  assert.equal(lane.answer(lane.next(now)!, delivered, { ...said, outcome }, now), true)
+  settlements.note(lane)
+}
+
+test('what a receiver says each time is written once a day, and every attempt knows what it was', async () => {
+  const [lane] = (await openLanes(1, ['A', 'B', 'C', 'D'])) as [DeliveryLane]
+  let today = now
+  const settlements = new Settlements({ db, clock: { now: () => today } })
+  const written = settlements.run()
+  const settleNext = async (response: string) => {
+    answerWith(settlements, lane, response)
+    const { value } = await written.next()
+    assert.deepEqual(value?.refused, [])
+  }
+  await settleNext('ok')
+  await settleNext('ok')
+  await settleNext('thank you')
+  assert.deepEqual(
+    (await answers(lane)).map(({ response, told }) => [response, told]),
+    [
+      ['ok', 2],
+      ['thank you', 1],
+    ],
+  )
+  // Yesterday's words leave a day earlier.
+  today = after(now, 24 * 60 * 60 * second)
+  await settleNext('ok')
+  assert.equal((await answers(lane)).filter(({ response }) => response === 'ok').length, 2)
+  settlements.close()
+  assert.equal((await written.next()).done, true)
+})
+
+test('words of a lane that was refused are not taken for written', async () => {
+  const [lane] = (await openLanes(1, ['A', 'B'])) as [DeliveryLane]
+  const settlements = new Settlements({ db, clock })
+  const written = settlements.run()
+  await house.sql('UPDATE cursors SET epoch = epoch + 1 WHERE webhook_id = $1', [lane.webhookId])
+  answerWith(settlements, lane, 'ok')
+  assert.deepEqual((await written.next()).value?.refused, [lane])
+  lane.load(await read(lane))
+  lane.scan()
+  settlements.note(lane)
+  await written.next()
+  assert.deepEqual(
+    (await answers(lane)).map(({ response, told }) => [response, told]),
+    [['ok', 1]],
+  )
+  settlements.close()
+  assert.equal((await written.next()).done, true)
+})
