@@ -211,9 +211,12 @@ function isDueAct(s: World, { partOf }: Rules, act: Act): boolean {
   const c = s.cursors[0]!
   const head = logOf(s, 0).length
   if (act.after !== undefined && !s.acts[act.after]) return false
+  // A deleted webhook is not found by anybody.
+  if (c.state === 'deleted' && act.kind !== 'drop') return false
+  // There are no deliveries of what a webhook does not want.
   const wants = (seq: number) => logOf(s, 0)[seq - 1]?.want.includes(0) ?? false
   if (act.kind === 'skip') return wants(act.seq) && !isFinal(s, 0, act.seq)
-  if (act.kind === 'again') return head >= act.seq && isFinal(s, 0, act.seq)
+  if (act.kind === 'again') return wants(act.seq) && isFinal(s, 0, act.seq)
   const hasUnfinished = (upto: number) =>
     logOf(s, 0)
       .slice(0, upto)
