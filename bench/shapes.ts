@@ -16,7 +16,6 @@ import { type Receiver, startReceiver } from './receiver.ts'
 import type { Result } from './report.ts'
 import { median } from './rounds.ts'
 import { type PeerProcess, startPeer } from './server-process.ts'
-import { here, type Source } from './source.ts'
 import type { Stage } from './stage.ts'
 
 const rounds = 5
@@ -39,30 +38,14 @@ export const shapes: Benchmark = {
     const receiver = await startReceiver(stage)
     const loop = await startPeer(stage, new URL('peers/undici-loop.ts', import.meta.url), [receiver.origin])
     const bare = () => measureLoop(loop, receiver)
-    const one = await openShape(stage, here, receiver, { branches: 1, webhooks: 100 })
-    const hundred = await openShape(stage, here, receiver, { branches: 100, webhooks: 1 })
+    const one = await openShape(stage, receiver, { branches: 1, webhooks: 100 })
+    const hundred = await openShape(stage, receiver, { branches: 100, webhooks: 1 })
     const results = [
       ...(await beside('one branch of 100', () => one.publish(deliveries), bare, goals.fanOut, goals.cost)),
       ...(await beside('100 branches of one', () => hundred.publish(deliveries), bare, goals.spread)),
       ...(await beside('a backlog of 100 branches', () => hundred.drain(deliveries), bare, goals.drained)),
     ]
     return [...results, ...(await compareLanes(stage, receiver))]
-  },
-  async openCourse(stage, source) {
-    const receiver = await startReceiver(stage)
-    const one = await openShape(stage, source, receiver, { branches: 1, webhooks: 100 })
-    const hundred = await openShape(stage, source, receiver, { branches: 100, webhooks: 1 })
-    return {
-      async measure() {
-        const [wide, spread] = [await one.publish(deliveries), await hundred.publish(deliveries)]
-        return [
-          { name: 'one branch of 100', value: wide.rate, unit: 'deliveries/s' },
-          { name: 'one branch of 100: processor time', value: wide.usEach, unit: 'µs each', isCost: true },
-          { name: '100 branches of one', value: spread.rate, unit: 'deliveries/s' },
-          { name: '100 branches of one: processor time', value: spread.usEach, unit: 'µs each', isCost: true },
-        ]
-      },
-    }
   },
 }
 
@@ -102,15 +85,14 @@ interface Shape {
 
 async function openShape(
   stage: Stage,
-  source: Source,
   receiver: Receiver,
   of: { readonly branches: number; readonly webhooks: number },
 ): Promise<Shape> {
-  const gateway = await startEmptyGateway(stage, { source })
+  const gateway = await startEmptyGateway(stage)
   const branchIds: number[] = []
   for (let branch = 0; branch < of.branches; branch++)
     branchIds.push(await makeBranch(gateway, receiver, branch, of.webhooks))
-  if (source === here) await gateway.db.script(followByHand)
+  await gateway.db.script(followByHand)
   const publisher = await gateway.makePublisher()
   const readUs = await openMeter(gateway)
   const measure = async (count: number, begin: (started: () => void) => Promise<void>): Promise<Measured> => {
@@ -161,17 +143,15 @@ const countSettled = statement(
   'bench_settled',
   `SELECT count(*)::int AS settled FROM outcomes WHERE state = 'delivered'`,
 )
-const countAttempts = statement('bench_attempts', 'SELECT count(*)::int AS settled FROM attempts')
 
-async function readSettled({ db, source }: GatewayUnderTest): Promise<number> {
-  const [row] = await db.query<{ settled: number }>(source === here.name ? countSettled : countAttempts)
-  return row!.settled
+async function readSettled({ db }: GatewayUnderTest): Promise<number> {
+  return (await db.query<{ settled: number }>(countSettled))[0]!.settled
 }
 
 async function compareLanes(stage: Stage, receiver: Receiver): Promise<Result[]> {
   const costs: Measured[] = []
   for (const count of lanes) {
-    const shape = await openShape(stage, here, receiver, {
+    const shape = await openShape(stage, receiver, {
       branches: backlogBranches,
       webhooks: count / backlogBranches,
     })
