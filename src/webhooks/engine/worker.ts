@@ -43,9 +43,9 @@ import {
   type Verdict,
 } from './lane.ts'
 import { type ClusterView, Membership } from './membership.ts'
+import { RoundRobin } from './round-robin.ts'
 import { type DeliveryLane, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
-import { Turns } from './turns.ts'
 
 const attemptsForAll = { most: 500, least: 100 }
 const takenAtOnce = 500
@@ -130,7 +130,7 @@ class DeliveryWorker implements Worker {
   readonly #numbering: readonly Promise<void>[]
   readonly #writing: readonly Promise<void>[]
   /** Lanes that would send, in their order. */
-  readonly #turns = new Turns<Held>()
+  readonly #turns = new RoundRobin<Held>()
   readonly #partsToTake = new Set<number>()
   readonly #takes = openRerun(
     () => this.#takeAll(),

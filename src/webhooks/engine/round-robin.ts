@@ -1,5 +1,5 @@
 /** Whose turn it is: first come, first served, each once. */
-export class Turns<Waiting> {
+export class RoundRobin<Waiting> {
   readonly #waiting = new Set<Waiting>()
   #came: Waiting[] = []
   /** Last one first. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turns } from './turns.ts'
+import { RoundRobin } from './round-robin.ts'
 
 test('whoever came first is next, each once, whatever comes meanwhile', () => {
-  const turns = new Turns<string>()
+  const turns = new RoundRobin<string>()
   for (const one of ['a', 'b', 'a', 'c']) turns.add(one)
   assert.equal(turns.next(), 'a')
   turns.add('a')
@@ -15,7 +15,7 @@ test('whoever came first is next, each once, whatever comes meanwhile', () => {
 })
 
 test('who has left gets no turn, and one when it comes back', () => {
-  const turns = new Turns<string>()
+  const turns = new RoundRobin<string>()
   for (const one of ['a', 'b']) turns.add(one)
   turns.delete('a')
   assert.equal(turns.next(), 'b')
