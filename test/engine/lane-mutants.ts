@@ -500,6 +500,15 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
       "if (lane.state === 'lost' || this.#isClosing) return",
     ],
   ),
+  keepsItsTurnWhileLoading: more(
+    'engine/worker.ts',
+    [
+      'worker.test.ts',
+      'a lane that waits for its turn sends nothing while it is being read anew: its webhook may be paused by now',
+    ],
+    'a lane that waits for its turn goes on while it is loaded anew',
+    ['      held.isLoading = true\n      this.#turns.delete(held)\n', '      held.isLoading = true\n'],
+  ),
   keepsWhatIsOthers: more(
     'engine/worker.ts',
     [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { slotMs } from '../../src/webhooks/engine/attempt-slots.ts'
 import { eventually } from '../support/eventually.ts'
 import { fail } from '../support/receiver.ts'
 import { openEngineHouse } from './house.ts'
@@ -60,4 +61,51 @@ test('an entity that fails holds back itself alone, and goes on in its order whe
     ['bad1', 'bad2', 'bad1', 'bad1'],
   )
   assert.deepEqual(await house.sql('SELECT FROM exceptions'), [])
+})
+
+test('a lane that waits for its turn sends nothing while it is being read anew: its webhook may be paused by now', async () => {
+  const [crowd, branch] = [await house.makeBranch(), await house.makeBranch()]
+  await house.sql(
+    `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+     SELECT $1, 'live', $2, '{TRANSACTION}', now(), now() FROM generate_series(1, 300)`,
+    [crowd, house.receiver.url('/crowd')],
+  )
+  const webhook = await house.makeWebhook(branch, '/turn')
+  const arrived = (path: string) => house.receiver.received.filter((request) => request.path === path).length
+  const publish = async (branchId: number, entities: readonly string[]) => {
+    await house.publish(branchId, entities)
+    worker.published([branchId % 16])
+  }
+  await publish(crowd, ['first'])
+  await publish(branch, ['first'])
+  await eventually('every lane is held', () => arrived('/crowd') === 300 && arrived('/turn') === 1)
+  // Longer than an attempt keeps its slot.
+  house.receiver.on('/crowd', (_, response) => void setTimeout(() => response.end(), 2 * slotMs))
+  await publish(
+    crowd,
+    Array.from({ length: 10 }, (_, n) => `crowd ${n}`),
+  )
+  await eventually('no room is left', () => arrived('/crowd') >= 400)
+  await publish(branch, ['second'])
+  await eventually('it is numbered', async () => (await house.sql('SELECT FROM outbox')).length === 0)
+  const read = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const reading = house.db.transaction(async (sql) => {
+    await sql.script('LOCK TABLE agains IN ACCESS EXCLUSIVE MODE')
+    locked.resolve()
+    await read.promise
+  })
+  await locked.promise
+  await house.sql(`SELECT open_cursors($1, ARRAY[$2::bigint], false), announce('webhook:' || $2)`, [
+    branch % 16,
+    webhook,
+  ])
+  await house.untilBlocked()
+  house.clock.advance(1_000)
+  const paused = house.clock.now()
+  await eventually('everybody has had a turn', () => arrived('/crowd') === 300 + 3_000)
+  read.resolve()
+  await reading
+  const late = house.attempts.filter(({ delivery, at }) => delivery.webhookId === webhook && at >= paused)
+  assert.deepEqual(late, [])
 })

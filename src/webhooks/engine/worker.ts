@@ -415,7 +415,10 @@ class DeliveryWorker implements Worker {
     for (const held of all) if (held.isLoading) held.isStale = true
     const mine = all.filter((held) => !held.isLoading && held.lane.state !== 'lost')
     if (mine.length === 0) return
-    for (const held of mine) held.isLoading = true
+    for (const held of mine) {
+      held.isLoading = true
+      this.#turns.delete(held)
+    }
     // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
     for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; )
       left = await this.#loadOnce(part, left)
