@@ -75,7 +75,6 @@ function environmentWith(env: Record<string, string>): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
     NODE_ENV: 'production',
-    ...(process.env.PROF && env.DATA_DIR ? { NODE_OPTIONS: process.env.PROF } : {}),
     ...env,
   }
 }

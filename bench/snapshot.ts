@@ -87,7 +87,7 @@ function printBite(events: number): string {
       before bigint := nextval('event_ids');
     BEGIN
       INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
-      SELECT n % 16, 0, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250) FROM generate_series(1, ${events}) AS n;
+      SELECT part_of(n), 0, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250) FROM generate_series(1, ${events}) AS n;
       DELETE FROM outbox WHERE part = ANY (ARRAY(SELECT part FROM parts)) AND id > before AND feed = 0;
     END $$`
 }

@@ -9,9 +9,9 @@
 
 -- Locked, never changed: so it leaves no versions behind.
 CREATE TABLE parts (part smallint PRIMARY KEY);
-INSERT INTO parts SELECT generate_series(0, 15);
+INSERT INTO parts SELECT generate_series(0, 3);
 
-CREATE FUNCTION part_of(branch_id integer) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (branch_id % 16)::smallint;
+CREATE FUNCTION part_of(branch_id integer) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (branch_id % 4)::smallint;
 CREATE FUNCTION feed_of(branch_id integer, environment text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN 2 * branch_id + CASE environment WHEN 'sandbox' THEN 1 ELSE 0 END;
 
@@ -223,18 +223,18 @@ CREATE TABLE replay_cursors (
 
 -- ---- the log ----
 
+-- Numbers of a feed are compared and ordered as pairs with it, which only the primary key has: in a day of which the statistics know nothing, any index of the feed
+-- would seem as good, and such a day would be read whole.
+
 -- The number of the newest entry of a feed. To be asked by whoever holds the part: then it stands still.
 CREATE FUNCTION feed_head(p smallint, f integer) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
   newest record;
-  head bigint;
 BEGIN
   SELECT d.day, d.first INTO newest FROM feed_days d WHERE d.part = p AND d.feed = f ORDER BY d.day DESC LIMIT 1;
-  IF newest.day > 0 THEN
-    EXECUTE format('SELECT seq FROM log_d%s WHERE part = $1 AND feed = $2 ORDER BY part DESC, feed DESC, seq DESC LIMIT 1', newest.day)
-    INTO head USING p, f;
-  END IF;
-  RETURN coalesce(head, newest.first - 1, 0);
+  RETURN coalesce(
+    (SELECT l.seq FROM log l WHERE l.part = p AND (l.feed, l.seq) >= (f, 0) AND (l.feed, l.seq) < (f + 1, 0) AND l.day = newest.day ORDER BY l.feed DESC, l.seq DESC LIMIT 1),
+    newest.first - 1, 0);
 END $$;
 
 -- Days of a part never go back, whatever a clock does; nor is there one that was not opened.
@@ -246,50 +246,55 @@ CREATE FUNCTION wants_event(kinds text[], actions jsonb, kind text, action text)
   RETURN kind = ANY (kinds) AND coalesce(actions -> kind ? action, true);
 
 -- The sequencer: gives what became visible the next numbers of its feed, in the order of publishing, and wakes the lanes that want it. Its cost does not depend on how many
--- webhooks there are that are awake. `above`: everything below is known to have been read; a hint of the caller's, 0 where it knows nothing.
-CREATE FUNCTION look(p smallint, now timestamptz, most integer, above bigint) RETURNS TABLE (
+-- webhooks there are that are awake.
+CREATE FUNCTION look(p smallint, now timestamptz, most integer) RETURNS TABLE (
   feed integer, seq bigint, day integer, simulated boolean, webhook_id bigint, created_at timestamptz, uid uuid, kind text, action text, entity text,
   traceparent text, body text, woken integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   ids bigint[];
   feeds integer[];
+  heads bigint[];
   today integer;
   awake integer;
 BEGIN
   PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;
-  ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = p AND o.id > above ORDER BY o.id LIMIT most);
-  IF cardinality(ids) = 0 THEN RETURN; END IF;
-  feeds := ARRAY(SELECT DISTINCT o.feed FROM outbox o WHERE o.part = p AND o.id = ANY (ids));
+  SELECT array_agg(o.id), array_agg(DISTINCT o.feed) INTO ids, feeds
+  FROM (SELECT id, feed FROM outbox WHERE part = p ORDER BY id LIMIT most) o;
+  IF ids IS NULL THEN RETURN; END IF;
   today := day_to_write(p, day_of(now));
+  heads := ARRAY(SELECT feed_head(p, f) FROM unnest(feeds) AS f);
   INSERT INTO feed_days (part, feed, first, day)
-  SELECT p, f, feed_head(p, f) + 1, today FROM unnest(feeds) AS f
-  WHERE NOT EXISTS (SELECT FROM feed_days d WHERE d.part = p AND d.feed = f AND d.day = today);
+  SELECT p, h.feed, h.head + 1, today FROM unnest(feeds, heads) AS h (feed, head)
+  WHERE NOT EXISTS (SELECT FROM feed_days d WHERE d.part = p AND d.feed = h.feed AND d.day = today);
   UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND webhook_id = ANY (ARRAY(
     SELECT c.webhook_id FROM cursors c WHERE c.part = p AND c.feed = ANY (feeds) AND c.wake_at > '-infinity' AND EXISTS (
       SELECT FROM outbox o WHERE o.part = p AND o.id = ANY (ids) AND o.feed = c.feed AND CASE WHEN o.webhook_id IS NULL
         THEN o.simulated OR wants_event(c.kinds, c.actions, o.kind, o.action) ELSE o.webhook_id = c.webhook_id END)
     ORDER BY c.webhook_id FOR NO KEY UPDATE));
   GET DIAGNOSTICS awake = ROW_COUNT;
-  RETURN QUERY EXECUTE format(
-    'INSERT INTO log_d%1$s AS l (part, feed, seq, day, simulated, webhook_id, created_at, uid, kind, action, entity, traceparent, body)
-     SELECT o.part, o.feed, h.head + row_number() OVER (PARTITION BY o.feed ORDER BY o.id), %1$s, o.simulated, o.webhook_id, o.created_at, o.uid, o.kind, o.action,
-       o.entity, o.traceparent, o.body
-     FROM (SELECT d.feed, coalesce((SELECT n.seq FROM log_d%1$s n WHERE n.part = $1 AND n.feed = d.feed ORDER BY n.part DESC, n.feed DESC, n.seq DESC LIMIT 1), d.first - 1) AS head
-           FROM feed_days d WHERE d.part = $1 AND d.feed = ANY ($2) AND d.day = %1$s) h
-     JOIN outbox o ON o.part = $1 AND o.id = ANY ($3) AND o.feed = h.feed ORDER BY o.id
-     RETURNING l.feed, l.seq, l.day, l.simulated, l.webhook_id, l.created_at, l.uid, l.kind, l.action, l.entity, l.traceparent, l.body, $4', today)
-  USING p, feeds, ids, awake;
+  RETURN QUERY INSERT INTO log AS l (part, feed, seq, day, simulated, webhook_id, created_at, uid, kind, action, entity, traceparent, body)
+  SELECT o.part, o.feed, heads[array_position(feeds, o.feed)] + row_number() OVER (PARTITION BY o.feed ORDER BY o.id), today, o.simulated, o.webhook_id, o.created_at,
+    o.uid, o.kind, o.action, o.entity, o.traceparent, o.body
+  FROM outbox o WHERE o.part = p AND o.id = ANY (ids) ORDER BY o.id
+  RETURNING l.feed, l.seq, l.day, l.simulated, l.webhook_id, l.created_at, l.uid, l.kind, l.action, l.entity, l.traceparent, l.body, awake;
   DELETE FROM outbox o WHERE o.part = p AND o.id = ANY (ids);
 END $$;
 
--- The same, where nobody else is at the part: whoever publishes need not wait for others.
-CREATE FUNCTION try_look(p smallint, now timestamptz, most integer) RETURNS TABLE (
+-- Events come into the outbox. Up to `most` are numbered in the same transaction where nobody else is at the part; otherwise whoever is, or the next, finds them.
+CREATE FUNCTION publish(p smallint, now timestamptz, most integer,
+  feeds integer[], uids uuid[], kinds text[], actions text[], entities text[], bodies text[], simulations boolean[], webhooks bigint[], traceparents text[]) RETURNS TABLE (
   feed integer, seq bigint, day integer, simulated boolean, webhook_id bigint, created_at timestamptz, uid uuid, kind text, action text, entity text,
   traceparent text, body text, woken integer) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
 BEGIN
+  INSERT INTO outbox (part, feed, uid, kind, action, entity, body, simulated, webhook_id, created_at, traceparent)
+  SELECT p, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, now, e.traceparent
+  FROM unnest(feeds, uids, kinds, actions, entities, bodies, simulations, webhooks, traceparents)
+    WITH ORDINALITY AS e (feed, uid, kind, action, entity, body, simulated, webhook_id, traceparent, place) ORDER BY e.place;
+  IF most = 0 THEN RETURN; END IF;
   PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE SKIP LOCKED;
-  IF FOUND THEN RETURN QUERY SELECT * FROM look(p, now, most, 0); END IF;
+  IF FOUND THEN RETURN QUERY SELECT * FROM look(p, now, most); END IF;
 END $$;
 
 -- Entries of a feed after a number, at most so many and so many bytes of them, but one where there is one.
@@ -302,18 +307,16 @@ BEGIN
     SELECT d.day FROM feed_days d WHERE d.part = p AND d.feed = f AND d.day > 0 AND d.day >= coalesce(
       (SELECT max(e.day) FROM feed_days e WHERE e.part = p AND e.feed = f AND e.first <= after + 1), 0) ORDER BY d.day
   LOOP
-    RETURN QUERY EXECUTE format(
-      'SELECT (t.entry).* FROM (
-         SELECT l AS entry, sum(octet_length(l.body)) OVER (ORDER BY l.seq) - octet_length(l.body) AS before
-         FROM (SELECT * FROM log_d%s WHERE part = $1 AND feed = $2 AND seq > $3 ORDER BY part, feed, seq LIMIT $4) l) t
-       WHERE t.before < $5', of_day) USING p, f, after, most, bytes;
+    RETURN QUERY SELECT e.part, e.feed, e.seq, e.day, e.simulated, e.webhook_id, e.created_at, e.uid, e.kind, e.action, e.entity, e.traceparent, e.body FROM (
+      SELECT l.*, sum(octet_length(l.body)) OVER (ORDER BY l.seq) - octet_length(l.body) AS before
+      FROM (SELECT * FROM log WHERE part = p AND (feed, seq) > (f, after) AND (feed, seq) < (f + 1, 0) AND day = of_day ORDER BY feed, seq LIMIT most) l) e
+    WHERE e.before < bytes;
     GET DIAGNOSTICS found = ROW_COUNT;
     EXIT WHEN found > 0;
   END LOOP;
 END $$;
 
--- One entry. In the order of pairs, which only the primary key has: in a day of which the statistics know nothing, any index of the feed would seem as good, and joined,
--- such a day would be read whole.
+-- One entry.
 CREATE FUNCTION entry_of(p smallint, f integer, of_seq bigint, of_day integer) RETURNS SETOF log LANGUAGE sql STABLE AS $$
   SELECT * FROM log WHERE part = p AND (feed, seq) >= (f, of_seq) AND (feed, seq) <= (f, of_seq) AND day = of_day ORDER BY feed, seq LIMIT 1
 $$;
@@ -439,23 +442,22 @@ RETURNS TABLE (webhook_id bigint, entity text, next bigint, next_day integer) LA
 #variable_conflict use_column
 DECLARE
   held bigint[];
-  oldest integer;
+  of_day integer;
   x record;
 BEGIN
   held := ARRAY(SELECT c.webhook_id FROM cursors c WHERE c.part = p AND c.webhook_id = ANY (lw) AND c.epoch = lepoch[array_position(lw, c.webhook_id)]
     ORDER BY c.webhook_id FOR NO KEY UPDATE);
   IF cardinality(held) = 0 THEN RETURN; END IF;
-  IF cardinality(ow) > 0 THEN
-    -- A day that has left keeps no outcomes.
-    oldest := (SELECT min(d.day) FROM days d);
+  -- Day by day, so that the other days of the table are left alone. A day that has left keeps no outcomes.
+  FOR of_day IN SELECT DISTINCT o.day FROM unnest(oday) AS o (day) WHERE o.day >= (SELECT min(d.day) FROM days d) LOOP
     INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome, why, said)
     SELECT p, o.w, o.seq, o.round, o.attempt, o.day, o.at, o.ms, o.status, o.state, o.outcome, o.why, o.said
     FROM unnest(ow, oseq, oround, oattempt, oday, oat, oms, ostatus, ostate, ooutcome, owhy, osaid)
       AS o (w, seq, round, attempt, day, at, ms, status, state, outcome, why, said)
     -- Whoever writes outcomes of a webhook has its cursor locked: what is not there now is not there when it is written.
-    WHERE o.w = ANY (held) AND o.day >= oldest AND NOT EXISTS (SELECT FROM outcomes e
-      WHERE e.part = p AND e.webhook_id = o.w AND e.seq = o.seq AND e.round = o.round AND e.attempt = o.attempt AND e.day = o.day OFFSET 0);
-  END IF;
+    WHERE o.w = ANY (held) AND o.day = of_day AND NOT EXISTS (SELECT FROM outcomes e
+      WHERE e.part = p AND e.webhook_id = o.w AND e.seq = o.seq AND e.round = o.round AND e.attempt = o.attempt AND e.day = of_day OFFSET 0);
+  END LOOP;
   IF cardinality(aw) > 0 THEN
     today := day_to_write(p, today);
     INSERT INTO answers (part, webhook_id, said, day, response, detail)

@@ -16,7 +16,7 @@ import { fail, gate } from '../support/receiver.ts'
 const engine = await keepOpen(openEngine({ ROLES: 'api' }))
 const { db, sql } = engine
 const part = partOf(engine.branchId)
-const look = statement('', 'SELECT seq FROM look($1, $2, 1000, 0)')
+const look = statement('', 'SELECT seq FROM look($1, $2, 1000)')
 const stayOpen = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
 /** Backends that wait for somebody else's lock, in a statement like this. */

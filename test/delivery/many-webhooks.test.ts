@@ -40,7 +40,7 @@ test('of 1,300 webhooks in a part the sweep looks at a thousand entries or so ea
      SELECT part, feed, $1, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}' FROM (SELECT DISTINCT part, feed FROM cursors) f, generate_series(1, 30) n`,
     [now],
   )
-  await sql('SELECT FROM look($1, $2, 100000, 0)', [part, now])
+  await sql('SELECT FROM look($1, $2, 100000)', [part, now])
   await sql(
     `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
      SELECT l.part, c.webhook_id, l.seq, 0, 1, l.day, $1, 5, 200, 'delivered', 'accepted' FROM cursors c JOIN log l ON l.part = c.part AND l.feed = c.feed`,

@@ -136,7 +136,7 @@ test('100,000 events of one entity cost its lane no more than three', async (t) 
   const now = `'${at.toISOString()}'::timestamptz`
   const [part, feed] = [partOf(api.branchId), feedOf({ branchId: api.branchId, environment: 'live' })]
   await api.publish({ entity: 'transaction:first' })
-  await api.sql('SELECT FROM look($1, $2, 10, 0)', [part, at])
+  await api.sql('SELECT FROM look($1, $2, 10)', [part, at])
   let head = 1
   /** The first of them fails. */
   const fill = async (entity: string, count: number) => {

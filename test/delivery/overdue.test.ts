@@ -31,7 +31,7 @@ async function askAgain(): Promise<void> {
 /** One that happens now. */
 async function happen(): Promise<void> {
   await engine.publish({ entity: 'transaction:new' })
-  await engine.sql('SELECT FROM look($1, $2, 10, 0)', [partOf(engine.branchId), now()])
+  await engine.sql('SELECT FROM look($1, $2, 10)', [partOf(engine.branchId), now()])
 }
 
 /** Of the lane: who holds it. */

@@ -132,7 +132,7 @@ async function openLanes(house: House, webhooks: number) {
         ),
         [p, feeds[0], now, entity, kindNames[kind]],
       ),
-    look: call<{ seq: number; day: number; woken: number }>('look', { most: 10, above: 0 }),
+    look: call<{ seq: number; day: number; woken: number }>('look', { most: 10 }),
     take: (worker: number) => call<{ webhook_id: number }>('take', { worker, most: 10, except_ids: [] }),
     rest: (id: number, epoch: number, read: number) =>
       call('rest', { lw: [id], lepoch: [epoch], lread: [read], lwake: ['infinity'] }),

@@ -38,7 +38,7 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
   async function look(s: World, part: number): Promise<void> {
     const feed = (scene.parts ?? [0]).indexOf(part)
     const rows = await stage.call<{ feed: number; seq: number; day: number }>('look', {
-      ...{ p: partOfFeed(feed), now: at(s.now), most: scene.lookAtMost ?? 9, above: 0 },
+      ...{ p: partOfFeed(feed), now: at(s.now), most: scene.lookAtMost ?? 9 },
     })
     for (const row of rows) stage.days.set(`${feeds.indexOf(row.feed)} ${row.seq}`, row.day)
   }

@@ -35,7 +35,10 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     about: 'the sequencer remembers the highest id it has read',
     script: 'CREATE TABLE highest (part smallint, id bigint)',
     replace: [
-      [within('look', /o\.id > above/), '$1o.id > greatest(above, (SELECT max(h.id) FROM highest h WHERE h.part = p))'],
+      [
+        within('look', /FROM outbox WHERE part = p ORDER BY id/),
+        '$1FROM outbox WHERE part = p AND id > coalesce((SELECT max(h.id) FROM highest h WHERE h.part = p), 0) ORDER BY id',
+      ],
       [
         within('look', /(DELETE FROM outbox o [^;]*;)/),
         '$1$2 INSERT INTO highest SELECT p, max(i) FROM unnest(ids) AS i;',
@@ -98,7 +101,7 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   headForgetsDays: {
     about: 'a feed whose days have all been dropped begins again at 1',
-    replace: [[within('feed_head', /coalesce\(head, newest\.first - 1, 0\)/), '$1coalesce(head, 0)']],
+    replace: [[within('feed_head', /newest\.first - 1, 0\)/), '$10)']],
     caughtBy: { walks: 'dropped' },
   },
   daysGoBack: {

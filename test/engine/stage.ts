@@ -2,6 +2,7 @@
 import type { Database, Sql } from '../../src/database/database.ts'
 import { statement } from '../../src/database/database.ts'
 import { dayOf } from '../../src/webhooks/events/days.ts'
+import { allParts } from '../../src/webhooks/events/part.ts'
 import { TestClock } from '../support/clock.ts'
 import { type Kernel, openKernel, type Values } from './kernel-calls.ts'
 import type { Scene } from './model/world.ts'
@@ -9,7 +10,7 @@ import type { Scene } from './model/world.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** Its days are dropped: they lie before all others, which are dropped by nobody. */
-const droppedPart = 15
+const droppedPart = allParts.at(-1)!
 const begin = new TestClock().now().getTime()
 
 export const kindNames: Readonly<Record<string, string>> = { x: 'TRANSACTION', y: 'APPLICATION' }
@@ -53,7 +54,7 @@ export async function openStage(house: House, scene: Scene): Promise<Stage> {
   const stage: Stage = {
     ...{ house, scene, days: new Map(), base: begin },
     parts: [...new Set(modelParts)].map(partOf),
-    feeds: modelParts.map((part, place) => 2 * (16 * (2 * walk + place) + partOf(part))),
+    feeds: modelParts.map((part, place) => 2 * (allParts.length * (2 * walk + place) + partOf(part))),
     webhooks: scene.webhooks.map(() => ++house.webhooks),
     partOfFeed: (feed) => partOf(modelParts[feed]!),
     at: (moment) => new Date(stage.base + moment * hourMs),

@@ -1,4 +1,4 @@
-/** Thousands of walks, each run others: the seed is printed, and `WALK_SEED` begins with it again. */
+/** Thousands of walks, the same in each run, so that a change alone can break it. `WALK_SEED` plays others. */
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -11,7 +11,7 @@ const walksOfScene = 100
 
 const { url } = await keepOpen(await openTestDatabase())
 const house = await openHouse(await keepOpen(openPatiently({ connectionString: url, connections: 6 })))
-const first = Number(process.env.WALK_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const first = Number(process.env.WALK_SEED ?? 1)
 
 for (const scene of [...scenes, ...largeScenes])
   test(`model and database hold the same after each step: ${scene.name} (${scene.about})`, async (t) => {

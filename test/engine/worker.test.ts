@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { slotMs } from '../../src/webhooks/engine/attempt-slots.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
 import { eventually } from '../support/eventually.ts'
 import { fail } from '../support/receiver.ts'
 import { openEngineHouse } from './house.ts'
@@ -13,7 +14,7 @@ test('what is published is numbered, sent in the order of each entity, and writt
   const branch = await house.makeBranch()
   const webhook = await house.makeWebhook(branch, '/plain')
   await house.publish(branch, ['a', 'b', 'a', 'a', 'c'])
-  worker.published([branch % 16])
+  worker.published([partOf(branch)])
   const outcomes = () =>
     house.sql<{ seq: number; state: string }>('SELECT seq, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq', [
       webhook,
@@ -74,7 +75,7 @@ test('a lane that waits for its turn sends nothing while it is being read anew: 
   const arrived = (path: string) => house.receiver.received.filter((request) => request.path === path).length
   const publish = async (branchId: number, entities: readonly string[]) => {
     await house.publish(branchId, entities)
-    worker.published([branchId % 16])
+    worker.published([partOf(branchId)])
   }
   await publish(crowd, ['first'])
   await publish(branch, ['first'])
@@ -97,7 +98,7 @@ test('a lane that waits for its turn sends nothing while it is being read anew: 
   })
   await locked.promise
   await house.sql(`SELECT open_cursors($1, ARRAY[$2::bigint], false), announce('webhook:' || $2)`, [
-    branch % 16,
+    partOf(branch),
     webhook,
   ])
   await house.untilBlocked()

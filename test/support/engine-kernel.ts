@@ -6,6 +6,7 @@ import { saidBy } from '../../src/webhooks/engine/answers.ts'
 import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import { logOf } from '../../src/webhooks/events/branch-log.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { webhookColumns } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
 import { TestClock } from './clock.ts'
@@ -67,7 +68,7 @@ const insertOutbox = statement(
   `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
    SELECT $1, $2, $3, $4, $5, $6, $7, entity, '{"entity":"' || entity || '"}' FROM unnest($8::text[]) AS entity RETURNING uid`,
 )
-const look = statement('', 'SELECT seq FROM look($1, $2, 10000, 0)')
+const look = statement('', 'SELECT seq FROM look($1, $2, 10000)')
 const takeLane = statement(
   '',
   `UPDATE cursors SET holder = 1, epoch = epoch + 1, wake_at = '-infinity' WHERE part = $1 AND webhook_id = $2 RETURNING epoch, position, feed`,
@@ -89,7 +90,7 @@ export async function openKernel(): Promise<Kernel> {
     (await db.query<{ branchId: number }>(insertPartner, [name, clock.now()]))[0]!.branchId
   const branchId = await addPartner('Kernel')
 
-  async function lookAt(part = branchId % 16): Promise<number> {
+  async function lookAt(part = partOf(branchId)): Promise<number> {
     return (await db.query(look, [part, clock.now()])).length
   }
 
@@ -120,7 +121,7 @@ export async function openKernel(): Promise<Kernel> {
       await db.transaction(async (sql) => {
         const part = (
           await sql.query<{ part: number }>(
-            statement('', 'SELECT branch_id % 16 AS part FROM webhooks WHERE id = $1'),
+            statement('', 'SELECT part_of(branch_id) AS part FROM webhooks WHERE id = $1'),
             [webhookId],
           )
         )[0]!.part

@@ -10,8 +10,6 @@ export interface ReceiverWords {
   readonly detail: string | undefined
 }
 
-const hashes = new BoundedMap<string, string>(1024 * 1024)
-
 /** Undefined where nothing was said. */
 export function saidBy(
   webhookId: number,
@@ -19,40 +17,30 @@ export function saidBy(
   detail: string | undefined,
 ): ReceiverWords | undefined {
   if (!response && detail === undefined) return undefined
-  const words = `${response ?? ''}\0${detail ?? ''}`
-  let said = hashes.get(words)
-  if (said === undefined) {
-    said = hash('sha256', words, 'buffer').readBigInt64BE(0).toString()
-    hashes.set(words, said)
-  }
+  const words = hash('sha256', `${response ?? ''}\0${detail ?? ''}`, 'hex')
+  const said = BigInt.asIntN(64, BigInt(`0x${words.slice(0, 16)}`)).toString()
   return { webhookId, said, response, detail }
 }
 
-/** What this worker has had written down today. It may forget: what is written again is there already. */
+/** What this worker has had written down. It may forget: what is written again is there already. */
 export class AnswersWritten {
-  #day = 0
-  #known = new BoundedMap<string, true>(4 * 1024 * 1024)
+  readonly #known = new BoundedMap<string, true>(4 * 1024 * 1024)
 
   /** Each once, without what is there. */
   selectNew(day: number, all: readonly ReceiverWords[]): ReceiverWords[] {
-    if (day !== this.#day) {
-      this.#day = day
-      this.#known = new BoundedMap(4 * 1024 * 1024)
-    }
     const fresh = new Map<string, ReceiverWords>()
     for (const each of all) {
-      const key = keyOf(each)
+      const key = keyOf(day, each)
       if (!this.#known.has(key)) fresh.set(key, each)
     }
     return [...fresh.values()]
   }
 
   note(day: number, written: readonly ReceiverWords[]): void {
-    if (day !== this.#day) return
-    for (const each of written) this.#known.set(keyOf(each), true)
+    for (const each of written) this.#known.set(keyOf(day, each), true)
   }
 }
 
-function keyOf({ webhookId, said }: ReceiverWords): string {
-  return `${webhookId}/${said}`
+function keyOf(day: number, { webhookId, said }: ReceiverWords): string {
+  return `${day}/${webhookId}/${said}`
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { AttemptSlots, slotMs } from './attempt-slots.ts'
 
 const most = 10
-const open = () => new AttemptSlots<object>({ most, least: most }, { mostAt: () => most })
+const open = () => new AttemptSlots<object>({ mostAt: () => most })
 const fill = (slots: AttemptSlots<object>, owners: readonly object[], nowMs: number) =>
   owners.map((owner) => {
     const attempt = {}

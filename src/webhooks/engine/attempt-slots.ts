@@ -3,7 +3,7 @@
  * nobody, and thousands that are well wait for each other in turns instead of being sent to all at once. While more are under way than the limit, an owner of which
  * something takes so long gets no further slot.
  */
-import { Pace, type PaceLimits } from '../outbound/pace.ts'
+import type { Pace } from '../outbound/pace.ts'
 
 /** How long an attempt keeps its slot. */
 export const slotMs = 250
@@ -16,7 +16,7 @@ export class AttemptSlots<Owner extends object> {
   readonly #slow = new Map<Owner, number>()
   #total = 0
 
-  constructor(limits: PaceLimits, pace: Pick<Pace, 'mostAt'> = new Pace(limits)) {
+  constructor(pace: Pick<Pace, 'mostAt'>) {
     this.#pace = pace
   }
 

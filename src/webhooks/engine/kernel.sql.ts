@@ -83,7 +83,8 @@ export const loadReplays = statement(
 export const loadBegun = statement(
   'load_begun',
   `SELECT c.webhook_id AS "webhookId", o.at FROM cursors c CROSS JOIN LATERAL (
-     SELECT at FROM outcomes WHERE part = $1 AND webhook_id = c.webhook_id AND seq > c.position - 1000 ORDER BY seq DESC LIMIT 1000) o
+     SELECT coalesce(max(d.day), 0) AS day FROM feed_days d WHERE d.part = $1 AND d.feed = c.feed AND d.first <= c.position) f CROSS JOIN LATERAL (
+     SELECT at FROM outcomes WHERE part = $1 AND webhook_id = c.webhook_id AND day >= f.day ORDER BY seq DESC LIMIT 1000) o
    WHERE c.part = $1 AND c.webhook_id = ANY ($2::bigint[]) AND o.at > $3 ORDER BY o.at`,
 )
 

@@ -159,13 +159,17 @@ export class Settlements {
   async #execute(part: number, composed: Composed): Promise<Written> {
     const { db, clock } = this.#options
     const now = clock.now()
-    const answers = this.#answers.selectNew(dayOf(now), answersOf(composed))
+    const results = resultsOf(composed)
+    const answers = this.#answers.selectNew(
+      dayOf(now),
+      results.flatMap(({ words }) => words ?? []),
+    )
     try {
       const rows = await poolOf(db, part).query<SettledRow>(settle, [
         part,
         now,
         dayOf(now),
-        ...columnsOf(composed, answers, now),
+        ...columnsOf(composed, results, answers, now),
       ])
       const held = new Set(rows.flatMap((row) => (row.entity === null ? [row.webhookId] : [])))
       this.#answers.note(
@@ -204,18 +208,28 @@ function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
   return nexts
 }
 
-function answersOf(composed: Composed): ReceiverWords[] {
+interface Result extends Answered<ReceiverAnswer> {
+  readonly webhookId: number
+  readonly words: ReceiverWords | undefined
+}
+
+function resultsOf(composed: Composed): Result[] {
   return [...composed].flatMap(([{ webhookId }, { results }]) =>
-    results.flatMap(({ answer }) => saidBy(webhookId, responseOf(answer.outcome), detailOf(answer.outcome)) ?? []),
+    results.map((result) => {
+      const { outcome } = result.answer
+      return { ...result, webhookId, words: saidBy(webhookId, responseOf(outcome), detailOf(outcome)) }
+    }),
   )
 }
 
 /** The arrays of `settle`, group by group. */
-function columnsOf(composed: Composed, answers: readonly ReceiverWords[], now: Date): string[] {
+function columnsOf(
+  composed: Composed,
+  results: readonly Result[],
+  answers: readonly ReceiverWords[],
+  now: Date,
+): string[] {
   const lanes = [...composed]
-  const results = lanes.flatMap(([lane, { results }]) =>
-    results.map((result) => ({ ...result, webhookId: lane.webhookId })),
-  )
   const entities = results.filter(
     ({ sending, verdict }) => isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying'),
   )
@@ -254,9 +268,7 @@ function columnsOf(composed: Composed, answers: readonly ReceiverWords[], now: D
     plainArray(results.map(({ verdict }) => verdict.state)),
     plainArray(results.map(({ answer }) => answer.outcome.kind)),
     plainArray(results.map(({ answer: { outcome } }) => (outcome.kind === 'unreachable' ? outcome.why : null))),
-    plainArray(
-      results.map(({ answer: { outcome } }) => saidBy(0, responseOf(outcome), detailOf(outcome))?.said ?? null),
-    ),
+    plainArray(results.map(({ words }) => words?.said ?? null)),
     plainArray(answers.map(({ webhookId }) => webhookId)),
     plainArray(answers.map(({ said }) => said)),
     textArray(answers.map(({ response }) => response)),

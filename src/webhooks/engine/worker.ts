@@ -21,6 +21,7 @@ import { type News, printNews, readNews } from '../events/news.ts'
 import { allParts, branchOfFeed, partOf, poolOf } from '../events/part.ts'
 import { Sequencer } from '../events/sequencer.ts'
 import { notPosted, type Posted, type Sender } from '../outbound/attempt.ts'
+import { Pace } from '../outbound/pace.ts'
 import { printHead } from '../outbound/request-head.ts'
 import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../outbound/retry-schedule.ts'
 import { SendLimit } from '../outbound/send-limit.ts'
@@ -123,7 +124,7 @@ class DeliveryWorker implements Worker {
   readonly #membership: Membership
   readonly #sequencer: Sequencer
   readonly #settlements: Settlements
-  readonly #slots = new AttemptSlots<Held>(attemptsForAll)
+  readonly #slots = new AttemptSlots<Held>(new Pace(attemptsForAll))
   readonly #signatures = new SignaturesOfEvents()
   readonly #chores: readonly Repeated[]
   readonly #timers: NodeJS.Timeout[]

@@ -44,6 +44,8 @@ export class Publication {
   readonly uids: readonly string[]
   readonly #now: Date
   readonly #traceparents: Traceparents
+  /** Places of events. */
+  readonly #byPart: ReadonlyMap<number, readonly number[]>
 
   constructor(
     events: readonly NewEvent[],
@@ -55,25 +57,28 @@ export class Publication {
     this.#now = now
     this.#traceparents = traceparents
     this.uids = uids
+    this.#byPart = Map.groupBy(events.keys(), (index) => partOf(events[index]!.branchId))
   }
 
   get parts(): readonly number[] {
-    return [...new Set(this.events.map(({ branchId }) => partOf(branchId)))]
+    return [...this.#byPart.keys()]
   }
 
-  steps(): Step[] {
-    const byPart = Map.groupBy(this.events.keys(), (index) => partOf(this.events[index]!.branchId))
-    return [...byPart].map(([part, indexes]) => [table.publish, this.#valuesOf(part, indexes)])
+  /** One for each part, in the order of `parts`. At most so many are numbered with it. */
+  steps(numbered: number): Step[] {
+    return [...this.#byPart].map(([part, indexes]) => [table.publish, this.#valuesOf(part, numbered, indexes)])
   }
 
   published(): PublishedEvent[] {
     return this.uids.map((uid) => ({ uid }))
   }
 
-  #valuesOf(part: number, indexes: readonly number[]): unknown[] {
+  #valuesOf(part: number, numbered: number, indexes: readonly number[]): unknown[] {
     const events = indexes.map((index) => this.events[index]!)
     return [
       part,
+      this.#now,
+      numbered,
       plainArray(events.map(feedOf)),
       plainArray(indexes.map((index) => this.uids[index]!)),
       plainArray(events.map(({ kind }) => kind)),
@@ -82,7 +87,6 @@ export class Publication {
       textArray(events.map(({ body }) => body)),
       plainArray(events.map(({ simulated }) => String(simulated))),
       plainArray(events.map(({ webhookId }) => webhookId ?? null)),
-      this.#now,
       textArray(indexes.map((index) => this.#traceparents?.[index])),
     ]
   }
@@ -96,6 +100,6 @@ export async function insertEvents(
   traceparents?: Traceparents,
 ): Promise<PublishedEvent[]> {
   const publication = new Publication(events, now, traceparents)
-  for (const step of publication.steps()) await sql.query(...step)
+  for (const step of publication.steps(0)) await sql.query(...step)
   return publication.published()
 }

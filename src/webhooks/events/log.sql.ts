@@ -3,23 +3,16 @@ import { statement } from '../../database/database.ts'
 
 export const entryColumns = `seq, day, uid, kind, action, entity, simulated, webhook_id AS "webhookId", created_at AS "createdAt", traceparent, body`
 
+/** Numbers what it can of $3 at most, where nobody else is at the part; otherwise no row, and the sequencer that is at it, or the next, takes what is there. */
 export const publish = statement(
   'publish_events',
-  `INSERT INTO outbox (part, feed, uid, kind, action, entity, body, simulated, webhook_id, created_at, traceparent)
-   SELECT $1, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, $10, e.traceparent
-   FROM unnest($2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::bigint[], $11::text[])
-     WITH ORDINALITY AS e (feed, uid, kind, action, entity, body, simulated, webhook_id, traceparent, place) ORDER BY e.place`,
+  `SELECT feed, ${entryColumns}, woken FROM publish($1::smallint, $2, $3, $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::boolean[], $11::bigint[], $12::text[])
+   ORDER BY feed, seq`,
 )
 
 export const look = statement(
   'look',
-  `SELECT feed, ${entryColumns}, woken FROM look($1::smallint, $2, $3, $4) ORDER BY feed, seq`,
-)
-
-/** Where nobody else is at the part; otherwise no row, and the sequencer that is at it, or the next, takes what is there. */
-export const tryLook = statement(
-  'try_look',
-  `SELECT feed, ${entryColumns}, woken FROM try_look($1::smallint, $2, $3) ORDER BY feed, seq`,
+  `SELECT feed, ${entryColumns}, woken FROM look($1::smallint, $2, $3) ORDER BY feed, seq`,
 )
 
 /** How long this transaction waits for others at most. */

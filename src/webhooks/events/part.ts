@@ -5,7 +5,7 @@
 import type { Database } from '../../database/database.ts'
 import type { Environment } from '../../environment.ts'
 
-const partCount = 16
+const partCount = 4
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
 
 export function partOf(branchId: number): number {

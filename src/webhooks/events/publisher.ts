@@ -1,11 +1,11 @@
 /** Publishes that arrive together share a commit, with a key and without. Few that come by themselves are numbered in it, on the node that will send them. */
 import { sha256 } from '../../crypto/hash.ts'
 import { type Batch, openBatch } from '../../database/batch.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Database, Sql, Step } from '../../database/database.ts'
 import { Conflict, Invalid } from '../../problem.ts'
 import { makeEventUids, type NewEvent, Publication, type PublishedEvent, type Traceparents } from './event.ts'
 import * as table from './events.sql.ts'
-import { type Looked, lookedAt, type NumberedRow, tryLooking } from './sequencer.ts'
+import { entriesAtMost, type Looked, lookedAt, type NumberedRow } from './sequencer.ts'
 
 /** In one statement. */
 const eventsAtOnce = 500
@@ -85,16 +85,19 @@ async function publishAll(
 /** One round trip: the events, and where they are few the look that numbers them. */
 async function storeAll(db: Database, numbering: Numbering, items: readonly Publishing[]): Promise<Stored> {
   const publication = publicationOf(items)
-  const { parts } = publication
-  const steps = publication.steps()
-  const [part] = parts
-  const looks = numbering.isLocal && parts.length === 1 && publication.events.length <= numberedAtOnce
-  const now = items[0]!.now
-  const answers = await db.together<NumberedRow>(looks ? [...steps, tryLooking(part!, now)] : steps)
-  const rows = looks ? answers.at(-1)! : []
-  if (rows.length > 0) numbering.numbered(lookedAt(part!, rows))
-  else numbering.published(parts)
+  const looks = numbering.isLocal && publication.events.length <= numberedAtOnce
+  const answers = await together(db, publication.steps(looks ? entriesAtMost : 0))
+  for (const [place, part] of publication.parts.entries()) {
+    const rows = answers[place]!
+    if (rows.length > 0) numbering.numbered(lookedAt(part, rows))
+    else numbering.published([part])
+  }
   return storedOf(items, publication)
+}
+
+/** A lone statement is a transaction by itself. */
+async function together(db: Database, steps: readonly Step[]): Promise<NumberedRow[][]> {
+  return steps.length === 1 ? [await db.query<NumberedRow>(...steps[0]!)] : db.together<NumberedRow>(steps)
 }
 
 /** Keys are taken first: whoever does not get one finds what the request before was answered. */
@@ -107,7 +110,7 @@ async function storeOnce(db: Database, numbering: Numbering, items: readonly Pub
       winners,
       winners.flatMap((item) => uids.get(item)!),
     )
-    for (const step of publication.steps()) await sql.query(...step)
+    for (const step of publication.steps(0)) await sql.query(...step)
     return { winners, publication }
   })
   numbering.published(publication.parts)

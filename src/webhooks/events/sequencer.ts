@@ -7,10 +7,11 @@ import { Bell } from '../../bell.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Sql, Step } from '../../database/database.ts'
 import type { LogEntry } from './entry.ts'
-import { look, tryLook } from './log.sql.ts'
+import { look } from './log.sql.ts'
 import { poolOf } from './part.ts'
 
-const entriesAtMost = 1_000
+/** In one look. */
+export const entriesAtMost = 1_000
 
 /** An entry that has just been numbered. */
 interface Numbered extends LogEntry {
@@ -28,17 +29,12 @@ export interface NumberedRow extends Numbered {
   readonly woken: number
 }
 
-/** Where nobody else is at the part, what a transaction publishes can be numbered within it. */
-export function tryLooking(part: number, now: Date): Step {
-  return [tryLook, [part, now, entriesAtMost]]
-}
-
 export function lookedAt(part: number, rows: readonly NumberedRow[]): Looked {
   return { part, entries: rows, woken: rows[0]?.woken ?? 0 }
 }
 
 export function looking(part: number, now: Date): Step {
-  return [look, [part, now, entriesAtMost, 0]]
+  return [look, [part, now, entriesAtMost]]
 }
 
 export async function lookAt(sql: Sql, part: number, now: Date): Promise<Looked> {

@@ -73,11 +73,11 @@ export const findBrokenExceptions = statement(
   `WITH ${checked('$4')}
    SELECT 'exception' AS promise, ${deliveryName('x')} AS subject FROM (SELECT * FROM exceptions WHERE part = $1 ORDER BY webhook_id, entity LIMIT $2) x
    JOIN cursors k ON k.part = $1 AND k.webhook_id = x.webhook_id
-   WHERE NOT EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq = x.seq AND l.day = x.day AND l.entity = x.entity OFFSET 0)
+   WHERE NOT EXISTS (SELECT FROM entry_of($1, k.feed, x.seq, x.day) l WHERE l.entity = x.entity)
      OR EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = x.webhook_id AND o.seq = x.seq AND o.round = 0 AND o.day = x.day AND o.state <> 'retrying' OFFSET 0)
    UNION ALL SELECT 'exception', ${deliveryName('g')} || '-' || g.round FROM (SELECT * FROM agains WHERE part = $1 ORDER BY webhook_id, seq, round LIMIT $2) g
    JOIN cursors k ON k.part = $1 AND k.webhook_id = g.webhook_id
-   WHERE NOT EXISTS (SELECT FROM log l WHERE l.part = $1 AND l.feed = k.feed AND l.seq = g.seq AND l.day = g.day OFFSET 0)
+   WHERE NOT EXISTS (SELECT FROM entry_of($1, k.feed, g.seq, g.day))
      OR EXISTS (SELECT FROM outcomes o WHERE o.part = $1 AND o.webhook_id = g.webhook_id AND o.seq = g.seq AND o.round = g.round AND o.day = g.day AND o.state <> 'retrying' OFFSET 0)
    UNION ALL SELECT 'outcome', ${deliveryName('o')} FROM checked k CROSS JOIN LATERAL (
        SELECT o.webhook_id, o.seq FROM outcomes o WHERE o.part = $1 AND o.webhook_id = k.webhook_id AND o.day >= $3 AND o.state <> 'retrying' ORDER BY o.seq DESC LIMIT ${share('cursors')}) o

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 
-export interface PaceLimits {
+interface PaceLimits {
   readonly most: number
   readonly least: number
 }

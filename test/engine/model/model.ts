@@ -83,7 +83,7 @@ function send(s: World, { scene }: Rules, n: number, w: number, it: Sending): vo
     broken(`S1: ${it.seq} is sent and was not wanted when it was numbered`)
   if (it.round > 0) {
     if (!isFinal(s, w, it.seq) && isAware) broken(`S9: ${it.seq} is replayed before it was finished`)
-    if (s.agains[w]!.some((x) => x.seq < it.seq && entityOf(s, w, x.seq) === entity))
+    if (isAware && s.agains[w]!.some((x) => x.seq < it.seq && entityOf(s, w, x.seq) === entity))
       broken(`S9: ${it.seq} is sent again before an earlier one of ${entity}`)
   } else
     for (let seq = 1; seq < it.seq; seq++)
