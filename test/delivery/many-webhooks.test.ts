@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, minute } from '../../src/clock.ts'
 import { dayOf } from '../../src/webhooks/events/days.ts'
-import { partOf } from '../../src/webhooks/events/part.ts'
+import { allParts, partOf } from '../../src/webhooks/events/part.ts'
 import { findBrokenCursors } from '../../src/webhooks/health/invariants.sql.ts'
 import { findBroken } from '../../src/webhooks/health/invariants.ts'
 import { openEngine } from '../support/engine.ts'
@@ -29,10 +29,10 @@ test('of 1,300 webhooks in a part the sweep looks at a thousand entries or so ea
   await sql(
     `WITH made AS (
        INSERT INTO partners (name, status, created_at, updated_at)
-       SELECT 'Other ' || n, 'approved', $1::timestamptz, $1 FROM generate_series(1, 208) n RETURNING branch_id)
+       SELECT 'Other ' || n, 'approved', $1::timestamptz, $1 FROM generate_series(1, $3) n RETURNING branch_id)
      INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
      SELECT branch_id, 'live', 'https://other.example/hook', '{TRANSACTION}', $1, $1 FROM made, generate_series(1, 100) WHERE part_of(branch_id) = $2`,
-    [now, part],
+    [now, part, 13 * allParts.length],
   )
   for (const text of followByHand.split(';').filter((each) => each.trim())) await sql(text)
   await sql(
