@@ -706,39 +706,52 @@ class DeliveryWorker implements Worker {
   }
 
   async #restQuiet(): Promise<void> {
-    const { lingerMs, clock, db } = this.#options
-    const nowMs = performance.now()
-    const now = clock.now()
-    const tired: Held[] = []
-    for (const held of this.#held.values()) {
-      const { lane } = held
-      if (!lane.isIdle || held.isLoading) held.quietSince = undefined
-      else held.quietSince ??= nowMs
-      if (held.quietSince === undefined) continue
-      const dueMs = (lane.findDue(now)?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime()
-      if (lane.state !== 'open' || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)) tired.push(held)
-    }
-    const leaving = tired.filter(({ lane }) => lane.state !== 'open')
-    await this.#giveBack(leaving)
-    const quiet = tired.filter((held) => !leaving.includes(held))
-    for (const [part, of] of Map.groupBy(quiet, (held) => held.part)) {
-      const values = [
-        ...[part, now],
-        plainArray(of.map(({ lane }) => lane.webhookId)),
-        plainArray(of.map(({ lane }) => lane.epoch)),
-        plainArray(of.map(({ lane }) => lane.read)),
-        plainArray(of.map(({ lane }) => lane.findDue(now)?.toISOString() ?? 'infinity')),
-      ]
-      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.rest, values)
-      const asleep = new Set(rows.map((row) => row.webhookId))
-      for (const held of of) {
-        if (asleep.has(held.lane.webhookId)) this.#drop(held)
-        else {
-          held.quietSince = undefined
-          this.#load([held])
-        }
+    for (const part of new Set([...this.#held.values()].map((held) => held.part))) await this.#restIn(part)
+  }
+
+  /** Judged and told in one go: a lane that reads on in between would be put to rest above what it has begun. Until the answer is there it does nothing. */
+  async #restIn(part: number): Promise<void> {
+    const now = this.#options.clock.now()
+    const tired = this.#findTired(part, now)
+    const [quiet, leaving] = [
+      tired.filter(({ lane }) => lane.state === 'open'),
+      tired.filter(({ lane }) => lane.state !== 'open'),
+    ]
+    const values = [
+      ...[part, now],
+      plainArray(quiet.map(({ lane }) => lane.webhookId)),
+      plainArray(quiet.map(({ lane }) => lane.epoch)),
+      plainArray(quiet.map(({ lane }) => lane.read)),
+      plainArray(quiet.map(({ lane }) => lane.findDue(now)?.toISOString() ?? 'infinity')),
+    ]
+    for (const held of quiet) held.isLoading = true
+    const asleep = new Set<number>()
+    try {
+      await this.#giveBack(leaving)
+      if (quiet.length === 0) return
+      const rows = await poolOf(this.#options.db, part).query<{ webhookId: number }>(kernel.rest, values)
+      for (const { webhookId } of rows) asleep.add(webhookId)
+    } finally {
+      for (const held of quiet) {
+        held.isLoading = false
+        held.quietSince = undefined
       }
+      for (const held of quiet) if (asleep.has(held.lane.webhookId)) this.#drop(held)
+      this.#load(quiet.filter(({ lane }) => lane.state !== 'lost'))
     }
+  }
+
+  #findTired(part: number, now: Date): Held[] {
+    const { lingerMs } = this.#options
+    const nowMs = performance.now()
+    return [...this.#held.values()].filter((held) => {
+      const { lane } = held
+      if (held.part !== part) return false
+      held.quietSince = lane.isIdle && !held.isLoading ? (held.quietSince ?? nowMs) : undefined
+      if (held.quietSince === undefined) return false
+      const dueMs = (lane.findDue(now)?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime()
+      return lane.state !== 'open' || (nowMs - held.quietSince >= lingerMs && dueMs > lingerMs)
+    })
   }
 
   async #giveBack(all: readonly Held[]): Promise<void> {
