@@ -192,6 +192,12 @@ export class Lane<Answer> {
     return this.#read
   }
 
+  /** Everything up to it is finished, or its entity is an exception. Of what is being written down it counts nothing. */
+  get finished(): number {
+    const first = this.#open.keys().next().value
+    return first === undefined ? this.#read : first - 1
+  }
+
   get inFlight(): number {
     return this.#flying.size
   }
@@ -240,7 +246,7 @@ export class Lane<Answer> {
 
   /** It has come further than is written down. */
   get isBehind(): boolean {
-    return this.#findPosition() > this.#position
+    return this.finished > this.#position
   }
 
   /** Nothing is under way, and nothing but moments is waited for. */
@@ -626,7 +632,7 @@ export class Lane<Answer> {
   /** What is to be written down, if anything; one at a time. With `isThorough` the position too. */
   compose(isThorough: boolean, now: Date): LaneSettlement<Answer> | undefined {
     if (this.#settling || this.#state === 'lost') return undefined
-    const position = isThorough ? this.#findPosition() : undefined
+    const position = isThorough ? this.finished : undefined
     const replay = this.#composeReplay(isThorough)
     const isNew = position !== undefined && position > this.#position
     if (this.#results.length === 0 && !isNew && !replay && this.#breakerIsWritten) return undefined
@@ -644,12 +650,6 @@ export class Lane<Answer> {
     this.#results = []
     this.#breakerIsWritten = true
     return this.#settling
-  }
-
-  /** Everything up to it is finished, or its entity is an exception. Of what is being written down it counts nothing. */
-  #findPosition(): number {
-    const first = this.#open.keys().next().value
-    return first === undefined ? this.#read : first - 1
   }
 
   #composeReplay(isThorough: boolean): LaneSettlement<Answer>['replay'] {

@@ -721,7 +721,7 @@ class DeliveryWorker implements Worker {
       ...[part, now],
       plainArray(quiet.map(({ lane }) => lane.webhookId)),
       plainArray(quiet.map(({ lane }) => lane.epoch)),
-      plainArray(quiet.map(({ lane }) => lane.read)),
+      plainArray(quiet.map(({ lane }) => lane.finished)),
       plainArray(quiet.map(({ lane }) => lane.findDue(now)?.toISOString() ?? 'infinity')),
     ]
     for (const held of quiet) held.isLoading = true
