@@ -259,9 +259,10 @@ DECLARE
   awake integer;
 BEGIN
   PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;
-  SELECT array_agg(o.id), array_agg(DISTINCT o.feed) INTO ids, feeds
-  FROM (SELECT id, feed FROM outbox WHERE part = p ORDER BY id LIMIT most) o;
-  IF ids IS NULL THEN RETURN; END IF;
+  -- Ids alone, which the index has in their order: with anything else an outbox that statistics believe empty would be read whole and sorted.
+  ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = p ORDER BY o.id LIMIT most);
+  IF cardinality(ids) = 0 THEN RETURN; END IF;
+  feeds := ARRAY(SELECT DISTINCT o.feed FROM outbox o WHERE o.part = p AND o.id = ANY (ids));
   today := day_to_write(p, day_of(now));
   heads := ARRAY(SELECT feed_head(p, f) FROM unnest(feeds) AS f);
   INSERT INTO feed_days (part, feed, first, day)
@@ -483,8 +484,9 @@ BEGIN
     SELECT p, a.w, a.seq, a.round, a.day, a.entity, a.attempts, a.due, now
     FROM unnest(gw, gseq, ground, gday, gentity, gattempts, gdue) AS a (w, seq, round, day, entity, attempts, due) WHERE a.due IS NOT NULL AND a.w = ANY (held)
     ON CONFLICT (part, webhook_id, seq, round) DO UPDATE SET attempts = excluded.attempts, due_at = excluded.due_at, written_at = excluded.written_at;
-    DELETE FROM agains g USING unnest(gw, gseq, ground, gdue) AS a (w, seq, round, due)
-    WHERE g.part = p AND g.webhook_id = a.w AND g.seq = a.seq AND g.round = a.round AND a.due IS NULL AND a.w = ANY (held);
+    FOR x IN SELECT a.w, a.seq, a.round FROM unnest(gw, gseq, ground, gdue) AS a (w, seq, round, due) WHERE a.due IS NULL AND a.w = ANY (held) LOOP
+      DELETE FROM agains g WHERE g.part = p AND g.webhook_id = x.w AND g.seq = x.seq AND g.round = x.round;
+    END LOOP;
   END IF;
   IF cardinality(rw) > 0 THEN
     UPDATE replay_cursors r SET position = greatest(r.position, t.position), sent = r.sent + t.sent,

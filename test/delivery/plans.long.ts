@@ -92,7 +92,7 @@ async function publishAndNumber(db: Database): Promise<void> {
   await openPublisher(db).publish(events, now, { idempotency: { owner: 'plans', key: randomUUID() } })
   await openPublisher(db, numbering).publish(events.slice(0, 5), now)
   await db.query(partsToLook)
-  const entries = await db.query(log.look, [partOf(first!.branchId), now, batch, 0])
+  const entries = await db.query(log.look, [partOf(first!.branchId), now, batch])
   assert.equal(entries.length, batch)
 }
 
@@ -238,8 +238,8 @@ async function lookAround(db: Database): Promise<void> {
 }
 
 async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
-  assert.ok((await readFailures(db, house.webhooks)).size > 0)
-  await listFailingWebhooks(db, 50)
+  assert.ok((await readFailures(db, house.webhooks.slice(0, 12))).size > 0)
+  await listFailingWebhooks(db, 12)
   await readBacklog(db, webhook, 20)
   await findProbeOutcome(db, webhook, await startProbe(db, webhook, act()))
 }

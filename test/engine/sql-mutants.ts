@@ -36,8 +36,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     script: 'CREATE TABLE highest (part smallint, id bigint)',
     replace: [
       [
-        within('look', /FROM outbox WHERE part = p ORDER BY id/),
-        '$1FROM outbox WHERE part = p AND id > coalesce((SELECT max(h.id) FROM highest h WHERE h.part = p), 0) ORDER BY id',
+        within('look', /FROM outbox o WHERE o\.part = p ORDER BY o\.id/),
+        '$1FROM outbox o WHERE o.part = p AND o.id > coalesce((SELECT max(h.id) FROM highest h WHERE h.part = p), 0) ORDER BY o.id',
       ],
       [
         within('look', /(DELETE FROM outbox o [^;]*;)/),
@@ -282,7 +282,7 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   attemptsOfReplaysStay: {
     about: 'what was asked for again stays when it has ended',
-    replace: [[within('settle', /g\.round = a\.round AND a\.due IS NULL/), '$1g.round = a.round AND false']],
+    replace: [[within('settle', /WHERE a\.due IS NULL AND a\.w = ANY \(held\) LOOP/), '$1WHERE false LOOP']],
     caughtBy: { walks: 'once more' },
   },
   positionGoesAnywhere: {
