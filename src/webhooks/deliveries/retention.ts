@@ -2,6 +2,7 @@
  * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in them. What is still unfinished then is passed as
  * expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayAct, recordAct } from '../../audit/audit.ts'
 import { after, day as dayMs } from '../../clock.ts'
 import { type Database, isBlocked, isMissing, type Sql } from '../../database/database.ts'
@@ -12,7 +13,10 @@ import { countedAtMost } from '../health/webhook-health.ts'
 import * as table from './retention.sql.ts'
 
 const bite = 1_000
-const lockPatienceMs = 200
+/** Everybody else who comes to the tables waits as long as whoever would drop a day: so it is short, and tried again. */
+const lockPatienceMs = 25
+const tries = 20
+const pauseMs = 100
 
 interface RetentionPolicy {
   readonly attemptDays: number
@@ -118,15 +122,18 @@ class StillUsed extends Error {}
 
 /** Nobody waits long for a day to leave. */
 async function patiently(db: Database, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
-  try {
-    await db.transaction(async (sql) => {
-      await sql.script(`SET LOCAL lock_timeout = ${lockPatienceMs}`)
-      await work(sql)
-    })
-    return true
-  } catch (error) {
-    // Another node may have dropped it in the same moment.
-    if (isBlocked(error) || isMissing(error) || error instanceof StillUsed) return false
-    throw error
-  }
+  for (let tried = 1; ; tried++)
+    try {
+      await db.transaction(async (sql) => {
+        await sql.script(`SET LOCAL lock_timeout = ${lockPatienceMs}`)
+        await work(sql)
+      })
+      return true
+    } catch (error) {
+      // Another node may have dropped it in the same moment.
+      if (isMissing(error) || error instanceof StillUsed) return false
+      if (!isBlocked(error)) throw error
+      if (tried === tries) return false
+      await wait(pauseMs)
+    }
 }
