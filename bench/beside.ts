@@ -1,19 +1,20 @@
 /**
- * What others feel while something large is done for one: a webhook is deleted for which a million wait, a day is retired, a
- * hundred thousand are sent again. Their p99 in rounds of a few seconds meanwhile, beside the same rounds before and after: medians of both.
+ * What others feel while something large is done for one: a webhook for which a million wait is resumed, paused, sent to again and deleted, a day is
+ * retired, a hundred thousand are replayed. Their p99 in rounds of a few seconds meanwhile, beside the same rounds before and after: medians of both. And how
+ * long such an act takes whoever asks for it.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { statement } from '../src/database/database.ts'
 import { cancelReplay, startReplay } from '../src/webhooks/deliveries/replay.ts'
 import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
-import { deleteWebhook, getWebhook, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
+import { deleteWebhook, getWebhook, setWebhookState, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
 import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
 import { fillHistory } from './history.ts'
 import { printDelivered, printEntries } from './log-by-hand.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import type { Result } from './report.ts'
+import { type Result, withinLimit } from './report.ts'
 import { median, quantile } from './rounds.ts'
 import { here } from './source.ts'
 import { judgeTails } from './tails.ts'
@@ -27,6 +28,10 @@ const lastDayAgo = 20
 const perSecond = 200
 const roundMs = 4_000
 const quietRounds = 3
+/** So often, as somebody would who cannot decide: what is sent between two of them is little. */
+const changes = 20
+const changeEveryMs = roundMs / (changes + 1)
+const actLimitMs = 50
 const act = () => ({ by: { name: 'operator:bench' }, at: new Date() })
 
 export const beside: Benchmark = {
@@ -47,11 +52,30 @@ export const beside: Benchmark = {
     const note = async (what: string, act: () => Promise<void>) => {
       results.push(await measureBeside(house, what, act))
     }
-    await note(`${rows.toLocaleString('en')} waiting are deleted`, () => clearAway(house, large))
+    const asked = new ActTimes()
+    const many = `${rows.toLocaleString('en')} waiting`
+    await note(`${many} are resumed and paused`, () => changeOften(house, large, asked))
+    await asked.time('begin of a replay', () => beginReplay(house, large))
+    await note(`${many} are deleted`, () => asked.time('delete', () => clearAway(house, large)))
     await note(`${retiredDays} days are retired`, () => retire(house, days))
     await note(`${Math.min(replayed, rows).toLocaleString('en')} are replayed`, () => replay(house, again))
-    return results
+    return [...results, ...asked.judge(many)]
   },
+}
+
+/** How long whoever acts waits. */
+class ActTimes {
+  readonly #ms = new Map<string, number[]>()
+
+  async time(name: string, act: () => Promise<unknown>): Promise<void> {
+    const started = performance.now()
+    await act()
+    this.#ms.set(name, [...(this.#ms.get(name) ?? []), performance.now() - started])
+  }
+
+  judge(many: string): Result[] {
+    return [...this.#ms].map(([name, ms]) => withinLimit(`${name}, ${many}`, median(ms), actLimitMs, 'ms'))
+  }
 }
 
 /** Load before, meanwhile for as long as it takes, and after. */
@@ -105,6 +129,19 @@ async function makeReplayable(house: Branches, receiver: Receiver, rows: number)
   await house.gateway.db.script('VACUUM ANALYZE')
   await house.gateway.db.script('CHECKPOINT')
   return webhook
+}
+
+async function changeOften({ gateway: { db } }: Branches, webhook: Webhook, asked: ActTimes): Promise<void> {
+  for (let n = 0; n < changes; n++) {
+    const state = n % 2 === 0 ? 'active' : 'paused'
+    await asked.time(state === 'active' ? 'resume' : 'pause', () => setWebhookState(db, webhook, state, act()))
+    await wait(changeEveryMs)
+  }
+}
+
+/** Of everything that the webhook ever had. */
+async function beginReplay({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
+  await startReplay(db, webhook, {}, act())
 }
 
 /** It is gone when it is answered. */

@@ -1,5 +1,5 @@
 /**
- * Where deliveries arrive. Paths that begin with /hang are never answered, with /slow after half a second; the others at once. It counts, and remembers
+ * Where deliveries arrive. Paths that begin with /hang are never answered, with /slow after half a second, with /late after 50 ms; the others at once. It counts, and remembers
  * how long ago each event was published when the event's e-mail address says when that was.
  */
 import { createServer, type Socket } from 'node:net'
@@ -7,6 +7,7 @@ import { announce } from './announce.ts'
 
 const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const slowMs = 500
+const lateMs = 50
 const published = /t(\d+\.\d+)@/
 
 let received = 0
@@ -58,5 +59,6 @@ function take(socket: Socket, request: string): void {
   received++
   if (received >= wanted) wantedCame()
   if (request.startsWith('POST /slow')) setTimeout(() => socket.write(answer), slowMs)
+  else if (request.startsWith('POST /late')) setTimeout(() => socket.write(answer), lateMs)
   else socket.write(answer)
 }
