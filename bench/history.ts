@@ -1,5 +1,7 @@
 /** Days that lie behind: events that were published, logged, delivered and written down, as if it had happened. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { day as dayMs } from '../src/clock.ts'
+import type { Database } from '../src/database/database.ts'
 import { dayOf } from '../src/webhooks/events/days.ts'
 import type { GatewayUnderTest } from './gateway.ts'
 
@@ -14,6 +16,7 @@ export interface History {
 /** Webhooks that each branch had, all deleted since: what lives now has no part in it. */
 const webhooksOfBranch = 5
 const daysAtOnce = 2
+const heardMs = 1_000
 
 /** The days that it filled, oldest first. In front of anything that is published: numbers of a branch go on where history ends. */
 export async function fillHistory({ db }: GatewayUnderTest, history: History): Promise<number[]> {
@@ -23,6 +26,7 @@ export async function fillHistory({ db }: GatewayUnderTest, history: History): P
     SELECT branch_id, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], 'paused', now(), now()
     FROM unnest(ARRAY[${branchIds}]) AS branch_id, generate_series(1, ${webhooksOfBranch}) AS n;
     UPDATE webhooks SET state = 'deleted' WHERE branch_id = ANY (ARRAY[${branchIds}]) AND state = 'paused'`)
+  await leaveBehind(db, history)
   const filled = Array.from({ length: days }, (_, n) =>
     dayOf(new Date(Date.now() - (endedDaysAgo + days - 1 - n) * dayMs)),
   )
@@ -36,8 +40,26 @@ export async function fillHistory({ db }: GatewayUnderTest, history: History): P
   return filled
 }
 
-function printDay({ branchIds, deliveriesADay }: History, day: number, index: number): string {
-  const ofBranch = Math.ceil(deliveriesADay / webhooksOfBranch / branchIds.length)
+/** What lives now has no part in it: their cursors are behind it, and lanes that are held know that before there is anything to read. */
+async function leaveBehind(db: Database, { branchIds, days, ...history }: History): Promise<void> {
+  const last = days * eventsOfBranch({ branchIds, days, ...history })
+  await db.script(`
+    WITH behind AS (
+      UPDATE cursors SET position = ${last}, epoch = epoch + 1
+      WHERE feed = ANY (ARRAY(SELECT feed_of(branch_id, 'live') FROM unnest(ARRAY[${branchIds}]) AS branch_id))
+      RETURNING webhook_id)
+    SELECT announce('webhook:' || webhook_id) FROM behind`)
+  await wait(heardMs)
+}
+
+/** A day. */
+function eventsOfBranch({ branchIds, deliveriesADay }: History): number {
+  return Math.ceil(deliveriesADay / webhooksOfBranch / branchIds.length)
+}
+
+function printDay(history: History, day: number, index: number): string {
+  const { branchIds } = history
+  const ofBranch = eventsOfBranch(history)
   const firstSequence = index * ofBranch + 1
   const midnight = `to_timestamp('20${day}', 'YYYYMMDD')`
   // Event n is the nth of all branches in turn.

@@ -17,10 +17,16 @@ CREATE FUNCTION feed_of(branch_id integer, environment text) RETURNS integer LAN
 
 -- What was published and has no number yet (a transactional outbox). Its rows are written by publishers and taken by the sequencer, and touched by nobody else.
 -- Ids are given one by one: of two events of which the second was published after the first had committed, the second has the higher id.
+-- A transaction that takes one holds a lock, shared, from before that to its end: so it is known which may still be published (advisoryLocks.publishers).
 CREATE SEQUENCE event_ids CACHE 1;
+CREATE FUNCTION next_event_id() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(7267109);
+  RETURN nextval('event_ids');
+END $$;
 CREATE TABLE outbox (
   part        smallint NOT NULL,
-  id          bigint NOT NULL DEFAULT nextval('event_ids'),
+  id          bigint NOT NULL DEFAULT next_event_id(),
   feed        integer NOT NULL,
   simulated   boolean NOT NULL DEFAULT false,
   -- A test event may be for one webhook alone.
@@ -35,6 +41,27 @@ CREATE TABLE outbox (
   body        text NOT NULL,
   PRIMARY KEY (part, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- Numbered rows of the outbox stay in its index as long as any older snapshot is open, and a look that began at the first id would pass all of them. So looks
+-- read above a floor: up to it everything is numbered, or was undone. It rises to the last id that had been given at some moment when the transactions
+-- which were publishing then (awaited) have ended, and a look has read all that there was.
+CREATE TABLE outbox_floors (
+  part       smallint PRIMARY KEY,
+  floor      bigint NOT NULL DEFAULT 0,
+  next_floor bigint NOT NULL DEFAULT 0,
+  awaited    text[] NOT NULL DEFAULT '{}',
+  raised_at  timestamptz NOT NULL DEFAULT '-infinity',
+  -- Each time leaves a dead version of this row.
+  every      interval NOT NULL DEFAULT '10 s'
+) WITH (fillfactor = 10);
+INSERT INTO outbox_floors (part) SELECT part FROM parts;
+
+-- The transactions that have taken an id and have not ended. One that is prepared (two-phase commit) is called otherwise from then on, and stands for any.
+CREATE FUNCTION publishing_now() RETURNS text[] LANGUAGE sql VOLATILE AS $$
+  SELECT coalesce(array_agg(CASE WHEN virtualtransaction LIKE '-1/%' THEN 'prepared' ELSE virtualtransaction END), '{}') FROM pg_locks
+  WHERE locktype = 'advisory' AND mode = 'ShareLock' AND (classid, objid, objsubid) = (0, 7267109, 1)
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+$$;
 
 -- What happened, numbered without a gap for each feed. The head of a feed is its highest number: no row changes with each event.
 CREATE TABLE log (
@@ -257,10 +284,20 @@ DECLARE
   heads bigint[];
   today integer;
   awake integer;
+  below outbox_floors;
+  may_rise boolean;
 BEGIN
   PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;
+  SELECT * INTO below FROM outbox_floors f WHERE f.part = p;
+  -- Asked before anything is read: what ended by then is seen. By a clock that was set back it is time, too.
+  may_rise := now NOT BETWEEN below.raised_at - below.every AND below.raised_at + below.every AND NOT publishing_now() && (below.awaited || ARRAY['prepared']);
   -- Ids alone, which the index has in their order: with anything else an outbox that statistics believe empty would be read whole and sorted.
-  ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = p ORDER BY o.id LIMIT most);
+  ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = p AND o.id > below.floor ORDER BY o.id LIMIT most);
+  IF may_rise AND cardinality(ids) < most THEN
+    below.floor := below.next_floor;
+    below.next_floor := (SELECT last_value FROM event_ids);
+    UPDATE outbox_floors SET floor = below.floor, next_floor = below.next_floor, awaited = publishing_now(), raised_at = now WHERE part = p;
+  END IF;
   IF cardinality(ids) = 0 THEN RETURN; END IF;
   feeds := ARRAY(SELECT DISTINCT o.feed FROM outbox o WHERE o.part = p AND o.id = ANY (ids));
   today := day_to_write(p, day_of(now));
@@ -368,10 +405,10 @@ END $$;
 CREATE FUNCTION parts_to_look() RETURNS smallint[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
   found smallint[] := '{}';
-  p smallint;
+  below outbox_floors;
 BEGIN
-  FOR p IN SELECT part FROM parts LOOP
-    IF EXISTS (SELECT FROM outbox WHERE part = p) THEN found := found || p; END IF;
+  FOR below IN SELECT * FROM outbox_floors LOOP
+    IF EXISTS (SELECT FROM outbox WHERE part = below.part AND id > below.floor) THEN found := found || below.part; END IF;
   END LOOP;
   RETURN found;
 END $$;

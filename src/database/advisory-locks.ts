@@ -19,6 +19,8 @@ export const advisoryLocks = {
   workerLife: 7_267_107,
   /** With the hash of a source and its site: whoever begins a snapshot has it alone, those that remove what one lacks share it. */
   snapshots: 7_267_108,
+  /** Taken in SQL alone, by `next_event_id` of the migrations, shared: the transaction has published something and has not ended. */
+  publishers: 7_267_109,
   /** With the hash of a site's name: one changes which brand is in force there. */
   brands: 7_267_122,
 } as const

@@ -36,7 +36,7 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     script: 'CREATE TABLE highest (part smallint, id bigint)',
     replace: [
       [
-        within('look', /FROM outbox o WHERE o\.part = p ORDER BY o\.id/),
+        within('look', /FROM outbox o WHERE o\.part = p AND o\.id > below\.floor ORDER BY o\.id/),
         '$1FROM outbox o WHERE o.part = p AND o.id > coalesce((SELECT max(h.id) FROM highest h WHERE h.part = p), 0) ORDER BY o.id',
       ],
       [

@@ -24,6 +24,8 @@ export const exceptionsAtMost = 1_000
 const againsAtMost = 1_000
 /** Read above the position: what whoever takes over has to read again. */
 const windowAtMost = 10_000
+/** So many are finished ahead of the position that is written down: it is time to write it. Otherwise it has time. */
+const positionAhead = 1_000
 /** Retries keep a fifth of the attempts at once from what is new, and what is new a fifth from them. */
 const fifth = (slots: number) => (slots > 1 ? Math.max(1, Math.floor(slots / 5)) : 0)
 
@@ -632,7 +634,8 @@ export class Lane<Answer> {
   /** What is to be written down, if anything; one at a time. With `isThorough` the position too. */
   compose(isThorough: boolean, now: Date): LaneSettlement<Answer> | undefined {
     if (this.#settling || this.#state === 'lost') return undefined
-    const position = isThorough ? this.finished : undefined
+    const { finished } = this
+    const position = isThorough || finished - this.#position >= positionAhead ? finished : undefined
     const replay = this.#composeReplay(isThorough)
     const isNew = position !== undefined && position > this.#position
     if (this.#results.length === 0 && !isNew && !replay && this.#breakerIsWritten) return undefined

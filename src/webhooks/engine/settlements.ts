@@ -28,8 +28,8 @@ const lingerMs = 50
 const retryMs = 250
 /** Enough of a part to be worth a statement at once. */
 const lingerCount = 200
-/** How often positions are written. */
-const positionEveryMs = 1_000
+/** How often positions are written. Each time leaves a dead version of the cursor behind, for as long as any snapshot is open; what is done ahead of them is known by its outcomes. */
+const positionEveryMs = 10_000
 
 interface SettlementsOptions {
   readonly db: Database

@@ -34,7 +34,8 @@ export const findBrokenLogs = statement(
        SELECT b.day, b.first FROM feed_days b WHERE b.part = $1 AND b.feed = d.feed AND b.day < d.day ORDER BY b.day DESC LIMIT 1) b
      WHERE d.first - 1 <> CASE b.day WHEN 0 THEN b.first - 1 ELSE (SELECT max(l.seq) FROM log l WHERE l.part = $1 AND l.feed = d.feed AND l.day = b.day) END
    UNION ALL SELECT 'twice', 'event:' || l.uid FROM newest n CROSS JOIN LATERAL entry_of($1, n.feed, n.seq, n.day) l
-     WHERE EXISTS (SELECT FROM log o WHERE o.part = $1 AND o.uid = l.uid AND (o.feed, o.seq) <> (l.feed, l.seq) OFFSET 0) OR EXISTS (SELECT FROM outbox o WHERE o.part = $1 AND o.uid = l.uid)
+     WHERE EXISTS (SELECT FROM log o WHERE o.part = $1 AND o.uid = l.uid AND (o.feed, o.seq) <> (l.feed, l.seq) OFFSET 0) OR EXISTS (
+       SELECT FROM outbox o WHERE o.part = $1 AND o.id > (SELECT f.floor FROM outbox_floors f WHERE f.part = $1) AND o.uid = l.uid)
    LIMIT 1000`,
 )
 
