@@ -21,6 +21,8 @@ const transactions = 1_200
 /** Workers report each second. */
 const reports = 3_600
 const anHourMs = 3_600_000
+/** How often the floor rises (migrations/0024-engine.sql). */
+const floorMs = 10_000
 
 export const snapshot: Benchmark = {
   name: 'snapshot',
@@ -33,7 +35,11 @@ export const snapshot: Benchmark = {
     await Promise.all([liveThrough(held, rows, touches), liveThrough(free, rows, touches)])
     await free.gateway.db.script('VACUUM')
     await Promise.all([held, free].map((house) => house.gateway.db.script('ANALYZE; CHECKPOINT')))
-    for (const house of [held, free]) await house.publish(perSecond, warmUpMs)
+    // What was published within the last seconds is above the floor of the outbox, and here that is the whole hour.
+    for (let round = 0; round < 3; round++) {
+      for (const house of [held, free]) await house.publish(perSecond, warmUpMs)
+      await wait(floorMs)
+    }
     const name = `snapshot, ${rows.toLocaleString('en')} events ago`
     const tail = { name, against: 'without it', goal: 1.3, perSecond, quantile: 0.95 }
     return [await compareTails(tail, held, free)]
