@@ -13,7 +13,10 @@ export interface Benchmark {
 }
 
 export interface Options {
-  /** How many rows are there before anything is measured, where the benchmark is about that. As many as its goal speaks of, if not said. */
+  /**
+   * How many rows are there before anything is measured, where the benchmark is about that. As many as its
+   * goal speaks of, if not said.
+   */
   readonly rows: number | undefined
 }
 
@@ -96,7 +99,10 @@ export interface Peer {
   readonly side: Side
 }
 
-export function toRow(about: Pick<Result, 'name' | 'against' | 'goal' | 'unit'>, compared: Comparison | Error): Row {
+export function toRow(
+  about: Pick<Result, 'name' | 'against' | 'goal' | 'unit'>,
+  compared: Comparison | Error,
+): Row {
   return compared instanceof Error ? failure(compared, about.name, about.against) : { ...about, ...compared }
 }
 
@@ -110,7 +116,9 @@ export function race({ name, unit, open }: Race): Benchmark {
         ours,
         peers.map((peer) => peer.side),
       )
-      return peers.map(({ against, goal }, index) => toRow({ name, against, goal, unit }, comparisons[index]!))
+      return peers.map(({ against, goal }, index) =>
+        toRow({ name, against, goal, unit }, comparisons[index]!),
+      )
     },
     async openCourse(stage, source) {
       const { ours } = await open(stage, source)

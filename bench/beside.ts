@@ -1,13 +1,20 @@
 /**
- * What others feel while something large is done for one: a webhook for which a million wait is resumed, paused, sent to again and deleted, a day is
- * retired, a hundred thousand are replayed. Their p99 in rounds of a few seconds meanwhile, beside the same rounds before and after: medians of both. And how
- * long such an act takes whoever asks for it.
+ * What others feel while something large is done for one: a webhook for which a million wait is resumed,
+ * paused, sent to again and deleted, a day is retired, a hundred thousand are replayed. Their p99 in rounds
+ * of a few seconds meanwhile, beside the same rounds before and after: medians of both. And how long such an
+ * act takes.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { statement } from '../src/database/database.ts'
 import { cancelReplay, startReplay } from '../src/webhooks/deliveries/replay.ts'
 import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
-import { deleteWebhook, getWebhook, setWebhookState, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
+import {
+  deleteWebhook,
+  getWebhook,
+  setWebhookState,
+  type Webhook,
+} from '../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../test/support/ask.ts'
 import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
@@ -93,7 +100,9 @@ async function measureBeside(house: Branches, what: string, act: () => Promise<v
   while (!isOver)
   await acting
   const tookS = ((performance.now() - started) / 1000).toFixed(1)
-  process.stderr.write(`  ${what}: ${tookS} s; p99 of its rounds ${meanwhile.map(Math.round).join(', ')} ms\n`)
+  process.stderr.write(
+    `  ${what}: ${tookS} s; p99 of its rounds ${meanwhile.map(Math.round).join(', ')} ms\n`,
+  )
   for (let n = 0; n < quietRounds; n++) quiet.push(await p99())
   const tail = { name: `beside, ${what}`, against: 'before and after', goal: 1.3, perSecond, quantile: 0.99 }
   return judgeTails(
@@ -102,11 +111,11 @@ async function measureBeside(house: Branches, what: string, act: () => Promise<v
   )
 }
 
-const selectWebhook = statement('bench_webhook', 'SELECT id FROM webhooks WHERE branch_id = $1 ORDER BY id')
+const selectWebhook = 'SELECT id FROM webhooks WHERE branch_id = $1 ORDER BY id'
 
 async function makeWebhook({ gateway }: Branches, receiver: Receiver, path: string): Promise<Webhook> {
   const branchId = await gateway.makeBranch([`${receiver.origin}/${path}`])
-  const [row] = await gateway.db.query<{ id: number }>(selectWebhook, [branchId])
+  const [row] = await ask<{ id: number }>(gateway.db, selectWebhook, [branchId])
   return getWebhook(gateway.db, { branchId, environment: 'live' }, row!.id)
 }
 
@@ -125,7 +134,9 @@ async function makeLarge(house: Branches, receiver: Receiver, rows: number): Pro
 async function makeReplayable(house: Branches, receiver: Receiver, rows: number): Promise<Webhook> {
   const webhook = await makeWebhook(house, receiver, 'again')
   const { branchId } = webhook
-  await house.gateway.db.script(printEntries(branchId, rows) + printDelivered(branchId, `branch_id = ${branchId}`))
+  await house.gateway.db.script(
+    printEntries(branchId, rows) + printDelivered(branchId, `branch_id = ${branchId}`),
+  )
   await house.gateway.db.script('VACUUM ANALYZE')
   await house.gateway.db.script('CHECKPOINT')
   return webhook
@@ -134,7 +145,9 @@ async function makeReplayable(house: Branches, receiver: Receiver, rows: number)
 async function changeOften({ gateway: { db } }: Branches, webhook: Webhook, asked: ActTimes): Promise<void> {
   for (let n = 0; n < changes; n++) {
     const state = n % 2 === 0 ? 'active' : 'paused'
-    await asked.time(state === 'active' ? 'resume' : 'pause', () => setWebhookState(db, webhook, state, act()))
+    await asked.time(state === 'active' ? 'resume' : 'pause', () =>
+      setWebhookState(db, webhook, state, act()),
+    )
     await wait(changeEveryMs)
   }
 }
@@ -165,14 +178,14 @@ async function retire({ gateway: { db } }: Branches, days: readonly number[]): P
   }
 }
 
-const selectReplay = statement('bench_replay', 'SELECT state FROM replay_cursors WHERE webhook_id = $1 AND round = $2')
+const selectReplay = 'SELECT state FROM replay_cursors WHERE webhook_id = $1 AND round = $2'
 
 /** To its end, or as much of it as there is time for. */
 async function replay({ gateway: { db } }: Branches, webhook: Webhook): Promise<void> {
   const { id } = await startReplay(db, webhook, {}, act())
   const over = performance.now() + replayedForMs
   await until(async () => {
-    const [row] = await db.query<{ state: string }>(selectReplay, [webhook.id, id])
+    const [row] = await ask<{ state: string }>(db, selectReplay, [webhook.id, id])
     return row!.state === 'finished' || performance.now() > over
   })
   const { done } = await db.transaction((sql) => cancelReplay(sql, webhook, id, act()))

@@ -1,4 +1,7 @@
-/** Twenty branches with a webhook each, to which events are published at a steady rate. They are in every part. */
+/**
+ * Twenty branches with a webhook each, to which events are published at a steady rate. They are in every
+ * part.
+ */
 import { type GatewayUnderTest, type Opening, startEmptyGateway } from './gateway.ts'
 import type { Receiver } from './receiver.ts'
 import type { Source } from './source.ts'

@@ -1,13 +1,15 @@
 /** The people of a benchmark: one client of one partner, and a thousand account holders who approved it. */
+
 import { randomUUID } from 'node:crypto'
 import { day, minute } from '../src/clock.ts'
 import { issueToken, type Token, type TokenKind } from '../src/crypto/token.ts'
 import type { Vault } from '../src/crypto/vault.ts'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
 import { type Client, createClient } from '../src/partners/client.ts'
 import { applyAsPartner, getPartner, setPartnerStatus, setRefreshAccess } from '../src/partners/partner.ts'
 import { openPasswords } from '../src/users/password.ts'
 import { createUser } from '../src/users/user.ts'
+import { ask } from '../test/support/ask.ts'
 import type { Credentials } from './requests.ts'
 
 export const holders = 1_000
@@ -23,39 +25,32 @@ export interface Brokerage {
 }
 
 /** Account holders share one password hash: each costs a row, not a computation of argon2id. */
-const copyHolders = statement(
-  'bench_copy_holders',
-  `WITH copies AS (
+const copyHolders = `WITH copies AS (
      INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at)
      SELECT 'id-' || lpad(n::text, 12, '0'), 'holder-' || n, name, password_hash, role, created_at, updated_at
      FROM users, generate_series(1, $2::int) AS n WHERE id = $1 RETURNING id, created_at),
    theirs AS (
-     INSERT INTO accounts (account_number, user_id, environment, classification, date_created, type, last_update_date)
-     SELECT 'B' || substr(id, 8), id, 'live', 'individual', created_at, 'margin', created_at FROM copies)
+     INSERT INTO accounts (account_number, environment, classification, date_created, type, last_update_date)
+     SELECT 'B' || substr(id, 8), 'live', 'individual', created_at, 'margin', created_at FROM copies),
+   held AS (
+     INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
+     SELECT id, 'B' || substr(id, 8), 'owner', '{read,write,market,trade,stream}', created_at, created_at
+     FROM copies)
    INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
-   SELECT id, $3, ARRAY['read', 'trade'], ARRAY['B' || substr(id, 8)], created_at, created_at FROM copies`,
-)
+   SELECT id, $3, ARRAY['read', 'trade'], ARRAY['B' || substr(id, 8)], created_at, created_at FROM copies`
 
-const insertGrants = statement(
-  'bench_insert_grants',
-  `INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_hash,
+const insertGrants = `INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_hash,
                        code_expires_at, approved_at, exchanged_at)
    SELECT a.id, a.client_id, a.user_id, a.scopes, a.account_numbers, $2, code.hash, $3, $4, $5
    FROM unnest($1::bytea[]) WITH ORDINALITY AS code (hash, n)
-   JOIN authorizations a ON a.user_id = 'id-' || lpad((1 + n % $6::int)::text, 12, '0') RETURNING id`,
-)
+   JOIN authorizations a ON a.user_id = 'id-' || lpad((1 + n % $6::int)::text, 12, '0') RETURNING id`
 
-const insertAccessTokens = statement(
-  'bench_insert_access_tokens',
-  `INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-   SELECT hash, grant_id, ARRAY['read', 'trade'], $3, $4 FROM unnest($1::bytea[], $2::bigint[]) AS token (hash, grant_id)`,
-)
+const insertAccessTokens = `INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
+   SELECT hash, grant_id, ARRAY['read', 'trade'], $3, $4
+     FROM unnest($1::bytea[], $2::bigint[]) AS token (hash, grant_id)`
 
-const insertRefreshTokens = statement(
-  'bench_insert_refresh_tokens',
-  `INSERT INTO refresh_tokens (hash, grant_id, issued_at)
-   SELECT hash, grant_id, $3 FROM unnest($1::bytea[], $2::bigint[]) AS token (hash, grant_id)`,
-)
+const insertRefreshTokens = `INSERT INTO refresh_tokens (hash, grant_id, issued_at)
+   SELECT hash, grant_id, $3 FROM unnest($1::bytea[], $2::bigint[]) AS token (hash, grant_id)`
 
 export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokerage> {
   const { client, secret } = await makeClient(db, vault)
@@ -71,7 +66,7 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
       const tokens = issueMany('access', count)
       const now = new Date()
       const grantIds = await makeGrants(db, issueMany('code', count), now)
-      await db.query(insertAccessTokens, [hashesOf(tokens), grantIds, now, new Date(now.getTime() + day)])
+      await ask(db, insertAccessTokens, [hashesOf(tokens), grantIds, now, new Date(now.getTime() + day)])
       await db.script('ANALYZE')
       return textsOf(tokens)
     },
@@ -79,7 +74,7 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
       const tokens = issueMany('refresh', count)
       const now = new Date()
       const grantIds = await makeGrants(db, issueMany('code', count), now)
-      await db.query(insertRefreshTokens, [hashesOf(tokens), grantIds, now])
+      await ask(db, insertRefreshTokens, [hashesOf(tokens), grantIds, now])
       await db.script('ANALYZE')
       return textsOf(tokens)
     },
@@ -97,15 +92,31 @@ export async function makeClient(db: Database, vault: Vault): Promise<{ client: 
 }
 
 async function makeHolders(db: Database, client: Client): Promise<void> {
-  const first = { username: 'bench', name: 'Ada Holder', password: 'correct horse battery', role: 'holder' } as const
+  const first = {
+    username: 'bench',
+    name: 'Ada Holder',
+    password: 'correct horse battery',
+    role: 'holder',
+  } as const
   const user = await createUser(db, openPasswords(1), first, act())
-  await db.query(copyHolders, [user.id, holders, client.id])
+  await ask(db, copyHolders, [user.id, holders, client.id])
 }
 
-async function makeGrants(db: Database, codes: readonly Token[], exchangedAt: Date | undefined): Promise<number[]> {
+async function makeGrants(
+  db: Database,
+  codes: readonly Token[],
+  exchangedAt: Date | undefined,
+): Promise<number[]> {
   const now = new Date()
-  const values = [hashesOf(codes), callbackUrl, new Date(now.getTime() + 10 * minute), now, exchangedAt, holders]
-  const rows = await db.query<{ id: number }>(insertGrants, values)
+  const values = [
+    hashesOf(codes),
+    callbackUrl,
+    new Date(now.getTime() + 10 * minute),
+    now,
+    exchangedAt,
+    holders,
+  ]
+  const rows = await ask<{ id: number }>(db, insertGrants, values)
   return rows.map((row) => row.id)
 }
 

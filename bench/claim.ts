@@ -1,6 +1,10 @@
-/** How long a worker takes to take lanes, load them and read what is first in their log, as the tables grow. */
+/**
+ * How long a worker takes to take lanes, load them and read what is first in their log, as the tables grow.
+ */
+
 import { type Database, openDatabase } from '../src/database/database.ts'
 import { migrate } from '../src/database/migrations.ts'
+import type { Statement } from '../src/database/statement.ts'
 import { applyAsPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import * as kernel from '../src/webhooks/engine/kernel.sql.ts'
 import { readLog } from '../src/webhooks/events/log.sql.ts'
@@ -27,7 +31,16 @@ export const claim: Benchmark = {
     const wide = await fill(stage, 10_000, 100)
     const [smallMs, deepMs, wideMs] = await measureEach([small, deep, wide])
     const against = (name: string, theirs: string, ours: number, beside: number): Result => ({
-      ...{ name, against: theirs, ratio: ours / beside, goal, atMost: true, ours, theirs: beside, unit: 'ms' },
+      ...{
+        name,
+        against: theirs,
+        ratio: ours / beside,
+        goal,
+        atMost: true,
+        ours,
+        theirs: beside,
+        unit: 'ms',
+      },
     })
     return [
       against('claim, 1,000,000 waiting', '1,000 waiting', deepMs!, smallMs!),
@@ -68,7 +81,12 @@ async function measureEach(houses: readonly Filled[]): Promise<number[]> {
   return times.map(median)
 }
 
-const loads = [
+interface Lanes {
+  readonly part: number
+  readonly webhookIds: readonly number[]
+}
+
+const loads: readonly Statement<Lanes, object>[] = [
   ...[kernel.loadCursors, kernel.loadFilters, kernel.loadExceptions, kernel.loadAgains],
   ...[kernel.loadAhead, kernel.loadReplays, kernel.loadReplayed],
 ]
@@ -77,11 +95,18 @@ const loads = [
 function timeClaim({ db, branchId }: Filled): Promise<number> {
   return timeUndone(db, async (sql) => {
     const part = partOf(branchId)
-    const taken = await sql.query<{ webhookId: number }>(kernel.take, [part, 1, new Date(), lanesAtOnce, '{}'])
-    const ids = taken.map((lane) => lane.webhookId)
-    for (const load of loads) await sql.query(load, [part, ids])
+    const taken = await sql.query(kernel.take, {
+      part,
+      worker: 1,
+      now: new Date(),
+      most: lanesAtOnce,
+      exceptIds: [],
+    })
+    const webhookIds = taken.map((lane) => lane.webhookId)
+    for (const load of loads) await sql.query(load, { part, webhookIds })
     const feed = feedOf({ branchId, environment: 'live' })
-    const read = await sql.query(readLog, [part, feed, 0, readAhead, 1024 * 1024])
-    if (ids.length !== lanesAtOnce || read.length !== readAhead) throw new Error(`${read.length} were read.`)
+    const read = await sql.query(readLog, { part, feed, after: 0, most: readAhead, bytes: 1024 * 1024 })
+    if (webhookIds.length !== lanesAtOnce || read.length !== readAhead)
+      throw new Error(`${read.length} were read.`)
   })
 }

@@ -1,4 +1,7 @@
-/** Spec 4.3: an authorization code for an access token and a refresh token, each code once, on disk when answered. */
+/**
+ * Spec 4.3: an authorization code for an access token and a refresh token, each code once, on disk when
+ * answered.
+ */
 import { race } from './benchmark.ts'
 import { callbackUrl } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
@@ -17,7 +20,9 @@ export const codeExchange = race({
   async open(stage, source) {
     const gateway = await startGateway(stage, source)
     const makeOurs = async (count: number) =>
-      (await gateway.makeCodes(count)).map((code) => printExchange('/v1/oauth/accesstoken', gateway.client, code))
+      (await gateway.makeCodes(count)).map((code) =>
+        printExchange('/v1/oauth/accesstoken', gateway.client, code),
+      )
     return {
       ours: underLoad({
         origin: gateway.origin,

@@ -1,7 +1,12 @@
-/** The console over the same house, with a million users and five million entries of the audit log: whole pages, as an operator asks for them. */
-import { type Database, statement } from '../src/database/database.ts'
+/**
+ * The console over the same house, with a million users and five million entries of the audit log: whole
+ * pages, as an operator asks for them.
+ */
+
+import type { Database } from '../src/database/database.ts'
 import { openPasswords } from '../src/users/password.ts'
 import { createUser } from '../src/users/user.ts'
+import { ask } from '../test/support/ask.ts'
 import { signIn } from '../test/support/process.ts'
 import { measurePages } from './pages.ts'
 import type { Result } from './report.ts'
@@ -31,7 +36,7 @@ export async function measureConsole(
 ): Promise<Result[]> {
   await createUser(db, openPasswords(1), olga, act())
   await fillPeople(db, rows)
-  const [middle] = await db.query<{ id: number }>(selectMiddle)
+  const [middle] = await ask<{ id: number }>(db, selectMiddle)
   const someone = idOf(Math.ceil(rows / 2))
   const operator = await signIn(origin, olga)
   return measurePages('console', operator, {
@@ -64,9 +69,12 @@ export async function measureConsole(
 const printId = "'id-' || lpad(n::text, 12, '0')"
 const idOf = (n: number) => `id-${String(n).padStart(12, '0')}`
 
-const selectMiddle = statement('bench_middle_entry', 'SELECT max(id) / 2 AS id FROM audit_entries')
+const selectMiddle = 'SELECT max(id) / 2 AS id FROM audit_entries'
 
-/** A user has applied, signed in, approved, and was looked at; one in a thousand was locked. As sealed years ago: what is not, is noted by a trigger. */
+/**
+ * A user has applied, signed in, approved, and was looked at; one in a thousand was locked. As sealed years
+ * ago: what is not, is noted by a trigger.
+ */
 async function fillPeople(db: Database, rows: number): Promise<void> {
   const names =
     "(ARRAY['Alice', 'Bob', 'Carol', 'Dan', 'Erin'])[1 + n % 5] || ' ' || (ARRAY['Smith', 'Jones', 'Brown', 'Moore'])[1 + n % 4]"
@@ -79,8 +87,11 @@ async function fillPeople(db: Database, rows: number): Promise<void> {
     BEGIN;
     SET LOCAL session_replication_role = replica;
     INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
-    SELECT timestamptz '2026-01-01' + interval '5 s' * n, CASE WHEN m = 4 THEN 'operator:bench' ELSE 'user:' || ${printId} END,
-      CASE WHEN m = 4 AND n % 1000 = 0 THEN 'user.disabled' ELSE (ARRAY['session.opened', 'authorization.granted', 'token.created', 'session.closed', 'user.created'])[1 + m] END,
+    SELECT timestamptz '2026-01-01' + interval '5 s' * n, CASE WHEN m = 4
+      THEN 'operator:bench' ELSE 'user:' || ${printId} END,
+      CASE WHEN m = 4 AND n % 1000 = 0
+        THEN 'user.disabled' ELSE (ARRAY['session.opened', 'authorization.granted', 'token.created',
+        'session.closed', 'user.created'])[1 + m] END,
       'user:' || ${printId}, 'live', '10.' || n % 200 || '.' || n % 250 || '.7', 'r-' || n, '{}'
     FROM generate_series(1, ${rows}) AS n, generate_series(0, ${entriesOfUser - 1}) AS m;
     COMMIT`)

@@ -1,6 +1,6 @@
 /**
- * Events of one branch to its hundred webhooks, from publishing to the last arrival, beside a loop that stores nothing and beside
- * job queues on PostgreSQL that run the same POST.
+ * Events of one branch to its hundred webhooks, from publishing to the last arrival, beside a loop that
+ * stores nothing and beside job queues on PostgreSQL that run the same POST.
  */
 import { race } from './benchmark.ts'
 import { startEmptyGateway } from './gateway.ts'

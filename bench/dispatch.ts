@@ -1,10 +1,12 @@
 /**
- * Numbering alone: events that have gathered get their numbers; webhooks are paused, so that nothing is sent. Twenty branches. Whoever numbers writes the log:
- * it is held there while events gather.
+ * Numbering alone: events that have gathered get their numbers; webhooks are paused, so that nothing is sent.
+ * Twenty branches. Whoever numbers writes the log: it is held there while events gather.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
 import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark, Course, Figure } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
@@ -18,7 +20,10 @@ import type { Stage } from './stage.ts'
 const branches = 20
 const inRequest = 500
 const rounds = 5
-/** Twice 12,700 and 3,800, which the engine with one dispatcher is said to have done: elsewhere, and perhaps otherwise. `--against` tells on this machine. */
+/**
+ * Twice 12,700 and 3,800, which the engine with one dispatcher is said to have done: elsewhere, and perhaps
+ * otherwise. `--against` tells on this machine.
+ */
 const widths = [
   { webhooks: 1, events: 20_000, goal: 25_400 },
   { webhooks: 5, events: 8_000, goal: 7_600 },
@@ -34,7 +39,15 @@ export const dispatch: Benchmark = {
     return widths.map(({ goal }, index) => {
       const { name, unit } = measured[0]![index]!
       const ours = median(measured.map((figures) => figures[index]!.value))
-      return { name, against: 'twice a figure from elsewhere', ratio: ours / goal, goal: 1, ours, theirs: goal, unit }
+      return {
+        name,
+        against: 'twice a figure from elsewhere',
+        ratio: ours / goal,
+        goal: 1,
+        ours,
+        theirs: goal,
+        unit,
+      }
     })
   },
   openCourse,
@@ -98,12 +111,10 @@ async function holdLog(connectionString: string): Promise<() => Promise<void>> {
 }
 
 /** Sequences have no gap: the last of each branch says how many there are. */
-const selectNumbered = statement(
-  'bench_numbered',
-  `SELECT coalesce(sum(feed_head(part_of(branch_id), feed_of(branch_id, 'live'))), 0)::int AS events FROM partners`,
-)
+const selectNumbered = `SELECT coalesce(sum(feed_head(part_of(branch_id), feed_of(branch_id, 'live'))), 0)::int AS events
+    FROM partners`
 
 async function countNumbered(db: Database): Promise<number> {
-  const [row] = await db.query<{ events: number }>(selectNumbered)
+  const [row] = await ask<{ events: number }>(db, selectNumbered)
   return row!.events
 }

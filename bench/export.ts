@@ -1,4 +1,7 @@
-/** What a brokerage of so many customers exports, a line for each record, in files that are written before anything is measured. */
+/**
+ * What a brokerage of so many customers exports, a line for each record, in files that are written before
+ * anything is measured.
+ */
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -81,7 +81,10 @@ function socketOf(dataDir: string): string {
 
 /** The database of the gateway, and what writes to it as the commands of its own commit do. */
 async function openTables(stage: Stage, source: Source, dataDir: string, connectionString: string) {
-  const { openDatabase } = await load<typeof import('../src/database/database.ts')>(source, 'src/database/database.ts')
+  const { openDatabase } = await load<typeof import('../src/database/database.ts')>(
+    source,
+    'src/database/database.ts',
+  )
   const vaults = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
   const people = await load<typeof import('./publisher.ts')>(source, 'bench/publisher.ts')
   const db = openDatabase({ connectionString })

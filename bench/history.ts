@@ -1,4 +1,7 @@
-/** Days that lie behind: events that were published, logged, delivered and written down, as if it had happened. */
+/**
+ * Days that lie behind: events that were published, logged, delivered and written down, as if it had
+ * happened.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import { day as dayMs } from '../src/clock.ts'
 import type { Database } from '../src/database/database.ts'
@@ -18,7 +21,10 @@ const webhooksOfBranch = 5
 const daysAtOnce = 2
 const heardMs = 1_000
 
-/** The days that it filled, oldest first. In front of anything that is published: numbers of a branch go on where history ends. */
+/**
+ * The days that it filled, oldest first. In front of anything that is published: numbers of a branch go on
+ * where history ends.
+ */
 export async function fillHistory({ db }: GatewayUnderTest, history: History): Promise<number[]> {
   const { branchIds, endedDaysAgo = 1, days } = history
   await db.script(`
@@ -32,7 +38,8 @@ export async function fillHistory({ db }: GatewayUnderTest, history: History): P
   )
   const left = filled.map((day, index) => ({ day, index }))
   const fillInTurn = async () => {
-    for (let next = left.shift(); next; next = left.shift()) await db.script(printDay(history, next.day, next.index))
+    for (let next = left.shift(); next; next = left.shift())
+      await db.script(printDay(history, next.day, next.index))
   }
   await Promise.all(Array.from({ length: daysAtOnce }, fillInTurn))
   await db.script('VACUUM ANALYZE')
@@ -40,7 +47,10 @@ export async function fillHistory({ db }: GatewayUnderTest, history: History): P
   return filled
 }
 
-/** What lives now has no part in it: their cursors are behind it, and lanes that are held know that before there is anything to read. */
+/**
+ * What lives now has no part in it: their cursors are behind it, and lanes that are held know that before
+ * there is anything to read.
+ */
 async function leaveBehind(db: Database, { branchIds, days, ...history }: History): Promise<void> {
   const last = days * eventsOfBranch({ branchIds, days, ...history })
   await db.script(`
@@ -66,12 +76,16 @@ function printDay(history: History, day: number, index: number): string {
   return `
     SELECT open_day(${day});
     INSERT INTO feed_days (part, feed, first, day)
-    SELECT part_of(branch_id), feed_of(branch_id, 'live'), ${firstSequence}, ${day} FROM unnest(ARRAY[${branchIds}]) AS branch_id;
+    SELECT part_of(branch_id), feed_of(branch_id, 'live'), ${firstSequence}, ${day}
+      FROM unnest(ARRAY[${branchIds}]) AS branch_id;
     INSERT INTO log_d${day} (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
-    SELECT part_of(branch_id), feed_of(branch_id, 'live'), ${firstSequence} + n / ${branchIds.length}, ${day}, false,
+    SELECT part_of(branch_id), feed_of(branch_id, 'live'), ${firstSequence} + n / ${branchIds.length}, ${day},
+      false,
       ${midnight} + interval '1 day' * n / ${ofBranch * branchIds.length}, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250)
-    FROM generate_series(0, ${ofBranch * branchIds.length - 1}) AS n, LATERAL (SELECT (ARRAY[${branchIds}])[1 + n % ${branchIds.length}] AS branch_id) b;
-    INSERT INTO outcomes_d${day} (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
+    FROM generate_series(0, ${ofBranch * branchIds.length - 1}) AS n,
+      LATERAL (SELECT (ARRAY[${branchIds}])[1 + n % ${branchIds.length}] AS branch_id) b;
+    INSERT INTO outcomes_d${day} (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+      outcome)
     SELECT l.part, w.id, l.seq, 0, 1, ${day}, l.created_at, l.seq % 400, 200, 'delivered', 'accepted'
     FROM log_d${day} l JOIN webhooks w ON l.feed = feed_of(w.branch_id, 'live') AND w.state = 'deleted'`
 }

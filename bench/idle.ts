@@ -19,7 +19,8 @@ export const idle: Benchmark = {
   name: 'idle',
   async run(stage) {
     const results: Result[] = []
-    for (const { name, url } of await startEachPostgres(stage)) results.push(...(await measure(stage, name, url)))
+    for (const { name, url } of await startEachPostgres(stage))
+      results.push(...(await measure(stage, name, url)))
     return results
   },
 }

@@ -1,10 +1,13 @@
 /**
- * Customers, accounts and holdings of a brokerage, streamed into a node: beside a bare COPY of the same rows into tables with the same indexes; what profile requests
- * feel of it; how much faster the same comes as a snapshot that changes nothing; and what the node takes of memory, however long the file is.
+ * Customers, accounts and holdings of a brokerage, streamed into a node: beside a bare COPY of the same rows
+ * into tables with the same indexes; what profile requests feel of it; how much faster the same comes as a
+ * snapshot that changes nothing; and what the node takes of memory, however long the file is.
  */
+
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
 import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { accountsOf, recordsOf, writeExport, writeLines } from './export.ts'
@@ -107,9 +110,12 @@ async function watchProfile(
   return { seconds, p99Ms: tookMs.sort((one, other) => one - other)[Math.floor(tookMs.length * 0.99)]! }
 }
 
-/** Tables with the same columns, checks and indexes, and nothing that fires; read by the server from a file. */
+/**
+ * Tables with the same columns, checks and indexes, and nothing that fires; read by the server from a file.
+ */
 const bareTables = `CREATE SCHEMA bare;
-  CREATE TABLE bare.users (LIKE users INCLUDING ALL); CREATE TABLE bare.accounts (LIKE accounts INCLUDING ALL); CREATE TABLE bare.holdings (LIKE holdings INCLUDING ALL)`
+  CREATE TABLE bare.users (LIKE users INCLUDING ALL); CREATE TABLE bare.accounts
+    (LIKE accounts INCLUDING ALL); CREATE TABLE bare.holdings (LIKE holdings INCLUDING ALL)`
 
 async function copyBare(stage: Stage, db: Database, count: number): Promise<number> {
   const folder = stage.makeFolder()
@@ -142,7 +148,7 @@ async function copyBare(stage: Stage, db: Database, count: number): Promise<numb
       for (let n = 0; n < rows; n++) yield print(n)
     }
     await writeLines(file, lines())
-    seconds += await timed(() => db.query(statement('', `COPY bare.${into} FROM '${file}'`)))
+    seconds += await timed(() => ask(db, `COPY bare.${into} FROM '${file}'`))
   }
   await db.script('DROP SCHEMA bare CASCADE; CHECKPOINT')
   return recordsOf(count) / seconds

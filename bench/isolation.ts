@@ -1,4 +1,7 @@
-/** A branch whose webhooks all answer, beside one half of whose webhooks never do: how late the healthy ones are. */
+/**
+ * A branch whose webhooks all answer, beside one half of whose webhooks never do: how late the healthy ones
+ * are.
+ */
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -18,7 +21,10 @@ export const isolation: Benchmark = {
   name: 'isolation',
   async run(stage) {
     const receiver = await startReceiver(stage)
-    const gateways = [await openHouse(stage, here, receiver, healthy), await openHouse(stage, here, receiver, 0)]
+    const gateways = [
+      await openHouse(stage, here, receiver, healthy),
+      await openHouse(stage, here, receiver, 0),
+    ]
     const p99s: number[][] = []
     for (let round = 0; round <= rounds; round++) {
       const each: number[] = []
@@ -45,7 +51,9 @@ export const isolation: Benchmark = {
     const house = await openHouse(stage, source, receiver, healthy)
     return {
       async measure() {
-        return [{ name: 'isolation', value: await measureP99(house, receiver), unit: 'ms, p99', isCost: true }]
+        return [
+          { name: 'isolation', value: await measureP99(house, receiver), unit: 'ms, p99', isCost: true },
+        ]
       },
     }
   },

@@ -1,9 +1,12 @@
 /**
- * A node that sends is killed (`kill -9`): how long until everything is sent and written down, by another node or by itself after its restart, and how
- * much was sent twice. PostgreSQL is not the node's own, and goes on.
+ * A node that sends is killed (`kill -9`): how long until everything is sent and written down, by another
+ * node or by itself after its restart, and how much was sent twice. PostgreSQL is not the node's own, and
+ * goes on.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Database, openDatabase, statement } from '../src/database/database.ts'
+import { type Database, openDatabase } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
 import type { Benchmark, Course } from './benchmark.ts'
 import { startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
@@ -34,7 +37,12 @@ export const kill: Benchmark = {
     process.stderr.write(`kill: of ${deliveries} sent twice, each time: ${twice.join(', ')}\n`)
     return [
       withinLimit('kill -9, sent by another', median(another.map((each) => each.ms)), limitsMs.another, 'ms'),
-      withinLimit('kill -9, by itself once ready', median(itself.map((each) => each.ms)), limitsMs.itself, 'ms'),
+      withinLimit(
+        'kill -9, by itself once ready',
+        median(itself.map((each) => each.ms)),
+        limitsMs.itself,
+        'ms',
+      ),
     ]
   },
   async openCourse(stage, source) {
@@ -82,7 +90,9 @@ async function openVictims(
   let life = openStage()
   stage.owns(() => life.close())
   let victim = await startEmptyGateway(life, opening)
-  const branchId = await victim.makeBranch(Array.from({ length: webhooks }, (_, n) => urlOf(receiver.origin, n)))
+  const branchId = await victim.makeBranch(
+    Array.from({ length: webhooks }, (_, n) => urlOf(receiver.origin, n)),
+  )
   const publisher = await victim.makePublisher()
   let expected = 0
   async function startAgain(): Promise<void> {
@@ -117,12 +127,9 @@ async function openVictims(
   }
 }
 
-const selectDelivered = statement(
-  'bench_delivered',
-  "SELECT count(*)::int AS count FROM outcomes WHERE state = 'delivered'",
-)
+const selectDelivered = "SELECT count(*)::int AS count FROM outcomes WHERE state = 'delivered'"
 
 async function countDelivered(db: Database): Promise<number> {
-  const [row] = await db.query<{ count: number }>(selectDelivered)
+  const [row] = await ask<{ count: number }>(db, selectDelivered)
   return row!.count
 }

@@ -1,7 +1,8 @@
 /**
- * The load generator: so many kept-alive connections, each with one request under way at any time. The same for
- * every server. It writes requests that were printed beforehand and reads no more of an answer than its status and
- * its length, so that the machine's time goes to the server. An answer that is no success fails the benchmark.
+ * The load generator: so many kept-alive connections, each with one request under way at any time. The same
+ * for every server. It writes requests that were printed beforehand and reads no more of an answer than its
+ * status and its length, so that the machine's time goes to the server. An answer that is no success fails
+ * the benchmark.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -63,7 +64,11 @@ async function open(origin: string): Promise<Socket> {
 
 const isSuccess = /^HTTP\/1\.1 20\d /
 
-function sendAndCount(socket: Socket, requests: Iterator<PrintedRequest>, countedFrom: number): Promise<number> {
+function sendAndCount(
+  socket: Socket,
+  requests: Iterator<PrintedRequest>,
+  countedFrom: number,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     let completed = 0
     const send = () => {
@@ -192,7 +197,13 @@ export interface Flood {
 const floodTickMs = 5
 
 /** So many requests a second, whatever the answers do. Ends when every request that was sent is answered. */
-export async function flood({ origin, connections, perSecond, durationMs, prepareRound }: FloodLoad): Promise<Flood> {
+export async function flood({
+  origin,
+  connections,
+  perSecond,
+  durationMs,
+  prepareRound,
+}: FloodLoad): Promise<Flood> {
   const requests = await prepareRound(durationMs)
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(origin)))
   const idle = [...sockets]
@@ -229,7 +240,8 @@ export async function flood({ origin, connections, perSecond, durationMs, prepar
     }
     await new Promise((resolve) => setTimeout(resolve, floodTickMs))
   }
-  while (sentAt.size > 0 && failures.length === 0) await new Promise((resolve) => setTimeout(resolve, floodTickMs))
+  while (sentAt.size > 0 && failures.length === 0)
+    await new Promise((resolve) => setTimeout(resolve, floodTickMs))
   for (const socket of sockets) socket.removeAllListeners('close').destroy()
   if (failures[0]) throw failures[0]
   return { statuses, latenciesMs, sentPerSecond: ((due - unsent) * 1000) / durationMs, unsent }

@@ -1,6 +1,11 @@
-/** What a gateway asks of PostgreSQL when there is nothing to do, and what one event costs that comes while nothing else does. */
+/**
+ * What a gateway asks of PostgreSQL when there is nothing to do, and what one event costs that comes while
+ * nothing else does.
+ */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { statement } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
+
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
@@ -18,17 +23,15 @@ const lone = 20
 /** Longer than a lane is kept for what may follow. */
 const apartMs = 500
 
-const selectCalls = statement(
-  'bench_calls',
-  `SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 100) AS text, calls::float8 AS calls
-   FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' ORDER BY calls DESC`,
-)
+const selectCalls = `SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 100) AS text, calls::float8 AS calls
+   FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' ORDER BY calls DESC`
 
 export const loneEvent: Benchmark = {
   name: 'lone',
   async run(stage) {
     const results: Result[] = []
-    for (const { name, url } of await startEachPostgres(stage)) results.push(...(await measure(stage, name, url)))
+    for (const { name, url } of await startEachPostgres(stage))
+      results.push(...(await measure(stage, name, url)))
     return results
   },
 }
@@ -39,7 +42,10 @@ async function measure(stage: Stage, name: string, databaseUrl: string): Promise
   const branchId = await gateway.makeBranch([`${receiver.origin}/1`])
   const publisher = await gateway.makePublisher()
   const publishOne = async () => {
-    await Promise.all([send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])), receiver.awaitMore(1)])
+    await Promise.all([
+      send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])),
+      receiver.awaitMore(1),
+    ])
     await wait(apartMs)
   }
   await publishOne()
@@ -60,7 +66,7 @@ async function count({ db }: GatewayUnderTest, what: string, units: number, act:
   const started = performance.now()
   await act()
   const seconds = (performance.now() - started) / 1000
-  const calls = await db.query<{ text: string; calls: number }>(selectCalls)
+  const calls = await ask<{ text: string; calls: number }>(db, selectCalls)
   process.stderr.write(`  ${what}\n`)
   for (const { text, calls: times } of calls)
     process.stderr.write(`  ${(times / units).toFixed(2).padStart(8)}  ${text}\n`)

@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- NAME… [--against REF] [--rows N] [--write FILE]]`: runs the named benchmarks, or all, tells how far it is and prints one table; its
- * figures are in results.json, or in FILE, as they come. With `--against`, each beside the gateway of another commit; with `--rows`, those that
- * prepare many rows prepare so many. When one failed, its row says so, and the run ends with 1.
+ * `npm run bench [-- NAME… [--against REF] [--rows N] [--write FILE]]`: runs the named benchmarks, or all,
+ * tells how far it is and prints one table; its figures are in results.json, or in FILE, as they come. With
+ * `--against`, each beside the gateway of another commit; with `--rows`, those that prepare many rows prepare
+ * so many. When one failed, its row says so, and the run ends with 1.
  */
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -60,7 +61,21 @@ const benchmarks: readonly Benchmark[] = [
     isolation,
     neighbours,
   ],
-  ...[statements, loneEvent, idle, claim, overload, portal, retire, beside, snapshot, years, importing, start, memory],
+  ...[
+    statements,
+    loneEvent,
+    idle,
+    claim,
+    overload,
+    portal,
+    retire,
+    beside,
+    snapshot,
+    years,
+    importing,
+    start,
+    memory,
+  ],
 ]
 
 const leastRows = 1_000
@@ -104,13 +119,21 @@ function describe(stage: Stage, benchmark: Benchmark, asked: Asked): Item {
 }
 
 /** A worktree a benchmark: whatever one left in it, the next does not meet. */
-async function runOne(stage: Stage, { run, openCourse }: Benchmark, { against, rows }: Asked): Promise<Row[]> {
+async function runOne(
+  stage: Stage,
+  { run, openCourse }: Benchmark,
+  { against, rows }: Asked,
+): Promise<Row[]> {
   if (against === undefined) return run(stage, { rows })
   return runAgainst(stage, openCourse!, await checkOut(stage, against))
 }
 
 function readArguments(args: readonly string[]): Asked {
-  const options = { against: { type: 'string' }, rows: { type: 'string' }, write: { type: 'string' } } as const
+  const options = {
+    against: { type: 'string' },
+    rows: { type: 'string' },
+    write: { type: 'string' },
+  } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const rows = values.rows === undefined ? undefined : Number(values.rows)
   if (rows !== undefined && !(Number.isSafeInteger(rows) && rows >= leastRows))

@@ -1,9 +1,12 @@
 /**
- * What one process of the gateway takes of the machine's memory (resident, what it shares with others included): when it has been idle for a while,
- * and when it has made 120,000 deliveries of events to a hundred webhooks, after which everything is written down.
+ * What one process of the gateway takes of the machine's memory (resident, what it shares with others
+ * included): when it has been idle for a while, and when it has made 120,000 deliveries of events to a
+ * hundred webhooks, after which everything is written down.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
@@ -61,13 +64,11 @@ async function deliver(gateway: GatewayUnderTest, receiver: Receiver, count: num
   return mostMb
 }
 
-const selectLeft = statement(
-  'bench_any_left',
-  'SELECT EXISTS (SELECT FROM outbox) OR EXISTS (SELECT FROM cursors c WHERE position < feed_head(part, feed)) AS left',
-)
+const selectLeft =
+  'SELECT EXISTS (SELECT FROM outbox) OR EXISTS (SELECT FROM cursors c WHERE position < feed_head(part, feed)) AS left'
 
 async function isAnyLeft(db: Database): Promise<boolean> {
-  const [row] = await db.query<{ left: boolean }>(selectLeft)
+  const [row] = await ask<{ left: boolean }>(db, selectLeft)
   return row!.left
 }
 

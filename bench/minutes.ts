@@ -1,6 +1,6 @@
 /**
- * Deliveries a second in the first minute of a database and after a quiet minute at whose end statistics were taken, beside its tenth minute: neither
- * an empty table's plans nor a full one's may matter.
+ * Deliveries a second in the first minute of a database and after a quiet minute at whose end statistics were
+ * taken, beside its tenth minute: neither an empty table's plans nor a full one's may matter.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { minute } from '../src/clock.ts'
@@ -26,7 +26,10 @@ export const minutes: Benchmark = {
     await wait(minute)
     await house.analyze()
     const after = await measureMinute(house)
-    return [...compare('the first minute', first, tenth), ...compare('after a quiet minute and ANALYZE', after, tenth)]
+    return [
+      ...compare('the first minute', first, tenth),
+      ...compare('after a quiet minute and ANALYZE', after, tenth),
+    ]
   },
 }
 
@@ -39,12 +42,15 @@ interface Measured {
 async function measureMinute(house: FanOut): Promise<Measured> {
   const rates: number[] = []
   const before = house.readUs()
-  for (const until = performance.now() + minute; performance.now() < until; ) rates.push(await house.measure())
+  for (const until = performance.now() + minute; performance.now() < until; )
+    rates.push(await house.measure())
   const measured = {
     rate: median(rates),
     usEach: (house.readUs() - before) / (rates.length * house.deliveries),
   }
-  process.stderr.write(`minutes: ${Math.round(measured.rate)} deliveries/s, ${Math.round(measured.usEach)} µs each\n`)
+  process.stderr.write(
+    `minutes: ${Math.round(measured.rate)} deliveries/s, ${Math.round(measured.usEach)} µs each\n`,
+  )
   return measured
 }
 

@@ -1,6 +1,7 @@
 /**
- * A second node beside one that works on a backlog. The receiver takes half a second for each answer, so that what limits a node is how much it has
- * under way, not the processors that all of them share on a small machine.
+ * A second node beside one that works on a backlog. The receiver takes half a second for each answer, so that
+ * what limits a node is how much it has under way, not the processors that all of them share on a small
+ * machine.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { migrate } from '../src/database/migrations.ts'
@@ -38,7 +39,12 @@ export const nodes: Benchmark = {
     const ours = await measureRate(receiver)
     return [
       {
-        ...{ name: 'nodes, two on a backlog', against: 'one, two seconds before', goal: 1.6, unit: 'deliveries/s' },
+        ...{
+          name: 'nodes, two on a backlog',
+          against: 'one, two seconds before',
+          goal: 1.6,
+          unit: 'deliveries/s',
+        },
         ...{ ratio: ours / theirs, ours, theirs },
       },
     ]

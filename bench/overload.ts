@@ -1,6 +1,6 @@
 /**
- * Twice what it can carry, sent whatever the answers do. It has to answer every request soon, if only with a refusal, keep its memory,
- * and be as before when the load falls.
+ * Twice what it can carry, sent whatever the answers do. It has to answer every request soon, if only with a
+ * refusal, keep its memory, and be as before when the load falls.
  */
 import { readFileSync } from 'node:fs'
 import type { Benchmark } from './benchmark.ts'
@@ -51,11 +51,23 @@ function judge(kind: string, flooded: Flood, calm: Flood, memoryMiB: number): Re
   if (wrong.length > 0) throw new Error(`Under ${kind} some answers were ${wrong.join(', ')}.`)
   if (calm.statuses.has(503)) throw new Error(`After ${kind} some requests were still refused.`)
   const counts = [...flooded.statuses].map(([status, count]) => `${count} × ${status}`).join(', ')
-  process.stderr.write(`  ${kind} at ${Math.round(flooded.sentPerSecond)}/s: ${counts}; ${flooded.unsent} never sent\n`)
+  process.stderr.write(
+    `  ${kind} at ${Math.round(flooded.sentPerSecond)}/s: ${counts}; ${flooded.unsent} never sent\n`,
+  )
   return [
-    withinLimit(`overload, ${kind}: p99 of an answer`, quantile(flooded.latenciesMs, 0.99), answerLimitMs, 'ms'),
+    withinLimit(
+      `overload, ${kind}: p99 of an answer`,
+      quantile(flooded.latenciesMs, 0.99),
+      answerLimitMs,
+      'ms',
+    ),
     withinLimit(`overload, ${kind}: memory`, memoryMiB, memoryLimitMiB, 'MiB'),
-    withinLimit(`overload, ${kind}: p95 two seconds later`, quantile(calm.latenciesMs, 0.95), calmLimitMs, 'ms'),
+    withinLimit(
+      `overload, ${kind}: p95 two seconds later`,
+      quantile(calm.latenciesMs, 0.95),
+      calmLimitMs,
+      'ms',
+    ),
   ]
 }
 

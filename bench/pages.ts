@@ -7,7 +7,11 @@ const repetitions = 40
 const limitMs = 100
 
 /** Paths by what they show. */
-export async function measurePages(where: string, browser: Browser, pages: Record<string, string>): Promise<Result[]> {
+export async function measurePages(
+  where: string,
+  browser: Browser,
+  pages: Record<string, string>,
+): Promise<Result[]> {
   const results: Result[] = []
   for (const [name, path] of Object.entries(pages)) {
     const p95 = await measureP95(async () => {

@@ -1,7 +1,11 @@
-/** How long the portal takes over a million deliveries, its questions and its whole pages, and the console after it: what is sought changes, the time must not. */
+/**
+ * How long the portal takes over a million deliveries, its questions and its whole pages, and the console
+ * after it: what is sought changes, the time must not.
+ */
+
 import { randomUUID } from 'node:crypto'
 import { after, hour } from '../src/clock.ts'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
 import { addMember, applyAsPartner, getPartner, setPartnerStatus } from '../src/partners/partner.ts'
 import { openPasswords } from '../src/users/password.ts'
 import { createUser } from '../src/users/user.ts'
@@ -10,6 +14,7 @@ import { searchDeliveries } from '../src/webhooks/deliveries/delivery-search.ts'
 import { makeEventUids } from '../src/webhooks/events/event.ts'
 import { everyWebhook, readCounts } from '../src/webhooks/health/webhook-counts.ts'
 import { listWebhooks, type Webhook } from '../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../test/support/ask.ts'
 import type { Browser } from '../test/support/browser.ts'
 import { followByHand } from '../test/support/follow.ts'
 import { signIn } from '../test/support/process.ts'
@@ -31,7 +36,7 @@ export const portal: Benchmark = {
     const branchId = await fill(db)
     const all = await listWebhooks(db, { branchId, environment: 'live' }, 0, webhooks)
     const ids = all.map(({ id }) => id)
-    const [last] = await db.query<{ at: Date }>(selectLast)
+    const [last] = await ask<{ at: Date }>(db, selectLast)
     const from = after(last!.at, -hour)
     const questions: Record<string, { of?: readonly Webhook[]; filter?: DeliveryFilter; before?: string }> = {
       newest: {},
@@ -46,7 +51,9 @@ export const portal: Benchmark = {
     }
     const results: Result[] = []
     for (const [name, { of = all, filter = {}, before }] of Object.entries(questions)) {
-      results.push(await measureQuestion(`portal, ${name}`, () => searchDeliveries(db, of, filter, before, 50)))
+      results.push(
+        await measureQuestion(`portal, ${name}`, () => searchDeliveries(db, of, filter, before, 50)),
+      )
     }
     for (const [name, id] of [
       ['a webhook', ids[0]!],
@@ -69,18 +76,27 @@ export const portal: Benchmark = {
       'a webhook with its charts of a day': `${home}/webhooks/${ids[0]}?period=day`,
       'a webhook with its charts of 30 days': `${home}/webhooks/${ids[0]}?period=30days`,
     })
-    return [...results, ...pages, ...(await measureConsole({ db, origin, branchId, webhookId: ids[0]! }, rows))]
+    return [
+      ...results,
+      ...pages,
+      ...(await measureConsole({ db, origin, branchId, webhookId: ids[0]! }, rows)),
+    ]
   },
 }
 
 async function signInMember(db: Database, origin: string, branchId: number): Promise<Browser> {
-  const person = { username: 'member', name: 'Mem Ber', password: 'correct horse battery', role: 'holder' } as const
+  const person = {
+    username: 'member',
+    name: 'Mem Ber',
+    password: 'correct horse battery',
+    role: 'holder',
+  } as const
   const user = await createUser(db, openPasswords(1), person, act())
   await addMember(db, await getPartner(db, String(branchId)), user, act())
   return signIn(origin, person)
 }
 
-const selectLast = statement('bench_select_last', 'SELECT max(created_at) AS at FROM log')
+const selectLast = 'SELECT max(created_at) AS at FROM log'
 
 /** One in a thousand waits, one in five hundred was given up. */
 async function fill(db: Database): Promise<number> {
@@ -90,26 +106,36 @@ async function fill(db: Database): Promise<number> {
   const events = deliveries / webhooks
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-    SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, ${webhooks}) AS n;
+    SELECT ${branchId}, 'live', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
+      FROM generate_series(1, ${webhooks}) AS n;
     ${followByHand}
     ${printEntries(branchId, events, 1_000)}
     ${printDelivered(branchId, `branch_id = ${branchId}`, 'l.seq % 500 = 0')}
     ${printDelivered(branchId, `branch_id = ${branchId}`, 'l.seq % 500 > 0 OR l.seq % 1000 = 0', "'exhausted'")}
     INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
-    SELECT l.part, w.id, l.entity, l.seq, l.day, 1, now() + interval '1 day', now() FROM log l, webhooks w WHERE l.seq % 1000 = 0;
-    UPDATE cursors SET failures = 40, failing_since = now() - interval '2 h', hold_until = now() + interval '1 day'`)
+    SELECT l.part, w.id, l.entity, l.seq, l.day, 1, now() + interval '1 day', now() FROM log l, webhooks w
+      WHERE l.seq % 1000 = 0;
+    UPDATE cursors SET failures = 40, failing_since = now() - interval '2 h',
+      hold_until = now() + interval '1 day'`)
   await fillCounts(db)
   await db.script('VACUUM ANALYZE')
   return branchId
 }
 
-/** Of every webhook that was busy all month: five minutes of the last day, hours before it, in all cells that a receiver can fall into. */
+/**
+ * Of every webhook that was busy all month: five minutes of the last day, hours before it, in all cells that
+ * a receiver can fall into.
+ */
 async function fillCounts(db: Database): Promise<void> {
   await db.script(`
-    INSERT INTO webhook_counts (webhook_id, starts_at, minutes, accepted, refused, waiting, blocked, answered, delivered)
+    INSERT INTO webhook_counts (webhook_id, starts_at, minutes, accepted, refused, waiting, blocked, answered,
+      delivered)
     SELECT w.id, span.at, span.minutes, 500, 5, 20, 10, cells.all, cells.all
     FROM (SELECT ${everyWebhook} AS id UNION ALL SELECT id FROM webhooks) w, (
-      SELECT at, 5 AS minutes FROM generate_series(date_trunc('hour', now()) - interval '26 h', now(), interval '5 min') AS at
-      UNION ALL SELECT at, 60 FROM generate_series(date_trunc('hour', now()) - interval '31 days', now() - interval '27 h', interval '1 h') AS at) span,
+      SELECT at, 5 AS minutes
+        FROM generate_series(date_trunc('hour', now()) - interval '26 h', now(), interval '5 min') AS at
+      UNION ALL SELECT at, 60
+        FROM generate_series(date_trunc('hour', now()) - interval '31 days', now() - interval '27 h',
+        interval '1 h') AS at) span,
       (SELECT array_agg(n) AS all FROM generate_series(1, 45) AS n) cells`)
 }

@@ -1,6 +1,8 @@
 /** A PostgreSQL of the same kind as the gateway's, for whoever stands beside it. */
-import { type Database, openDatabase, statement } from '../src/database/database.ts'
+
+import { type Database, openDatabase } from '../src/database/database.ts'
 import { openPrivateServer } from '../src/database/private-server.ts'
+import { ask } from '../test/support/ask.ts'
 import { findSystemPostgres, openSystemServer } from '../test/support/system-postgres.ts'
 import { readParent } from './costs/processor-time.ts'
 import type { Stage } from './stage.ts'
@@ -21,7 +23,10 @@ interface NamedServer {
   readonly url: string
 }
 
-/** The gateway's own kind and, where one is installed, the system's: an older release, with a compiler of plans. Both count statements. */
+/**
+ * The gateway's own kind and, where one is installed, the system's: an older release, with a compiler of
+ * plans. Both count statements.
+ */
 export async function startEachPostgres(stage: Stage): Promise<readonly NamedServer[]> {
   const programs = findSystemPostgres()
   const servers = [{ name: '', url: await startCounting(stage) }]
@@ -61,10 +66,10 @@ async function runOn(connectionString: string, text: string): Promise<void> {
   await db.close()
 }
 
-const selectBackend = statement('bench_backend', 'SELECT pg_backend_pid() AS pid')
+const selectBackend = 'SELECT pg_backend_pid() AS pid'
 
 /** The process from which those of all connections come. */
 export async function findPostgresPid(db: Database): Promise<number> {
-  const [backend] = await db.query<{ pid: number }>(selectBackend)
+  const [backend] = await ask<{ pid: number }>(db, selectBackend)
   return readParent(backend!.pid)
 }

@@ -1,4 +1,7 @@
-/** One process and two of a gateway, in turns: what the second brings on the cores there are, and what it costs. */
+/**
+ * One process and two of a gateway, in turns: what the second brings on the cores there are, and what it
+ * costs.
+ */
 import type { Benchmark } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { printExchange } from './code-exchange.ts'
@@ -80,10 +83,18 @@ async function openFamily(stage: Stage, receiver: Receiver, count: number): Prom
       const rate = await side.measure()
       return { rate, count: (rate * roundMs) / 1000 }
     })
-  const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet('/v1/user/profile', token))
-  const profile = underLoad({ origin: gateway.origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
+  const requests = (await gateway.makeAccessTokens(holders)).map((token) =>
+    bearerGet('/v1/user/profile', token),
+  )
+  const profile = underLoad({
+    origin: gateway.origin,
+    prepareRound: cycle(requests),
+    expected: '"accounts":[{',
+  })
   const makeExchanges = async (count: number) =>
-    (await gateway.makeCodes(count)).map((code) => printExchange('/v1/oauth/accesstoken', gateway.client, code))
+    (await gateway.makeCodes(count)).map((code) =>
+      printExchange('/v1/oauth/accesstoken', gateway.client, code),
+    )
   const exchanges = underLoad({
     origin: gateway.origin,
     connections: durableConnections,

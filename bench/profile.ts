@@ -14,7 +14,11 @@ export const profile = race({
   async open(stage, source) {
     const gateway = await startGateway(stage, source)
     const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet(path, token))
-    const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: '"accounts":[{' })
+    const load = (origin: string): Load => ({
+      origin,
+      prepareRound: cycle(requests),
+      expected: '"accounts":[{',
+    })
     const ours = load(gateway.origin)
     return {
       ours: underLoad(ours),

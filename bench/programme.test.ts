@@ -71,7 +71,10 @@ test('a peer that answers with a 500 fails its own row; the other peers, and the
     }),
   })
   try {
-    const { rows } = await run([{ name: 'contest', run: () => contest.run(stage, { rows: undefined }) }, good('next')])
+    const { rows } = await run([
+      { name: 'contest', run: () => contest.run(stage, { rows: undefined }) },
+      good('next'),
+    ])
     assert.deepEqual(rows, [
       { name: 'contest', against: 'bad', failed: 'The server answered HTTP/1.1 500 Internal Server Error' },
       { name: 'contest', against: 'steady', goal: 2, unit: 'requests/s', ratio: 2, ours: 10, theirs: 5 },
@@ -138,7 +141,8 @@ test('npm run bench: every benchmark that cannot be run has its row, in the tabl
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   const { code, printed } = await runNode([main, 'profile', 'refresh', '--write', file])
   assert.equal(code, 1)
-  for (const name of ['profile', 'refresh']) assert.match(printed, new RegExp(`^${name} .*failed: ENOENT`, 'm'))
+  for (const name of ['profile', 'refresh'])
+    assert.match(printed, new RegExp(`^${name} .*failed: ENOENT`, 'm'))
   const rows = JSON.parse(readFileSync(file, 'utf8')) as Row[]
   assert.deepEqual(
     rows.map(({ name }) => name),

@@ -1,6 +1,7 @@
 /**
- * Benchmarks one after the other. One that fails says so in its row, and the others go on; rows are handed on as they come. How long each
- * takes on this machine is kept from run to run, so that the time left can be told.
+ * Benchmarks one after the other. One that fails says so in its row, and the others go on; rows are handed on
+ * as they come. How long each takes on this machine is kept from run to run, so that the time left can be
+ * told.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { failure, isFailure, printTable, type Row } from './report.ts'

@@ -1,4 +1,7 @@
-/** A core's own transaction that publishes with `publish_event`, beside the same one with a plain INSERT of the body. */
+/**
+ * A core's own transaction that publishes with `publish_event`, beside the same one with a plain INSERT of
+ * the body.
+ */
 
 import { join } from 'node:path'
 import { openVault } from '../src/crypto/vault.ts'

@@ -1,6 +1,11 @@
-/** Events accepted and on disk, one by one and in hundreds, beside inserting one row at the same concurrency; and with a key beside without. */
+/**
+ * Events accepted and on disk, one by one and in hundreds, beside inserting one row at the same concurrency;
+ * and with a key beside without.
+ */
+
 import { randomUUID } from 'node:crypto'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
 import { type Benchmark, race } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
 import { underLoad } from './load.ts'
@@ -20,7 +25,11 @@ const differentRequests = 1_000
 /** More than it can do; what is left over costs only its making. */
 const keyedAtMost = 12_000
 
-export const publish = race({ name: 'publish', unit: 'events/s', open: (...where) => openContest(...where, 1, 0.5) })
+export const publish = race({
+  name: 'publish',
+  unit: 'events/s',
+  open: (...where) => openContest(...where, 1, 0.5),
+})
 export const publishBatch = race({
   name: 'publish-batch',
   unit: 'events/s',
@@ -33,7 +42,10 @@ export const publishKeyed: Benchmark = race({
   unit: 'events/s',
   async open(stage, source) {
     const { gateway, print } = await openPublishing(stage, source, 1)
-    const keyed = useOnce(async (count) => Array.from({ length: count }, () => print(randomUUID())), keyedAtMost)
+    const keyed = useOnce(
+      async (count) => Array.from({ length: count }, () => print(randomUUID())),
+      keyedAtMost,
+    )
     return {
       ours: publishing(gateway, 1, keyed),
       openPeers: async () => [
@@ -71,7 +83,11 @@ function repeated(print: () => Buffer, eventsAtOnce: number): PrepareRound {
   return cycle(Array.from({ length: differentRequests / eventsAtOnce }, () => print()))
 }
 
-function publishing({ origin, db }: GatewayUnderTest, eventsAtOnce: number, prepareRound: PrepareRound): Side {
+function publishing(
+  { origin, db }: GatewayUnderTest,
+  eventsAtOnce: number,
+  prepareRound: PrepareRound,
+): Side {
   const side = underLoad({ origin, connections: concurrency, prepareRound, expected: '"eventIds":[' })
   return {
     async measure() {
@@ -82,12 +98,12 @@ function publishing({ origin, db }: GatewayUnderTest, eventsAtOnce: number, prep
   }
 }
 
-const selectUnnumbered = statement('bench_unnumbered', 'SELECT count(*) AS events FROM outbox')
+const selectUnnumbered = 'SELECT count(*) AS events FROM outbox'
 
 /** What is accepted still has to be numbered; the next round shall not pay for it. */
 async function untilNumbered(db: Database): Promise<void> {
   for (;;) {
-    const [left] = await db.query<{ events: number }>(selectUnnumbered)
+    const [left] = await ask<{ events: number }>(db, selectUnnumbered)
     if (left!.events === 0) return
     await new Promise((resolve) => setTimeout(resolve, 250))
   }

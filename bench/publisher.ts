@@ -30,7 +30,10 @@ export async function makePublisher({ db }: Pick<GatewayUnderTest, 'db'>): Promi
 
 let lastId = 0
 
-/** An event of a transaction of its own, about 250 bytes when delivered. The e-mail address carries what a receiver shall read. */
+/**
+ * An event of a transaction of its own, about 250 bytes when delivered. The e-mail address carries what a
+ * receiver shall read.
+ */
 export function makeEvent(branchId: number, note = 'holder'): object {
   return {
     transactionId: ++lastId,
@@ -44,6 +47,15 @@ export function makeEvent(branchId: number, note = 'holder'): object {
   }
 }
 
-export function publishRequest(publisher: Credentials, events: readonly object[], key?: string): PrintedRequest {
-  return jsonPost('/internal/v1/events', publisher, { events }, key === undefined ? [] : [`idempotency-key: ${key}`])
+export function publishRequest(
+  publisher: Credentials,
+  events: readonly object[],
+  key?: string,
+): PrintedRequest {
+  return jsonPost(
+    '/internal/v1/events',
+    publisher,
+    { events },
+    key === undefined ? [] : [`idempotency-key: ${key}`],
+  )
 }

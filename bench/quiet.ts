@@ -1,4 +1,7 @@
-/** Deliveries a second after a minute in which nothing waited, at whose end statistics were taken: plans must not hang on that moment. */
+/**
+ * Deliveries a second after a minute in which nothing waited, at whose end statistics were taken: plans must
+ * not hang on that moment.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Benchmark } from './benchmark.ts'
 import { type FanOut, openFanOut } from './delivery.ts'

@@ -49,7 +49,9 @@ const columns = ['Benchmark', 'Beside', 'Ratio', 'Goal', 'Reached', 'Ours', 'The
 export function printTable(results: readonly Row[]): string {
   const rows = [columns, ...results.map(printRow)]
   // A reason is the last cell of its row, and makes no column wide.
-  const widths = columns.map((_, column) => Math.max(...rows.map((row) => row.slice(0, -1)[column]?.length ?? 0)))
+  const widths = columns.map((_, column) =>
+    Math.max(...rows.map((row) => row.slice(0, -1)[column]?.length ?? 0)),
+  )
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  '))
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`
 }

@@ -1,4 +1,6 @@
-/** Where a load's requests come from: the same ones again and again, or a stock of which each is used once. */
+/**
+ * Where a load's requests come from: the same ones again and again, or a stock of which each is used once.
+ */
 import type { PrintedRequest } from './load.ts'
 
 export type PrepareRound = (durationMs: number) => Promise<Iterator<PrintedRequest>>
@@ -10,7 +12,10 @@ export function cycle(requests: readonly PrintedRequest[]): PrepareRound {
 }
 
 /** What a round leaves over is used in the next. */
-export function useOnce(make: (count: number) => Promise<PrintedRequest[]>, mostPerSecond: number): PrepareRound {
+export function useOnce(
+  make: (count: number) => Promise<PrintedRequest[]>,
+  mostPerSecond: number,
+): PrepareRound {
   let stock: PrintedRequest[] = []
   let used = 0
   return async (durationMs) => {
@@ -19,7 +24,8 @@ export function useOnce(make: (count: number) => Promise<PrintedRequest[]>, most
     const wanted = 1 + Math.ceil((durationMs * mostPerSecond) / 1000)
     if (stock.length < wanted) stock = [...stock, ...(await make(wanted - stock.length))]
     return {
-      next: () => (used < stock.length ? { done: false, value: stock[used++]! } : { done: true, value: undefined }),
+      next: () =>
+        used < stock.length ? { done: false, value: stock[used++]! } : { done: true, value: undefined },
     }
   }
 }

@@ -1,4 +1,7 @@
-/** What it takes to retire a day of a million deliveries, beside deleting the same rows; and the memory of who does it. */
+/**
+ * What it takes to retire a day of a million deliveries, beside deleting the same rows; and the memory of who
+ * does it.
+ */
 import { retireOnce } from '../src/webhooks/deliveries/retention.ts'
 import type { Benchmark } from './benchmark.ts'
 import { type GatewayUnderTest, startEmptyGateway } from './gateway.ts'
@@ -28,8 +31,19 @@ export const retire: Benchmark = {
     const grown = readResidentMiB(process.pid) - before
     const deleting = await time(() => deleteDay(gateway, deleted!))
     const vacuuming = await time(() => gateway.db.script('VACUUM'))
-    const row = { name: `retire, a day of ${rows.toLocaleString('en')}`, goal: 0.02, atMost: true, ours, unit: 'ms' }
-    const beside = (against: string, theirs: number): Result => ({ ...row, against, theirs, ratio: ours / theirs })
+    const row = {
+      name: `retire, a day of ${rows.toLocaleString('en')}`,
+      goal: 0.02,
+      atMost: true,
+      ours,
+      unit: 'ms',
+    }
+    const beside = (against: string, theirs: number): Result => ({
+      ...row,
+      against,
+      theirs,
+      ratio: ours / theirs,
+    })
     return [
       beside('DELETE of the same rows', deleting),
       beside('DELETE and VACUUM', deleting + vacuuming),

@@ -15,7 +15,10 @@ export interface Comparison {
   readonly theirs: number
 }
 
-/** A peer that fails sits the other rounds out, and its error stands in the place of its comparison. When ours fails, nothing is compared. */
+/**
+ * A peer that fails sits the other rounds out, and its error stands in the place of its comparison. When ours
+ * fails, nothing is compared.
+ */
 export async function compare(ours: Side, peers: readonly Side[]): Promise<(Comparison | Error)[]> {
   const pairs = peers.map((): [number, number][] => [])
   const errors: (Error | undefined)[] = peers.map(() => undefined)

@@ -47,8 +47,15 @@ export interface Request {
   readonly count: number
 }
 
-export async function startPeer(stage: Stage, program: URL, args: readonly string[] = []): Promise<PeerProcess> {
-  const child = fork(program, [...args], { env: environmentWith({}), stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+export async function startPeer(
+  stage: Stage,
+  program: URL,
+  args: readonly string[] = [],
+): Promise<PeerProcess> {
+  const child = fork(program, [...args], {
+    env: environmentWith({}),
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
   const lastWords = collectErrors(child)
   stage.owns(() => stop(child))
   const ended = once(child, 'exit').then(() => {

@@ -1,9 +1,12 @@
 /**
- * The shapes that load has: one branch with a hundred webhooks, a hundred branches with one, a backlog of theirs, and a backlog over few and over many lanes. Deliveries a
- * second and processor time of each (gateway and PostgreSQL), in turns with a loop that signs and POSTs and stores nothing.
+ * The shapes that load has: one branch with a hundred webhooks, a hundred branches with one, a backlog of
+ * theirs, and a backlog over few and over many lanes. Deliveries a second and processor time of each (gateway
+ * and PostgreSQL), in turns with a loop that signs and POSTs and stores nothing.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { statement } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
+
 import { followByHand } from '../test/support/follow.ts'
 import type { Benchmark } from './benchmark.ts'
 import { readProcessUs } from './costs/processor-time.ts'
@@ -49,7 +52,13 @@ export const shapes: Benchmark = {
   },
 }
 
-async function beside(name: string, ours: Measure, theirs: Measure, rate: number, cost = 0): Promise<Result[]> {
+async function beside(
+  name: string,
+  ours: Measure,
+  theirs: Measure,
+  rate: number,
+  cost = 0,
+): Promise<Result[]> {
   const pairs: (readonly [Measured, Measured])[] = []
   for (let round = 0; round <= rounds; round++) pairs.push([await ours(), await theirs()])
   // The first round warms up.
@@ -111,7 +120,9 @@ async function openShape(
   return {
     publish: (count) =>
       measure(count, async () => {
-        const left = branchIds.map((branchId) => Array.from({ length: eachOf(count) }, () => makeEvent(branchId)))
+        const left = branchIds.map((branchId) =>
+          Array.from({ length: eachOf(count) }, () => makeEvent(branchId)),
+        )
         const publishOn = async () => {
           for (let events = left.pop(); events; events = left.pop())
             await send(gateway.origin, publishRequest(publisher, events))
@@ -122,7 +133,9 @@ async function openShape(
       measure(eachOf(count) * of.branches * of.webhooks, (started) =>
         gateway.db.transaction(async (sql) => {
           for (const branchId of branchIds) await sql.script(printEntries(branchId, eachOf(count)))
-          await sql.script(`UPDATE cursors SET wake_at = '-infinity'; SELECT pg_notify('countersign_work', '*')`)
+          await sql.script(
+            `UPDATE cursors SET wake_at = '-infinity'; SELECT pg_notify('countersign_work', '*')`,
+          )
           started()
         }),
       ),
@@ -134,18 +147,16 @@ async function makeBranch(gateway: GatewayUnderTest, receiver: Receiver, branch:
   const branchId = await gateway.makeBranch([`${receiver.origin}/${branch}`])
   await gateway.db.script(`
     INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
-    SELECT branch_id, environment, client_id, url || '-' || n, kinds, created_at, updated_at FROM webhooks, generate_series(2, ${webhooks}) n
+    SELECT branch_id, environment, client_id, url || '-' || n, kinds, created_at, updated_at
+      FROM webhooks, generate_series(2, ${webhooks}) n
     WHERE branch_id = ${branchId}`)
   return branchId
 }
 
-const countSettled = statement(
-  'bench_settled',
-  `SELECT count(*)::int AS settled FROM outcomes WHERE state = 'delivered'`,
-)
+const countSettled = `SELECT count(*)::int AS settled FROM outcomes WHERE state = 'delivered'`
 
 async function readSettled({ db }: GatewayUnderTest): Promise<number> {
-  return (await db.query<{ settled: number }>(countSettled))[0]!.settled
+  return (await ask<{ settled: number }>(db, countSettled))[0]!.settled
 }
 
 async function compareLanes(stage: Stage, receiver: Receiver): Promise<Result[]> {
@@ -163,8 +174,18 @@ async function compareLanes(stage: Stage, receiver: Receiver): Promise<Result[]>
   return lanes.slice(1).map((count, place) => {
     const many = costs[place + 1]!
     return {
-      ...{ name: `a backlog of ${backlog} over ${count} lanes`, against: `${lanes[0]} lanes`, goal: goals.lanes },
-      ...{ atMost: true, unit: 'µs', ratio: few.rate / many.rate, ours: 1e6 / many.rate, theirs: 1e6 / few.rate },
+      ...{
+        name: `a backlog of ${backlog} over ${count} lanes`,
+        against: `${lanes[0]} lanes`,
+        goal: goals.lanes,
+      },
+      ...{
+        atMost: true,
+        unit: 'µs',
+        ratio: few.rate / many.rate,
+        ours: 1e6 / many.rate,
+        theirs: 1e6 / few.rate,
+      },
     }
   })
 }

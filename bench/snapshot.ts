@@ -1,10 +1,13 @@
 /**
- * A report that has been reading for an hour while 500 events a second went through: nothing that died meanwhile can be removed. Beside the same
- * hour without it. The hour is written in a minute, in the shape that the engine gives it: rows that come and go, a transaction each few.
+ * A report that has been reading for an hour while 500 events a second went through: nothing that died
+ * meanwhile can be removed. Beside the same hour without it. The hour is written in a minute, in the shape
+ * that the engine gives it: rows that come and go, a transaction each few.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { statement } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
+
 import type { Benchmark } from './benchmark.ts'
 import { type Branches, openBranches } from './branches.ts'
 import { startReceiver } from './receiver.ts'
@@ -28,14 +31,18 @@ export const snapshot: Benchmark = {
   name: 'snapshot',
   async run(stage, { rows = anHour }) {
     const receiver = await startReceiver(stage)
-    const [held, free] = [await openBranches(stage, here, receiver), await openBranches(stage, here, receiver)]
+    const [held, free] = [
+      await openBranches(stage, here, receiver),
+      await openBranches(stage, here, receiver),
+    ]
     for (const house of [held, free]) await house.publish(perSecond, warmUpMs)
     const touches = await countTouches(free)
     await openSnapshot(stage, held.gateway.connectionString)
     await Promise.all([liveThrough(held, rows, touches), liveThrough(free, rows, touches)])
     await free.gateway.db.script('VACUUM')
     await Promise.all([held, free].map((house) => house.gateway.db.script('ANALYZE; CHECKPOINT')))
-    // What was published within the last seconds is above the floor of the outbox, and here that is the whole hour.
+    // What was published within the last seconds is above the floor of the outbox, and here that is the whole
+    // hour.
     for (let round = 0; round < 3; round++) {
       for (const house of [held, free]) await house.publish(perSecond, warmUpMs)
       await wait(floorMs)
@@ -54,15 +61,16 @@ async function openSnapshot(stage: Stage, connectionString: string): Promise<voi
   await reader.query('SELECT count(*) FROM webhooks')
 }
 
-const selectTouches = statement(
-  'bench_touches',
-  `SELECT n_tup_upd::float8 / (SELECT count(*) FROM cursors) AS touches FROM pg_stat_user_tables WHERE relname = 'cursors'`,
-)
+const selectTouches = `SELECT n_tup_upd::float8 / (SELECT count(*) FROM cursors) AS touches FROM pg_stat_user_tables
+    WHERE relname = 'cursors'`
 
-/** How often a cursor is written in an hour at this load: its position each second, and when it changes hands. */
+/**
+ * How often a cursor is written in an hour at this load: its position each second, and when it changes hands.
+ */
 async function countTouches(house: Branches): Promise<number> {
-  const read = async () => (await house.gateway.db.query<{ touches: number }>(selectTouches))[0]!.touches
-  // What sessions have counted is told a second later; that lanes were idle before and will be after is not the load's.
+  const read = async () => (await ask<{ touches: number }>(house.gateway.db, selectTouches))[0]!.touches
+  // What sessions have counted is told a second later; that lanes were idle before and will be after is not
+  // the load's.
   const publishing = house.publish(perSecond, countingMs + 2 * tellingMs)
   await wait(tellingMs)
   const before = await read()
@@ -73,13 +81,18 @@ async function countTouches(house: Branches): Promise<number> {
   return touches
 }
 
-/** Nobody sees the rows, because who makes them removes them; what is left behind in tables and indexes is the same. */
+/**
+ * Nobody sees the rows, because who makes them removes them; what is left behind in tables and indexes is the
+ * same.
+ */
 async function liveThrough({ gateway: { db } }: Branches, events: number, touches: number): Promise<void> {
   const bite = Math.ceil(events / transactions)
   for (let done = 0; done < transactions; done++) {
     await db.script(printBite(bite))
-    const report = 'UPDATE workers SET seen_at = clock_timestamp(); COMMIT; BEGIN; SET LOCAL synchronous_commit = off;'
-    const due = Math.round((touches * (done + 1)) / transactions) - Math.round((touches * done) / transactions)
+    const report =
+      'UPDATE workers SET seen_at = clock_timestamp(); COMMIT; BEGIN; SET LOCAL synchronous_commit = off;'
+    const due =
+      Math.round((touches * (done + 1)) / transactions) - Math.round((touches * done) / transactions)
     const touch = 'UPDATE cursors SET hold_until = hold_until;'
     await db.script(`BEGIN; SET LOCAL synchronous_commit = off; ${touch.repeat(due)} COMMIT;
       BEGIN; SET LOCAL synchronous_commit = off; ${report.repeat(reports / transactions)} COMMIT`)
@@ -93,7 +106,8 @@ function printBite(events: number): string {
       before bigint := nextval('event_ids');
     BEGIN
       INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
-      SELECT part_of(n), 0, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250) FROM generate_series(1, ${events}) AS n;
+      SELECT part_of(n), 0, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, repeat('x', 250)
+        FROM generate_series(1, ${events}) AS n;
       DELETE FROM outbox WHERE part = ANY (ARRAY(SELECT part FROM parts)) AND id > before AND feed = 0;
     END $$`
 }

@@ -1,10 +1,13 @@
 /**
- * `npm run soak [-- MINUTES]`: a mixed load for twenty minutes, and whether anything grows that should not: the memory of the gateway,
- * the time a claim takes, dead rows. A sample every ten seconds; the last third is held against the first that came after the warm-up.
+ * `npm run soak [-- MINUTES]`: a mixed load for twenty minutes, and whether anything grows that should not:
+ * the memory of the gateway, the time a claim takes, dead rows. A sample every ten seconds; the last third is
+ * held against the first that came after the warm-up.
  */
+
 import { createServer } from 'node:http'
-import { type Database, statement } from '../src/database/database.ts'
+import type { Database } from '../src/database/database.ts'
 import { take } from '../src/webhooks/engine/kernel.sql.ts'
+import { ask } from '../test/support/ask.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
 import { type Flood, flood, type PrintedRequest } from './load.ts'
@@ -65,7 +68,10 @@ async function prepareLoads(
     branchIds.push(await gateway.makeBranch(habits.map((habit, hook) => `${receiver}/${habit}/${n}/${hook}`)))
   }
   const publisher = await gateway.makePublisher()
-  const [access, refresh] = [await gateway.makeAccessTokens(holders), await gateway.makeRefreshTokens(holders)]
+  const [access, refresh] = [
+    await gateway.makeAccessTokens(holders),
+    await gateway.makeRefreshTokens(holders),
+  ]
   const { client } = gateway
   return {
     profile: { perSecond: 300, requests: access.map((token) => bearerGet('/v1/user/profile', token)) },
@@ -114,23 +120,20 @@ async function takeSamples(db: Database, pid: number, durationMs: number): Promi
   return samples
 }
 
-const countRows = statement(
-  'bench_count_rows',
-  `SELECT (SELECT coalesce(sum(n_dead_tup), 0)::int FROM pg_stat_user_tables) AS "deadRows",
-     (SELECT count(*)::int FROM exceptions) AS waiting`,
-)
+const countRows = `SELECT (SELECT coalesce(sum(n_dead_tup), 0)::int FROM pg_stat_user_tables) AS "deadRows",
+     (SELECT count(*)::int FROM exceptions) AS waiting`
 
 async function takeSample(db: Database, pid: number): Promise<Sample> {
   const times: number[] = []
   for (let n = 0; n < 9; n++) times.push(await timeClaim(db))
-  const [rows] = await db.query<{ deadRows: number; waiting: number }>(countRows)
+  const [rows] = await ask<{ deadRows: number; waiting: number }>(db, countRows)
   return { memoryMiB: readResidentMiB(pid), claimMs: median(times), ...rows! }
 }
 
 /** Undone at once: it takes nothing from the worker. */
 function timeClaim(db: Database): Promise<number> {
   return timeUndone(db, async (sql) => {
-    await sql.query(take, [0, 0, new Date(), 10, '{}'])
+    await sql.query(take, { part: 0, worker: 0, now: new Date(), most: 10, exceptIds: [] })
   })
 }
 

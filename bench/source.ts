@@ -1,6 +1,6 @@
 /**
- * Where a gateway under test comes from: this working tree, or another commit in a worktree of its own. The driver is always ours;
- * what fills a database is the commit's own, because tables are too.
+ * Where a gateway under test comes from: this working tree, or another commit in a worktree of its own. The
+ * driver is always ours; what fills a database is the commit's own, because tables are too.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs'
@@ -20,7 +20,10 @@ export interface Source {
 
 export const here: Source = { name: 'this tree', root: new URL('../', import.meta.url) }
 
-/** A worktree that goes with the stage. Packages are ours where the commit asks for the same, otherwise its own. */
+/**
+ * A worktree that goes with the stage. Packages are ours where the commit asks for the same, otherwise its
+ * own.
+ */
 export async function checkOut(stage: Stage, ref: string): Promise<Source> {
   const home = fileURLToPath(here.root)
   const commit = await findCommit(home, ref)
@@ -60,7 +63,10 @@ async function git(cwd: string, args: readonly string[]): Promise<string> {
   return (await run('git', [...args], { cwd })).stdout.trim()
 }
 
-/** A module of the source, by its path in the repository. What is asked of it must have been the same at that commit. */
+/**
+ * A module of the source, by its path in the repository. What is asked of it must have been the same at that
+ * commit.
+ */
 export function load<Module>({ root }: Source, path: string): Promise<Module> {
   return import(new URL(path, root).href) as Promise<Module>
 }

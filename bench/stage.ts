@@ -1,4 +1,7 @@
-/** What a benchmark has opened: closed in reverse order, also when the benchmark fails, and all of it, also when closing fails. */
+/**
+ * What a benchmark has opened: closed in reverse order, also when the benchmark fails, and all of it, also
+ * when closing fails.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

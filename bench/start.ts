@@ -1,6 +1,7 @@
 /**
- * From the start of a process to its first good answer at /readyz: on the data folder of an earlier start, with the private PostgreSQL in it, and on
- * a database that is migrated already. Processor time tells more than the clock where the machine has other things to do.
+ * From the start of a process to its first good answer at /readyz: on the data folder of an earlier start,
+ * with the private PostgreSQL in it, and on a database that is migrated already. Processor time tells more
+ * than the clock where the machine has other things to do.
  */
 import { generateKey, printKey } from '../src/crypto/vault.ts'
 import { findFreePort } from '../test/support/ports.ts'
@@ -53,7 +54,10 @@ export const start: Benchmark = {
   },
 }
 
-/** The first start makes the cluster and the tables, and what Node keeps of the code: the second finds everything. */
+/**
+ * The first start makes the cluster and the tables, and what Node keeps of the code: the second finds
+ * everything.
+ */
 async function preparePlaces(stage: Stage, source: Source): Promise<readonly Place[]> {
   const places = [
     { name: 'start: later, private PostgreSQL', limitMs: 1_200, env: { DATA_DIR: stage.makeFolder() } },
@@ -85,7 +89,13 @@ async function timeStart(source: Source, env: Record<string, string>): Promise<S
     const pid = await startServer(stage, {
       program: new URL('bin/countersign.js', source.root),
       args: ['serve'],
-      env: { HOST: '127.0.0.1', PORT: String(port), SANDBOX_PORT: String(sandboxPort), LOG_LEVEL: 'warn', ...env },
+      env: {
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        SANDBOX_PORT: String(sandboxPort),
+        LOG_LEVEL: 'warn',
+        ...env,
+      },
       origin: `http://127.0.0.1:${port}`,
       readyPath: '/readyz',
     })

@@ -1,5 +1,6 @@
 /** How many SQL statements a delivery costs at load, counted by PostgreSQL itself. */
-import { statement } from '../src/database/database.ts'
+import { ask } from '../test/support/ask.ts'
+
 import type { Benchmark, Course } from './benchmark.ts'
 import { startEmptyGateway } from './gateway.ts'
 import { send } from './load.ts'
@@ -13,7 +14,7 @@ import { openStage, type Stage } from './stage.ts'
 const events = 200
 const limit = 0.1
 const unit = 'SQL statements a delivery'
-export const countCalls = statement('bench_count_calls', 'SELECT sum(calls)::float8 AS calls FROM pg_stat_statements')
+export const countCalls = 'SELECT sum(calls)::float8 AS calls FROM pg_stat_statements'
 
 export const statements: Benchmark = {
   name: 'statements',
@@ -32,14 +33,19 @@ async function openCounting(stage: Stage, source: Source): Promise<Course> {
   const receiver = await startReceiver(stage)
   const gateway = await startEmptyGateway(stage, { source, dataDir })
   await gateway.db.script('CREATE EXTENSION pg_stat_statements')
-  const branchId = await gateway.makeBranch(Array.from({ length: webhooks }, (_, n) => urlOf(receiver.origin, n)))
+  const branchId = await gateway.makeBranch(
+    Array.from({ length: webhooks }, (_, n) => urlOf(receiver.origin, n)),
+  )
   const publisher = await gateway.makePublisher()
   return {
     async measure() {
       await gateway.db.script('SELECT pg_stat_statements_reset()')
       const all = Array.from({ length: events }, () => makeEvent(branchId))
-      await Promise.all([send(gateway.origin, publishRequest(publisher, all)), receiver.awaitMore(events * webhooks)])
-      const [counted] = await gateway.db.query<{ calls: number }>(countCalls)
+      await Promise.all([
+        send(gateway.origin, publishRequest(publisher, all)),
+        receiver.awaitMore(events * webhooks),
+      ])
+      const [counted] = await ask<{ calls: number }>(gateway.db, countCalls)
       return [{ name: 'statements', value: counted!.calls / (events * webhooks), unit, isCost: true }]
     },
   }

@@ -1,4 +1,6 @@
-/** Publishes at a steady rate, whatever the answers do: what is late shows as latency, not as a lower rate. */
+/**
+ * Publishes at a steady rate, whatever the answers do: what is late shows as latency, not as a lower rate.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { GatewayUnderTest } from './gateway.ts'
 import { openWire } from './load.ts'
@@ -19,7 +21,10 @@ export interface Steady {
   readonly arrivalsEach: number
 }
 
-/** Milliseconds from the moment before an event was sent to the gateway until it arrived, in the order of arrival. */
+/**
+ * Milliseconds from the moment before an event was sent to the gateway until it arrived, in the order of
+ * arrival.
+ */
 export async function publishSteadily(
   { source, origin }: GatewayUnderTest,
   publisher: Credentials,

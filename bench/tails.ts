@@ -30,7 +30,10 @@ export async function compareTails(tail: Tail, ours: Branches, theirs: Branches)
 }
 
 /** Each pair: ours and theirs. */
-export function judgeTails({ name, against, goal, quantile }: Tail, pairs: readonly (readonly number[])[]): Result {
+export function judgeTails(
+  { name, against, goal, quantile }: Tail,
+  pairs: readonly (readonly number[])[],
+): Result {
   return {
     ...{ name, against, goal, atMost: true, unit: `ms, p${quantile * 100}` },
     ratio: median(pairs.map(([ours, theirs]) => ours! / theirs!)),

@@ -1,4 +1,7 @@
-/** A house in which ten million deliveries of a month are kept, beside an empty one: how late the same load is. */
+/**
+ * A house in which ten million deliveries of a month are kept, beside an empty one: how late the same load
+ * is.
+ */
 import type { Benchmark } from './benchmark.ts'
 import { openBranches } from './branches.ts'
 import { fillHistory } from './history.ts'
@@ -14,7 +17,10 @@ export const years: Benchmark = {
   name: 'years',
   async run(stage, { rows = finished }) {
     const receiver = await startReceiver(stage)
-    const [full, empty] = [await openBranches(stage, here, receiver), await openBranches(stage, here, receiver)]
+    const [full, empty] = [
+      await openBranches(stage, here, receiver),
+      await openBranches(stage, here, receiver),
+    ]
     await fillHistory(full.gateway, { branchIds: full.branchIds, days, deliveriesADay: rows / days })
     const against = 'an empty house'
     const name = `years, ${rows.toLocaleString('en')} finished deliveries`

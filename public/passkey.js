@@ -27,7 +27,11 @@ async function create(options) {
 
 async function get(options) {
   const { challenge, allowCredentials } = options
-  const publicKey = { ...options, challenge: toBytes(challenge), allowCredentials: withBytes(allowCredentials) }
+  const publicKey = {
+    ...options,
+    challenge: toBytes(challenge),
+    allowCredentials: withBytes(allowCredentials),
+  }
   const given = await navigator.credentials.get({ publicKey })
   const { clientDataJSON, authenticatorData, signature } = given.response
   return print(given, {

@@ -13,7 +13,8 @@ const options = {
 const long = new Intl.DateTimeFormat('en-GB', options)
 const short = new Intl.DateTimeFormat('en-GB', { ...options, month: '2-digit', day: '2-digit' })
 
-const partsOf = (format, date) => Object.fromEntries(format.formatToParts(date).map(({ type, value }) => [type, value]))
+const partsOf = (format, date) =>
+  Object.fromEntries(format.formatToParts(date).map(({ type, value }) => [type, value]))
 
 function print(date, isShort) {
   const { year, month, day, hour, minute, second, timeZoneName } = partsOf(isShort ? short : long, date)

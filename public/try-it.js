@@ -57,7 +57,8 @@ function pairsOf(part, place) {
 /** Of this site, whatever is typed: numbers alone are put into the path. */
 function addressOf(part) {
   const path = fieldsOf(part, 'path').reduce((filled, field) => {
-    if (!/^[0-9]{1,16}$/.test(typed(field))) throw new Refused(`${field.dataset.name} must be a number.`, field)
+    if (!/^[0-9]{1,16}$/.test(typed(field)))
+      throw new Refused(`${field.dataset.name} must be a number.`, field)
     return filled.replace(`{${field.dataset.name}}`, typed(field))
   }, part.dataset.path)
   const url = new URL(location.origin + path)

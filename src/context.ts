@@ -1,15 +1,16 @@
-/** What every route needs, opened once by the gateway. Live and sandbox share all of it but the desks of a site. */
+/**
+ * What every route needs, opened once by the gateway. Live and sandbox share all of it but the desks of a
+ * site.
+ */
 import type { Logger } from 'pino'
 import type { ChainCheck } from './audit/chain-check.ts'
 import type { BrandDesk } from './brands/brand-desk.ts'
 import type { ImageStore } from './brands/image.ts'
 import type { Clock } from './clock.ts'
-import type { Config } from './config.ts'
 import type { Vault } from './crypto/vault.ts'
 import type { Changes } from './database/changes.ts'
 import type { Database } from './database/database.ts'
 import type { Turns } from './database/turns.ts'
-import type { Environment } from './environment.ts'
 import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
 import type { Upstreams } from './identity/upstream.ts'
@@ -23,9 +24,11 @@ import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
 import type { RefusedCalls } from './partners/refused-calls.ts'
+import type { Config } from './settings/config.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
 import type { Profiles } from './users/profile.ts'
+import type { Environment } from './vocabulary/environment.ts'
 import type { Announcer } from './webhooks/events/announcer.ts'
 import type { BranchSignal } from './webhooks/events/branch-signal.ts'
 import type { Publisher } from './webhooks/events/publisher.ts'

@@ -1,4 +1,7 @@
-/** What can be wrong with a request, in the words its sender needs. Turned into a response in one place, http/errors.ts. */
+/**
+ * What can be wrong with a request, in the words its sender needs. Turned into a response in one place,
+ * http/errors.ts.
+ */
 export interface FieldProblem {
   readonly field: string
   readonly problem: string
@@ -33,8 +36,8 @@ const nearest = new Map([
 ])
 
 /**
- * As `error_description` may hold it, in a body, a redirect and a challenge alike (RFC 6749, 5.2; RFC 6750, 3): printable ASCII
- * without quotation mark and backslash. What a sender wrote may stand in a description.
+ * As `error_description` may hold it, in a body, a redirect and a challenge alike (RFC 6749, 5.2; RFC 6750,
+ * 3): printable ASCII without quotation mark and backslash. What a sender wrote may stand in a description.
  */
 export function printDescription(description: string): string {
   return description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/gu, (character) => nearest.get(character) ?? '?')
@@ -97,7 +100,10 @@ export class TooManyRequests extends Problem {
   }
 }
 
-/** JSON has numbers that no number here can be: they are read as infinite, and "must be a number" would help nobody. */
+/**
+ * JSON has numbers that no number here can be: they are read as infinite, and "must be a number" would help
+ * nobody.
+ */
 export function findOverflow(value: unknown): string | undefined {
   if (value === Number.POSITIVE_INFINITY) return `is too large: at most ${Number.MAX_VALUE}`
   if (value === Number.NEGATIVE_INFINITY) return `is too small: at least ${-Number.MAX_VALUE}`

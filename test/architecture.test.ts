@@ -1,68 +1,41 @@
 /** The plan of the house (ARCHITECTURE.md), held to the files: a line in the wrong room fails here. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize, relative } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import {
+  drawings,
+  findCircles,
+  listFolders,
+  planOf,
+  readSources,
+  roomOf,
+  type SourceFile,
+} from './support/floor-plan.ts'
 
-const home = fileURLToPath(new URL('../', import.meta.url))
-
-/** From the roof down. Whoever is on a floor knows those below, and nobody beside or above. The rooms of web/ and of webhooks/ are rooms of their own, and so is a file of the root, or of web/. */
-const floors: readonly (readonly string[])[] = [
-  ['cli'],
-  ['processes'],
-  ['gateway'],
-  ['site', 'worker-role', 'housekeeping', 'demo-idp'],
-  ['demo'],
-  ['web/routes'],
-  ['web/sign-in-routes', 'web/administration-routes'],
-  ['web/account', 'web/console', 'web/partner', 'web/route'],
-  ['web/gates', 'web/sign-in'],
-  ['web/frame', 'api', 'doctor'],
-  ['context'],
-  ['metrics'],
-  ['proposals'],
-  ['identity', 'tracing'],
-  ['oauth', 'provisioning', 'webhooks/deliveries', 'webhooks/signature-debugger'],
-  ['webhooks/health'],
-  ['webhooks/engine'],
-  ['webhooks/subscriptions'],
-  ['webhooks/events', 'webhooks/outbound'],
-  ['network'],
-  ['partners'],
-  ['users', 'described-route', 'sibling', 'storage'],
-  ['http', 'notices', 'services', 'share'],
-  ['brands'],
-  ['audit', 'config', 'rounds'],
-  ['database', 'settings'],
-  ['crypto', 'words', 'name', 'repeat', 'source'],
-  [
-    'bell',
-    'bounded-map',
-    'brand',
-    'clock',
-    'cut',
-    'demo-provider',
-    'environment',
-    'gather',
-    'heap',
-    'html',
-    'loopback',
-    'member-role',
-    'printable',
-    'problem',
-  ],
-  ['in-turn', 'permission', 'proposal-kind', 'rerun', 'schema', 'scope', 'single-flight', 'subnet'],
+/** Rooms that do not know each other, though they might without a circle. */
+const strangers: readonly (readonly string[])[] = [
+  ['api', 'web'],
+  ['oauth', 'webhooks'],
+  ['web/account', 'web/partner', 'web/console'],
 ]
 
-/** Statements about the database itself (locks, notifications, days), and the one look of the rounds, which is made of everybody's questions. */
-const statementsElsewhere = ['src/database/', 'src/rounds.ts']
+/** What stands beside the rooms. */
+const atTheDoor = ['src/clock.ts', 'src/context.ts', 'src/problem.ts']
 
-/** Names of other people's: parameters of OAuth, the languages in which partners write, and what entries of the audit log have held from the first. */
+/**
+ * Statements about the database itself (locks, notifications, days), and the one look of the rounds, which is
+ * made of everybody's questions.
+ */
+const statementsElsewhere = ['src/database/']
+
+/**
+ * Names of other people's: parameters of OAuth, the languages in which partners write, and what entries of
+ * the audit log have held from the first.
+ */
 const wireNames: Readonly<Record<string, readonly string[]>> = {
-  'src/api/gates.ts': ['client_id', 'client_secret'],
-  'src/api/refused-call.ts': ['client_id'],
-  'src/demo-provider.ts': ['acr_values'],
+  'src/api/gates/gates.ts': ['client_id', 'client_secret'],
+  'src/api/frame/refused-call.ts': ['client_id'],
+  'src/demo/demo-provider.ts': ['acr_values'],
   'src/identity/journey.ts': [
     ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token'],
     ...['error_description', 'prompt_values_supported'],
@@ -72,7 +45,12 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
     ...['authorization_response_iss_parameter_supported', 'end_session_endpoint', 'acr_values_supported'],
     ...['code_challenge_methods_supported', 'backchannel_logout_supported'],
   ],
-  'src/identity/said.ts': ['id_token_signing_alg_values_supported', 'auth_time', 'email_verified', 'id_token'],
+  'src/identity/said.ts': [
+    'id_token_signing_alg_values_supported',
+    'auth_time',
+    'email_verified',
+    'id_token',
+  ],
   'src/identity/provider-look.ts': ['jwks_uri'],
   'src/identity/upstream.ts': ['jwks_uri', 'token_endpoint'],
   'src/oauth/authorization-request.ts': [
@@ -80,83 +58,67 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/oauth/introspection.ts': ['client_id', 'account_numbers'],
   'src/web/account/history-words.ts': ['account_number'],
-  'src/web/partner/quick-starts.ts': ['basic_auth', 'is_a'],
-  'src/web/partner/verifications.ts': ['is_genuine', 'compare_digest', 'secure_compare', 'to_s'],
+  'src/web/partner/reference/quick-starts.ts': ['basic_auth', 'is_a'],
+  'src/web/partner/reference/verifications.ts': ['is_genuine', 'compare_digest', 'secure_compare', 'to_s'],
   'src/web/sign-in/authorize.ts': ['client_id'],
   'src/web/sign-in/logout.ts': ['logout_token'],
 }
 
-interface Source {
-  readonly path: string
-  readonly text: string
-  /** Paths of the files that it imports, for their values or their types. */
-  readonly imports: readonly string[]
-}
-
-const sources = listFiles('src').map(readSource)
+const sources = readSources('src')
 const shipped = sources.filter(({ path }) => !path.endsWith('.test.ts'))
-
-function listFiles(folder: string): string[] {
-  return readdirSync(join(home, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(home, join(entry.parentPath, entry.name)))
-}
-
-function readSource(path: string): Source {
-  const text = readFileSync(join(home, path), 'utf8')
-  const named = [...text.matchAll(/(?:\bfrom|\bimport\(|^import)\s*'(\.[^']+)'/gm)].map((found) => found[1]!)
-  return { path, text, imports: named.map((name) => normalize(join(dirname(path), name))) }
-}
-
-function roomOf(path: string): string {
-  const [, first, second] = path.replace(/\.ts$/, '').split('/')
-  if (second === undefined) return first!
-  return first === 'web' || first === 'webhooks' ? `${first}/${second}` : first!
-}
+const plan = planOf(shipped)
+const architecture = readFileSync('ARCHITECTURE.md', 'utf8')
 
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
 }
 
-test('every room has its floor', () => {
-  const rooms = new Set(shipped.map(({ path }) => roomOf(path)))
-  assert.deepEqual([...rooms].sort(), floors.flat().sort())
+test('no folder imports itself by way of others, not even for a type', () => {
+  assert.deepEqual(findCircles(plan), [])
 })
-
-test('imports lead down: nobody knows who is above, or beside', () => {
-  const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)))
-  const wrong = shipped.flatMap(({ path, imports }) =>
-    imports
-      .filter((imported) => roomOf(imported) !== roomOf(path))
-      .filter((imported) => !isBelow(floorOf.get(roomOf(imported)), floorOf.get(roomOf(path))))
-      .map((imported) => `${path} imports ${imported}`),
-  )
-  assert.deepEqual(wrong, [])
-})
-
-function isBelow(imported: number | undefined, importing: number | undefined): boolean {
-  return imported !== undefined && importing !== undefined && imported > importing
-}
 
 test('no file imports itself by way of others, not even for a type', () => {
-  const importsOf = new Map(shipped.map(({ path, imports }) => [path, imports]))
-  const done = new Set<string>()
-  const circles: string[] = []
-  const visit = (path: string, way: readonly string[]) => {
-    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '))
-    if (way.includes(path) || done.has(path)) return
-    for (const imported of importsOf.get(path) ?? []) visit(imported, [...way, path])
-    done.add(path)
-  }
-  for (const { path } of shipped) visit(path, [])
-  assert.deepEqual(circles, [])
+  const knows = new Map(shipped.map(({ path, imports }) => [path, imports.map((other) => other.path)]))
+  assert.deepEqual(findCircles(knows), [])
+})
+
+for (const rooms of strangers) {
+  test(`${rooms.join(' and ')} do not know each other`, () => {
+    const hostOf = (path: string) => rooms.find((room) => `${roomOf(path)}/`.startsWith(`${room}/`))
+    const wrong = shipped.flatMap(({ path, imports }) =>
+      imports
+        .filter((other) => hostOf(path) && hostOf(other.path) && hostOf(path) !== hostOf(other.path))
+        .map((other) => `${path} imports ${other.path}`),
+    )
+    assert.deepEqual(wrong, [])
+  })
+}
+
+test('three files stand beside the rooms', () => {
+  const beside = shipped.filter(({ path }) => path.split('/').length === 2)
+  assert.deepEqual(beside.map(({ path }) => path).sort(), atTheDoor)
+})
+
+test('ARCHITECTURE.md names every folder of the source, and none that there is not', () => {
+  const folders = new Set([...plan.keys()].filter((room) => !room.endsWith('.ts')).flatMap(withThoseAbove))
+  assert.deepEqual([...listFolders(architecture)].sort(), [...folders].sort())
+})
+
+function withThoseAbove(folder: string): string[] {
+  return folder.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'))
+}
+
+test('the drawings of ARCHITECTURE.md are of these files: npm run draw draws them', () => {
+  for (const drawing of drawings(plan)) assert.ok(architecture.includes(drawing), drawing)
 })
 
 test('statements live in the .sql.ts file of the room that owns the table', () => {
   const wrong = shipped
-    .filter(({ path }) => !path.endsWith('.sql.ts') && !statementsElsewhere.some((place) => path.startsWith(place)))
+    .filter(
+      ({ path }) => !path.endsWith('.sql.ts') && !statementsElsewhere.some((place) => path.startsWith(place)),
+    )
     .filter(({ text }) =>
-      /\bstatement\(\s*['"`]|\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM)\s+[a-z_*]+\s+(?:FROM|SET|VALUES|\()/.test(
+      /\bstatement\(\{|\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM)\s+[a-z_*]+\s+(?:FROM|SET|VALUES|\()/.test(
         withoutComments(text),
       ),
     )
@@ -164,6 +126,18 @@ test('statements live in the .sql.ts file of the room that owns the table', () =
     wrong.map(({ path }) => path),
     [],
   )
+})
+
+/** Where a part of what was found is put back it has a number too. */
+const replacement = /\.replace(?:All)?\(\s*\/.*\/g,\s*'.*'/g
+
+test('parameters of statements have names, in what is said of them too', () => {
+  const numbered = shipped
+    .filter(({ path }) => path.endsWith('.sql.ts'))
+    .flatMap(({ path, text }) =>
+      (text.replace(replacement, '').match(/.*\$\d.*/g) ?? []).map((line) => `${path}: ${line.trim()}`),
+    )
+  assert.deepEqual(numbered, [])
 })
 
 /** Name by name, where it stands more than once. */
@@ -178,12 +152,6 @@ function findTwice(pattern: RegExp): { names: number; twice: string[] } {
   }
 }
 
-test('no two statements have the same name: a connection that has prepared one of them refuses the other', () => {
-  const { names, twice } = findTwice(/\bstatement\(\s*'(\w+)'/g)
-  assert.deepEqual(twice, [])
-  assert.ok(names > 80, `${names} names`)
-})
-
 test('no two rooms give a type of theirs the same name', () => {
   const { names, twice } = findTwice(/^export (?:interface|type|class) (\w+)/gm)
   assert.deepEqual(twice, [])
@@ -194,11 +162,11 @@ const snakeCase = '[a-z][a-z0-9]*(?:_[a-z0-9]+)+'
 const declared = new RegExp(`readonly (${snakeCase})`, 'g')
 /** Not in a word in quotes, such as an act's name. */
 const read = new RegExp(`(?:(?<!['\\w.-])\\w+(?:[!?]*\\.\\w+)*|[)\\]])[!?]*\\.(${snakeCase})\\b`, 'g')
-const takenApart = /\{([^{}]*)\}(?: =(?!>)|:|\)(?: =>|:)| of )|query<([^()]*)>\(/g
+const takenApart = /\{([^{}]*)\}(?: =(?!>)|:|\)(?: =>|:)| of )/g
 
 function snakeMembersOf(text: string): string[] {
   const code = withoutComments(text)
-  const taken = [...code.matchAll(takenApart)].map((found) => found[1] ?? found[2]).join(' ')
+  const taken = [...code.matchAll(takenApart)].map((found) => found[1]).join(' ')
   return [
     ...[...code.matchAll(declared), ...code.matchAll(read)].map((found) => found[1]!),
     ...(taken.match(new RegExp(`\\b${snakeCase}\\b`, 'g')) ?? []),
@@ -223,7 +191,7 @@ const reserved = [
     what: 'the environment',
     pattern: /\bprocess\.env\b/,
     // The quick starts are programs that partners copy.
-    places: ['src/config.ts', 'src/settings/', 'src/cli/', 'src/processes/', 'src/web/partner/quick-starts.ts'],
+    places: ['src/settings/', 'src/cli/', 'src/processes/', 'src/web/partner/reference/quick-starts.ts'],
   },
   {
     what: 'what may take two people',
@@ -231,7 +199,7 @@ const reserved = [
       /\b(?:decide|setPartnerStatus|setRefreshAccess|setScopesAtMost|answerScopeRequest|resetSecondFactor|allowRemoval|addProvider|enableProvider)\(/,
     places: [
       ...['src/partners/', 'src/users/', 'src/provisioning/', 'src/identity/', 'src/proposals/', 'src/cli/'],
-      ...['src/demo.ts', 'src/demo-idp.ts'],
+      'src/demo/',
     ],
   },
   {
@@ -253,20 +221,31 @@ for (const { what, pattern, places } of reserved) {
   })
 }
 
-test('whatever is exported is imported by somebody', () => {
-  const wordsOf = ({ path, text }: Source) => [...new Set(text.match(/\w+/g))].map((word) => ({ word, path }))
-  const uses = Map.groupBy(
-    [...sources, ...['test', 'bench'].flatMap(listFiles).map(readSource)].flatMap(wordsOf),
-    ({ word }) => word,
-  )
-  const unused = shipped.flatMap(({ path, text }) =>
-    [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type|enum) (\w+)/gm)]
-      .map((found) => found[1]!)
-      .filter((name) => uses.get(name)!.every((use) => use.path === path))
-      .map((name) => `${path}: ${name}`),
-  )
+/** Programs that partners copy. */
+const examples = ['src/web/partner/reference/quick-starts.ts', 'src/web/partner/reference/verifications.ts']
+
+test('whatever is exported is imported by name, from where it is', () => {
+  const all = [...sources, ...['test', 'bench'].flatMap(readSources)]
+  const unused = shipped
+    .filter(({ path }) => !examples.includes(path))
+    .flatMap(({ path, text }) => {
+      const users = all.flatMap((user) =>
+        user.imports.filter((other) => other.path === path).map(({ names }) => ({ user, names })),
+      )
+      return [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type|enum) (\w+)/gm)]
+        .map((found) => found[1]!)
+        .filter(
+          (name) => !users.some(({ user, names }) => (names ? names.includes(name) : mentions(user, name))),
+        )
+        .map((name) => `${path}: ${name}`)
+    })
   assert.deepEqual(unused, [])
 })
+
+/** Of a whole file that was imported (`import * as`): what is said of it. */
+function mentions({ text }: SourceFile, name: string): boolean {
+  return new RegExp(`\\b${name}\\b`).test(text)
+}
 
 test('whatever is counted by address is counted by its networks too: no limit takes a subnet as its key', () => {
   const counting = sources.filter(({ text }) => /\.(count|check)\([^)]*(subnetOf|request\.ip)/.test(text))
@@ -277,7 +256,9 @@ test('whatever is counted by address is counted by its networks too: no limit ta
 })
 
 test('an image is judged in one place, which counts whoever sends it first', () => {
-  const judging = shipped.filter(({ path, text }) => !path.startsWith('src/brands/') && /\bcheckImage\b/.test(text))
+  const judging = shipped.filter(
+    ({ path, text }) => !path.startsWith('src/brands/') && /\bcheckImage\b/.test(text),
+  )
   assert.deepEqual(
     judging.map(({ path }) => path),
     ['src/web/frame/uploaded-image.ts'],

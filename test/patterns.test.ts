@@ -1,6 +1,7 @@
 /**
- * No text stops a process: every regular expression of the program takes time in proportion to what it reads. Each is run against text that was made to
- * hurt it, of what it looks for itself, in three lengths. One that is new in src/ is among them by itself.
+ * No text stops a process: every regular expression of the program takes time in proportion to what it reads.
+ * Each is run against text that was made to hurt it, of what it looks for itself, in three lengths. One that
+ * is new in src/ is among them by itself.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +11,16 @@ import { readPatterns } from './support/patterns.ts'
 const patterns = readPatterns(fileURLToPath(new URL('../', import.meta.url)))
 
 const usual = [' ', 'a', 'A', '0', '\n', '"', "'", '<', '-', '/', '=', '.']
-const kinds: Readonly<Record<string, string>> = { s: ' ', d: '0', w: 'a', r: '\r', n: '\n', t: '\t', b: ' ', D: 'a' }
+const kinds: Readonly<Record<string, string>> = {
+  s: ' ',
+  d: '0',
+  w: 'a',
+  r: '\r',
+  n: '\n',
+  t: '\t',
+  b: ' ',
+  D: 'a',
+}
 
 /** Every character that the pattern names, with one for each kind that it names. */
 function charactersOf(source: string): string[] {
@@ -74,7 +84,10 @@ function timeOf({ one, all }: Compiled, text: string): bigint {
 const leastOf = (times: number, compiled: Compiled, text: string) =>
   Math.min(...Array.from({ length: times }, () => Number(timeOf(compiled, text))))
 
-/** In nanoseconds. A quadratic pattern takes a hundred thousand steps for the first length; those that are quicker than that are in proportion. */
+/**
+ * In nanoseconds. A quadratic pattern takes a hundred thousand steps for the first length; those that are
+ * quicker than that are in proportion.
+ */
 const inProportion = 80_000n
 const lengths = [500, 1_500, 4_500]
 /** For three times the text: a pattern in proportion takes three times as long, a quadratic one nine. */
@@ -89,7 +102,9 @@ function findGrowth(compiled: Compiled, hostile: Hostile): string | undefined {
   if (timeOf(compiled, first) < inProportion || timeOf(compiled, first) < inProportion) return undefined
   const times = lengths.map((length) => leastOf(4, compiled, write(hostile, length)))
   const growth = [times[1]! / times[0]!, times[2]! / times[1]!]
-  return Math.min(...growth) > growthAtMost ? growth.map((each) => `times ${each.toFixed()}`).join(', ') : undefined
+  return Math.min(...growth) > growthAtMost
+    ? growth.map((each) => `times ${each.toFixed()}`).join(', ')
+    : undefined
 }
 
 /** The first text that hurts it, and how much. */
@@ -114,7 +129,14 @@ test('every regular expression takes time in proportion to its text', () => {
 })
 
 test('one that is not in proportion is found', () => {
-  const slow = [String.raw`[\s,;]+$`, '^(a+)+$', '(a|a)*b', '<[^>]*>', String.raw`\s*=\s*(?=[^=]*$)`, '^(.*?)([.,]*)$']
+  const slow = [
+    String.raw`[\s,;]+$`,
+    '^(a+)+$',
+    '(a|a)*b',
+    '<[^>]*>',
+    String.raw`\s*=\s*(?=[^=]*$)`,
+    '^(.*?)([.,]*)$',
+  ]
   assert.deepEqual(
     slow.filter((source) => findHurt(source, '') === undefined),
     [],

@@ -38,7 +38,8 @@ test('.ci/run runs every set', () => {
     sets.map((set) => set.name),
     ['test', 'test:long'],
   )
-  for (const { name } of sets) assert.ok(lines.includes(`tests npm ${name === 'test' ? '' : 'run '}${name}`), name)
+  for (const { name } of sets)
+    assert.ok(lines.includes(`tests npm ${name === 'test' ? '' : 'run '}${name}`), name)
 })
 
 test('whatever holds tests says so in its name', () => {

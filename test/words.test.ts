@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
-import { permissions, permissionsOf, rolesWith, staffRoles } from '../src/permission.ts'
 import { describeKeys, describeRecord, kinds } from '../src/provisioning/record.ts'
+import { permissions, permissionsOf, rolesWith, staffRoles } from '../src/vocabulary/permission.ts'
 import { bodies } from '../src/webhooks/subscriptions/catalogue.ts'
 import { oldWords } from './support/old-words.ts'
 
@@ -14,7 +14,9 @@ const files = folders.flatMap((folder) =>
 )
 const sources = files.filter((name) => /^(?:src|test|bench)\/.*\.ts$/.test(name))
 const interfacePage = readFileSync('docs/interface.md', 'utf8')
-const sections = new Set([...interfacePage.matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map((match) => match[1]!))
+const sections = new Set(
+  [...interfacePage.matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map((match) => match[1]!),
+)
 
 /** “Spec 4.3 and 4.4” names both. */
 function sectionsNamedIn(text: string): string[] {
@@ -79,7 +81,7 @@ test('docs/console.md lists the permissions of each role as they are, and of adm
   const alone = permissions.filter((each) => rolesWith(each).length === 1)
   const ofAdministrators = alone.filter((each) => rolesWith(each).includes('administrator'))
   for (const role of staffRoles) {
-    const named = codeIn(rows.find(([name]) => name === role.replace('-', ' '))?.[3] ?? '')
+    const named = codeIn(rows.find(([name]) => name === role.replace('-', ' '))?.at(-1) ?? '')
     const expected = role === 'administrator' ? ofAdministrators : permissionsOf[role]
     assert.deepEqual(named.toSorted(), [...expected].toSorted(), role)
   }

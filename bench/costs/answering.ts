@@ -1,4 +1,7 @@
-/** What a request costs that a node answers: token checks, exchanges, refreshes and publishing. No worker runs meanwhile. */
+/**
+ * What a request costs that a node answers: token checks, exchanges, refreshes and publishing. No worker runs
+ * meanwhile.
+ */
 import { callbackUrl, fillBrokerage } from '../brokerage.ts'
 import { openWire, type PrintedRequest } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
@@ -42,7 +45,10 @@ export async function measureAnswering(house: House): Promise<Costs> {
 }
 
 async function listKinds(house: House): Promise<Kind[]> {
-  const { client, makeCodes, makeAccessTokens, makeRefreshTokens } = await fillBrokerage(house.db, house.vault)
+  const { client, makeCodes, makeAccessTokens, makeRefreshTokens } = await fillBrokerage(
+    house.db,
+    house.vault,
+  )
   const branchId = await makeBranch(house, [])
   const publisher = await makePublisher(house)
   const access = await makeAccessTokens(tokens)

@@ -1,4 +1,7 @@
-/** How long a commit waits for its log, and how many a second are made at once: plain ones, and those that notify. */
+/**
+ * How long a commit waits for its log, and how many a second are made at once: plain ones, and those that
+ * notify.
+ */
 import type { Database } from '../../src/database/database.ts'
 import { median } from '../rounds.ts'
 

@@ -1,11 +1,14 @@
 /**
- * What a node costs that does nothing but deliver, step by step: numbering events that nobody wants and events that many webhooks want, and sending
- * and settling what has gathered. Events are made while the bench holds all parts, and are published past this node, so that it numbers none with its publishing.
+ * What a node costs that does nothing but deliver, step by step: numbering events that nobody wants and
+ * events that many webhooks want, and sending and settling what has gathered. Events are made while the bench
+ * holds all parts, and are published past this node, so that it numbers none with its publishing.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
 import { printNews } from '../../src/webhooks/events/news.ts'
+import { ask } from '../../test/support/ask.ts'
 import { followByHand } from '../../test/support/follow.ts'
 import { openWire } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
@@ -34,9 +37,9 @@ const notifications = {
 }
 const inStatement = 500
 
-const selectUnnumbered = statement('bench_unnumbered', 'SELECT FROM outbox LIMIT 1')
+const selectUnnumbered = 'SELECT FROM outbox LIMIT 1'
 /** Asked seldom, and when everything has arrived: counting costs as much as what is measured. */
-const countSettled = statement('bench_settled', 'SELECT count(*)::int AS settled FROM outcomes')
+const countSettled = 'SELECT count(*)::int AS settled FROM outcomes'
 
 export async function measureDelivering(house: House): Promise<Costs> {
   const stage = openStage()
@@ -131,14 +134,20 @@ function measureHearing(house: House, worker: Node, text: string): Promise<Cost>
     nodePid: worker.pid,
     async work() {
       for (let n = 0; n < eventsAlone; n++) {
-        await Promise.all([db.script(`SELECT pg_notify('countersign_work', '${text}')`), wait(betweenLoneEventsMs)])
+        await Promise.all([
+          db.script(`SELECT pg_notify('countersign_work', '${text}')`),
+          wait(betweenLoneEventsMs),
+        ])
       }
       return eventsAlone
     },
   })
 }
 
-/** One event at a time, far apart: nothing shares a statement with anything. Whoever accepts it has no worker, and tells that of another node. */
+/**
+ * One event at a time, far apart: nothing shares a statement with anything. Whoever accepts it has no worker,
+ * and tells that of another node.
+ */
 async function measureAlone(
   house: House,
   worker: Node,
@@ -156,7 +165,10 @@ async function measureAlone(
         const before = await readSettled(house.db)
         const arrived = receiver?.awaitMore(eventsAlone)
         for (let n = 0; n < eventsAlone; n++) {
-          await Promise.all([wire.send(publishRequest(publisher, [makeEvent(branchId)])), wait(betweenLoneEventsMs)])
+          await Promise.all([
+            wire.send(publishRequest(publisher, [makeEvent(branchId)])),
+            wait(betweenLoneEventsMs),
+          ])
         }
         await arrived
         await untilNumbered(house.db)
@@ -205,7 +217,8 @@ async function holdParts(db: Database): Promise<() => void> {
 /** What gathered before is not sent. */
 async function skip(db: Database, branchId: number): Promise<void> {
   await db.script(
-    `SELECT skip_to_now(part_of(branch_id), id, 'a benchmark', 'bench', now()) FROM webhooks WHERE branch_id = ${branchId}`,
+    `SELECT skip_to_now(part_of(branch_id), id, 'a benchmark', 'bench', now()) FROM webhooks
+      WHERE branch_id = ${branchId}`,
   )
 }
 
@@ -215,12 +228,13 @@ async function pause(db: Database, branchId: number): Promise<void> {
 
 async function resume(db: Database, branchId: number): Promise<void> {
   await db.script(
-    `UPDATE webhooks SET state = 'active' WHERE branch_id = ${branchId}; ${followByHand} SELECT pg_notify('countersign_work', '*')`,
+    `UPDATE webhooks SET state = 'active' WHERE branch_id = ${branchId}; ${followByHand}
+      SELECT pg_notify('countersign_work', '*')`,
   )
 }
 
 async function untilNumbered(db: Database): Promise<void> {
-  while ((await db.query(selectUnnumbered)).length > 0) await wait(pollMs)
+  while ((await ask(db, selectUnnumbered)).length > 0) await wait(pollMs)
 }
 
 async function untilSettled(db: Database, count: number): Promise<void> {
@@ -228,5 +242,5 @@ async function untilSettled(db: Database, count: number): Promise<void> {
 }
 
 async function readSettled(db: Database): Promise<number> {
-  return (await db.query<{ settled: number }>(countSettled))[0]!.settled
+  return (await ask<{ settled: number }>(db, countSettled))[0]!.settled
 }

@@ -1,6 +1,6 @@
 /**
- * The gateway under test, taken apart so that each part's processor time can be read: one PostgreSQL, a node that answers, and a
- * node that delivers, which is there only while it is wanted.
+ * The gateway under test, taken apart so that each part's processor time can be read: one PostgreSQL, a node
+ * that answers, and a node that delivers, which is there only while it is wanted.
  */
 import { join } from 'node:path'
 import { openVault, type Vault } from '../../src/crypto/vault.ts'

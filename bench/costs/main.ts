@@ -1,6 +1,7 @@
 /**
- * `node bench/costs/main.ts [--write FILE]`: what each kind of work costs on this machine, in processor time and in bytes of
- * PostgreSQL's log. Takes six minutes, uses loopback alone and stops by itself. Linux only: it reads /proc.
+ * `node bench/costs/main.ts [--write FILE]`: what each kind of work costs on this machine, in processor time
+ * and in bytes of PostgreSQL's log. Takes six minutes, uses loopback alone and stops by itself. Linux only:
+ * it reads /proc.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * What one operation costs. Each kind of work runs for several rounds and the cheapest counts: whatever else the machine does can
- * only add to it.
+ * What one operation costs. Each kind of work runs for several rounds and the cheapest counts: whatever else
+ * the machine does can only add to it.
  */
 import type { House } from './house.ts'
 import { readFamilyUs, readMainThreadUs, readProcessUs } from './processor-time.ts'
@@ -42,7 +42,11 @@ export async function measureCost(metered: Metered): Promise<Cost> {
 async function measureRound({ house, nodePid, receiverPid, work }: Metered): Promise<Cost> {
   const { db, postgresPid } = house
   const place = await findPlace(db)
-  const [main, node, postgres] = [readMainThreadUs(nodePid), readProcessUs(nodePid), readFamilyUs(postgresPid)]
+  const [main, node, postgres] = [
+    readMainThreadUs(nodePid),
+    readProcessUs(nodePid),
+    readFamilyUs(postgresPid),
+  ]
   const beside = readBesideUs(receiverPid)
   const operations = await work()
   const besideUs = readBesideUs(receiverPid) - beside

@@ -1,4 +1,7 @@
-/** Processor time as Linux counts it, in microseconds. Time that a process waits, for a disk or for its turn, is not in it. */
+/**
+ * Processor time as Linux counts it, in microseconds. Time that a process waits, for a disk or for its turn,
+ * is not in it.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** What Linux promises to programs, whatever it counts in itself. */
@@ -36,7 +39,10 @@ function readChildren(pid: number): Times[] {
   return pids.flatMap((each) => readTimes(`/proc/${each}/stat`) ?? []).filter(({ parent }) => parent === pid)
 }
 
-/** Undefined when the process has just ended. The fields are those of proc(5), counted behind the name, which may hold anything. */
+/**
+ * Undefined when the process has just ended. The fields are those of proc(5), counted behind the name, which
+ * may hold anything.
+ */
 function readTimes(path: string): Times | undefined {
   try {
     const text = readFileSync(path, 'utf8')
@@ -45,7 +51,11 @@ function readTimes(path: string): Times | undefined {
       .split(' ')
       .map(Number)
     const [parent, user, system, endedUser, endedSystem] = [1, 11, 12, 13, 14].map((place) => fields[place]!)
-    return { parent: parent!, ownUs: (user! + system!) * usPerTick, endedUs: (endedUser! + endedSystem!) * usPerTick }
+    return {
+      parent: parent!,
+      ownUs: (user! + system!) * usPerTick,
+      endedUs: (endedUser! + endedSystem!) * usPerTick,
+    }
   } catch {
     return undefined
   }

@@ -1,4 +1,7 @@
-/** A peer's side of the talk with the benchmark: it tells where it listens, does what it is asked, and ends with it. */
+/**
+ * A peer's side of the talk with the benchmark: it tells where it listens, does what it is asked, and ends
+ * with it.
+ */
 import type { Request } from '../server-process.ts'
 
 export function announce(origin: string, perform?: (request: Request) => Promise<unknown>): void {

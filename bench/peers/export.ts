@@ -1,6 +1,6 @@
 /**
- * The brokerage's core, which sends a file of all its customers. Call: `export.ts ORIGIN AUTHORIZATION FILE`; asked with the query of the import as kind and how
- * many lines it has to be told of as count.
+ * The brokerage's core, which sends a file of all its customers. Call: `export.ts ORIGIN AUTHORIZATION FILE`;
+ * asked with the query of the import as kind and how many lines it has to be told of as count.
  */
 import { createReadStream } from 'node:fs'
 import { request } from 'node:http'

@@ -1,4 +1,7 @@
-/** graphile-worker as its manual sets it up: a job a delivery, added in one statement, each run and retried by itself. */
+/**
+ * graphile-worker as its manual sets it up: a job a delivery, added in one statement, each run and retried by
+ * itself.
+ */
 import { makeWorkerUtils, run } from 'graphile-worker'
 import { announce } from './announce.ts'
 import { body, post, urlOf } from './post.ts'

@@ -1,4 +1,7 @@
-/** oidc-provider's storage in memory, without the limit of a thousand entries that its own has. Nothing survives the process. */
+/**
+ * oidc-provider's storage in memory, without the limit of a thousand entries that its own has. Nothing
+ * survives the process.
+ */
 import type { Adapter, AdapterFactory, Payload } from 'oidc-provider'
 
 export function openMemoryAdapter(): AdapterFactory {

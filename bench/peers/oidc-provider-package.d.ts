@@ -36,7 +36,10 @@ declare module 'oidc-provider' {
     pkce: { required(): boolean }
     features: {
       devInteractions: { enabled: boolean }
-      introspection: { enabled: boolean; allowedPolicy(context: unknown, client: Client, token: Client): boolean }
+      introspection: {
+        enabled: boolean
+        allowedPolicy(context: unknown, client: Client, token: Client): boolean
+      }
       revocation: { enabled: boolean }
     }
     ttl: Record<string, number>

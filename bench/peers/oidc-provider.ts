@@ -1,6 +1,7 @@
 /**
  * oidc-provider doing what the gateway does: opaque tokens, no ID tokens, a refresh token with every code, no
- * rotation. Codes and tokens are made by its own models, so that every request does the endpoint's whole work.
+ * rotation. Codes and tokens are made by its own models, so that every request does the endpoint's whole
+ * work.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -46,7 +47,10 @@ function openProvider(adapter: AdapterFactory): Provider {
     pkce: { required: () => false },
     features: {
       devInteractions: { enabled: false },
-      introspection: { enabled: true, allowedPolicy: (_context, client, token) => client.clientId === token.clientId },
+      introspection: {
+        enabled: true,
+        allowedPolicy: (_context, client, token) => client.clientId === token.clientId,
+      },
       revocation: { enabled: true },
     },
     ttl: { AccessToken: dayS, AuthorizationCode: 600, Grant: 30 * dayS, RefreshToken: 30 * dayS },

@@ -1,6 +1,6 @@
 /**
- * pg-boss with fetches of twenty, because one at a time it waits for its clock between jobs: a job a delivery, inserted in one
- * statement, each settled and retried by itself.
+ * pg-boss with fetches of twenty, because one at a time it waits for its clock between jobs: a job a
+ * delivery, inserted in one statement, each settled and retried by itself.
  */
 import { type Job, PgBoss } from 'pg-boss'
 import { announce } from './announce.ts'

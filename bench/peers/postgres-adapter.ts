@@ -1,6 +1,8 @@
 /** oidc-provider's storage on PostgreSQL: a table a model, named statements, one round trip an operation. */
+
 import type { Adapter, AdapterFactory, Payload } from 'oidc-provider'
-import { type Database, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, openDatabase } from '../../src/database/database.ts'
+import { ask } from '../../test/support/ask.ts'
 
 const models = ['Grant', 'AuthorizationCode', 'AccessToken', 'RefreshToken']
 
@@ -22,36 +24,31 @@ function createTable(table: string): string {
 }
 
 function adapterOver(db: Database, table: string): Adapter {
-  const upsert = statement(
-    `${table}_upsert`,
-    `INSERT INTO ${table} (id, payload, grant_id, expires_at) VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+  const upsert = `INSERT INTO ${table} (id, payload, grant_id, expires_at)
+      VALUES ($1, $2, $3, now() + make_interval(secs => $4))
      ON CONFLICT (id) DO UPDATE SET
-       payload = excluded.payload, grant_id = excluded.grant_id, expires_at = excluded.expires_at`,
-  )
-  const find = statement(
-    `${table}_find`,
-    `SELECT payload, consumed_at FROM ${table} WHERE id = $1 AND expires_at > now()`,
-  )
-  const consume = statement(`${table}_consume`, `UPDATE ${table} SET consumed_at = now() WHERE id = $1`)
-  const destroy = statement(`${table}_destroy`, `DELETE FROM ${table} WHERE id = $1`)
-  const revoke = statement(`${table}_revoke`, `DELETE FROM ${table} WHERE grant_id = $1`)
+       payload = excluded.payload, grant_id = excluded.grant_id, expires_at = excluded.expires_at`
+  const find = `SELECT payload, consumed_at FROM ${table} WHERE id = $1 AND expires_at > now()`
+  const consume = `UPDATE ${table} SET consumed_at = now() WHERE id = $1`
+  const destroy = `DELETE FROM ${table} WHERE id = $1`
+  const revoke = `DELETE FROM ${table} WHERE grant_id = $1`
   return {
     async upsert(id, payload, expiresInS) {
-      await db.query(upsert, [id, payload, payload.grantId, expiresInS])
+      await ask(db, upsert, [id, payload, payload.grantId, expiresInS])
     },
     async find(id) {
-      const [row] = await db.query<{ payload: Payload; consumed_at: Date | null }>(find, [id])
+      const [row] = await ask<{ payload: Payload; consumed_at: Date | null }>(db, find, [id])
       if (!row) return undefined
       return row.consumed_at ? { ...row.payload, consumed: row.consumed_at.getTime() / 1000 } : row.payload
     },
     async consume(id) {
-      await db.query(consume, [id])
+      await ask(db, consume, [id])
     },
     async destroy(id) {
-      await db.query(destroy, [id])
+      await ask(db, destroy, [id])
     },
     async revokeByGrantId(grantId) {
-      await db.query(revoke, [grantId])
+      await ask(db, revoke, [grantId])
     },
   }
 }

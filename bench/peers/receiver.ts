@@ -1,6 +1,7 @@
 /**
- * Where deliveries arrive. Paths that begin with /hang are never answered, with /slow after half a second, with /late after 50 ms; the others at once. It counts, and remembers
- * how long ago each event was published when the event's e-mail address says when that was.
+ * Where deliveries arrive. Paths that begin with /hang are never answered, with /slow after half a second,
+ * with /late after 50 ms; the others at once. It counts, and remembers how long ago each event was published
+ * when the event's e-mail address says when that was.
  */
 import { createServer, type Socket } from 'node:net'
 import { announce } from './announce.ts'

@@ -9,7 +9,8 @@ const branchId = Number(branch)
 const pool = new pg.Pool({ connectionString, max: connections })
 await pool.query(`
   CREATE TABLE transfers (id bigint PRIMARY KEY, state text NOT NULL);
-  CREATE TABLE outbox (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL DEFAULT now())`)
+  CREATE TABLE outbox (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now())`)
 
 const complete = { name: 'complete', text: "INSERT INTO transfers (id, state) VALUES ($1, 'COMPLETED')" }
 const say: Record<string, (id: number) => pg.QueryConfig> = {

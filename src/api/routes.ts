@@ -1,12 +1,13 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
-import { anyone, bearer, branch, client, clientOrService } from './gates.ts'
+
+import { type Route, route } from './frame/route.ts'
+import { anyone, bearer, branch, client, clientOrService } from './gates/gates.ts'
+import { provisioner, service } from './gates/service-gates.ts'
 import { fetchCustomers } from './internal/customers.ts'
 import { publishEvents } from './internal/events.ts'
 import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
 import { putRecord, removeRecord } from './internal/provisioning.ts'
-import { internalOpenApi, openApi } from './openapi-endpoint.ts'
-import { type Route, route } from './route.ts'
-import { provisioner, service } from './service-gates.ts'
+import { internalOpenApi, openApi } from './openapi/endpoint.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
@@ -16,7 +17,14 @@ import { revoke } from './v1/revoke.ts'
 import { userProfile } from './v1/user-profile.ts'
 import { fetchDelivery, listDeliveries, redeliver, skipDelivery } from './v2/deliveries.ts'
 import { pullEvents } from './v2/events.ts'
-import { cancelReplay, countRecoveries, countReplays, fetchReplay, recoverWebhook, startReplay } from './v2/replays.ts'
+import {
+  cancelReplay,
+  countRecoveries,
+  countReplays,
+  fetchReplay,
+  recoverWebhook,
+  startReplay,
+} from './v2/replays.ts'
 import { fetchSkip, startSkip } from './v2/skips.ts'
 import { testHook } from './v2/test-hooks.ts'
 import {
@@ -83,5 +91,8 @@ const table: readonly Route[] = [
   route('GET', '/internal/openapi.json', service, internalOpenApi),
 ]
 
-/** And the documents of RFC 9728: of the site, and beside each address that takes a bearer token, of what is asked of it. */
+/**
+ * And the documents of RFC 9728: of the site, and beside each address that takes a bearer token, of what is
+ * asked of it.
+ */
 export const apiRoutes: readonly Route[] = [...table, ...describeResources(table)]

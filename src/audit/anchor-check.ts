@@ -1,4 +1,7 @@
-/** Whether the chain still goes through every head that was written down: what is missing shows, and since when. */
+/**
+ * Whether the chain still goes through every head that was written down: what is missing shows, and since
+ * when.
+ */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Vault } from '../crypto/vault.ts'
@@ -32,7 +35,11 @@ interface Tally {
 }
 
 /** Undefined where there is no such file. */
-export async function compareAnchors(sql: Sql, vault: Vault, file: string): Promise<AnchorReport | undefined> {
+export async function compareAnchors(
+  sql: Sql,
+  vault: Vault,
+  file: string,
+): Promise<AnchorReport | undefined> {
   const key = await findAnchorKey(sql, vault)
   const tally: Tally = {
     ...{ anchors: 0, unreadable: 0, forged: 0 },
@@ -56,7 +63,13 @@ export async function compareAnchors(sql: Sql, vault: Vault, file: string): Prom
   }
   await judge(sql, batch, tally)
   const { anchors, newest, unreadable } = tally
-  return { file, anchors, newest, unreadable, problems: describe(file, tally, (await findHead(sql)).position) }
+  return {
+    file,
+    anchors,
+    newest,
+    unreadable,
+    problems: describe(file, tally, (await findHead(sql)).position),
+  }
 }
 
 async function* readLines(file: string): AsyncGenerator<string> {
@@ -68,7 +81,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
 async function judge(sql: Sql, batch: readonly Anchor[], tally: Tally): Promise<void> {
   if (batch.length === 0) return
   const positions = batch.map(({ head }) => head.position)
-  const rows = await sql.query<{ position: number; hash: Buffer }>(selectHashes, [positions])
+  const rows = await sql.query(selectHashes, { positions })
   const hashes = new Map([[0, genesis.hash], ...rows.map(({ position, hash }) => [position, hash] as const)])
   for (const anchor of batch) {
     const { position, hash } = anchor.head

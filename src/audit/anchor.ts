@@ -1,6 +1,7 @@
 /**
- * Heads of the chain, kept outside the database. A chain whose newest blocks were removed, or that was computed anew, is whole by
- * itself; it no longer goes through the heads that were written down before. Each is a line: a moment, the head, and a signature.
+ * Heads of the chain, kept outside the database. A chain whose newest blocks were removed, or that was
+ * computed anew, is whole by itself; it no longer goes through the heads that were written down before. Each
+ * is a line: a moment, the head, and a signature.
  */
 import { createHmac } from 'node:crypto'
 import { mkdir, open } from 'node:fs/promises'
@@ -9,7 +10,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import { equalBytes } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { getAnchorKey } from './anchor-key.ts'
 import { type ChainHead, parseHead, printHead } from './block.ts'
 import { containsHead, findHead } from './chain.ts'
@@ -39,7 +40,7 @@ function sign(key: Buffer, said: string): Buffer {
 }
 
 export interface AnchorDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly clock: Clock
   readonly log: Logger
@@ -59,7 +60,10 @@ export function openAnchorWriter({ db, vault, clock, log, file }: AnchorDesk): A
       const head = await findHead(db)
       if (head.position === 0 || (last && printHead(last) === printHead(head))) return
       if (last && !(await containsHead(db, last)))
-        log.error({ lost: printHead(last) }, 'the audit log was cut or rewritten: it no longer has a block that it had')
+        log.error(
+          { lost: printHead(last) },
+          'the audit log was cut or rewritten: it no longer has a block that it had',
+        )
       const anchor = printAnchor(await getAnchorKey(db, vault), head, clock.now())
       await signHead(db, await openHeadSigner(db, vault), head, clock.now())
       log.info({ anchor }, 'head of the audit log')
@@ -69,7 +73,10 @@ export function openAnchorWriter({ db, vault, clock, log, file }: AnchorDesk): A
   }
 }
 
-/** In one write, on a line of its own even behind half a line that a crash left; on the disk before it is counted on. */
+/**
+ * In one write, on a line of its own even behind half a line that a crash left; on the disk before it is
+ * counted on.
+ */
 async function append(path: string, line: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const file = await open(path, 'a', 0o600)

@@ -1,11 +1,16 @@
-/** Who did what, when, from where. Recorded in the transaction of the act itself: no act without its entry. */
+/**
+ * Who did what, when, from where. Recorded in the transaction of the act itself: no act without its entry.
+ */
 
-import { printJson } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import { printJson } from '../text/cut.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import type { AuditAction, GuardedAction, TriggeredAction } from './action.ts'
 import { insertAuditEntry, selectNewest, selectNewestAbout } from './entries.sql.ts'
 
-/** Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the database. */
+/**
+ * Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the database.
+ */
 export interface Actor {
   readonly name: string
   readonly environment?: Environment | undefined
@@ -29,39 +34,6 @@ export interface Act {
 export function gatewayAct(at: Date): Act {
   return { by: { name: 'gateway' }, at }
 }
-
-export type AuditAction =
-  | `user.${'created' | 'renamed' | 'named' | 'disabled' | 'enabled' | 'disabled_by_source' | 'enabled_by_source' | 'password_changed' | 'email_changed' | 'notices_chosen' | 'account_added' | 'holding_set' | 'holding_removed' | 'removed' | 'reset_sent' | 'role_given' | 'role_taken' | 'roles_provided'}`
-  | `session.${'opened' | 'confirmed' | 'refused' | 'throttled' | 'closed' | 'others_closed' | 'all_closed' | 'ended_by_provider' | 'wait_lifted'}`
-  | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
-  | 'recovery_codes.made'
-  | `api_token.${'created' | 'revoked'}`
-  | `partner.${'applied' | 'renamed' | 'approved' | 'declined' | 'suspended' | 'message_sent' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_resent' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed' | 'role_changed'}`
-  | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
-  | `brand.${'drafted' | 'draft_discarded' | 'activated' | 'returned'}`
-  | `service.${'created' | 'provisioning_set' | 'revoked'}`
-  | `provider.${'added' | 'drafted' | 'changed' | 'removed' | 'credential_replaced'}`
-  | `identity.${'linked' | 'unlinked' | 'unknown' | 'refused'}`
-  | `authorization.${'approved' | 'denied' | 'revoked' | 'narrowed' | 'paused' | 'resumed'}`
-  | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
-  | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
-  | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skipped'}`
-  | `source.${'created' | 'role_allowed' | 'role_withdrawn'}`
-  | `provisioning.${'applied' | 'merged' | 'linked'}`
-  | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
-  | `keys.${'rotated' | 'pruned'}`
-  | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
-  | `audit.${'verified' | 'exported'}`
-
-/** Recorded by a trigger, whoever does it (migrations/0005-notices.sql). */
-type TriggeredAction = 'user.email_changed'
-
-/** What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner of it. */
-export type GuardedAction =
-  | 'user.password_changed'
-  | `second_factor.${'added' | 'removed' | 'reset' | 'locked'}`
-  | 'recovery_codes.made'
-  | 'api_token.created'
 
 export interface AuditEntry {
   readonly id: number
@@ -98,8 +70,12 @@ export async function insertEntry(
   subject: string,
   details: Record<string, unknown>,
 ): Promise<void> {
-  const about = printJson(reason === undefined ? details : { ...details, reason })
-  await sql.query(insertAuditEntry, [at, by.name, action, subject, by.environment, by.address, by.requestId, about])
+  const { name: actor, environment, address, requestId } = by
+  const printed = printJson(reason === undefined ? details : { ...details, reason })
+  await sql.query(insertAuditEntry, {
+    ...{ at, actor, action, subject, environment, address, requestId },
+    details: printed,
+  })
 }
 
 interface AuditFilter {
@@ -110,9 +86,12 @@ interface AuditFilter {
   readonly limit?: number
 }
 
-export function findEntries(sql: Sql, { actor, action, subject, limit = 50 }: AuditFilter): Promise<AuditEntry[]> {
+export function findEntries(
+  sql: Sql,
+  { actor, action, subject, limit = 50 }: AuditFilter,
+): Promise<AuditEntry[]> {
   const pattern = action === undefined || action.includes('.') ? action : `${action}.%`
-  return sql.query<AuditEntry>(selectNewest, [actor, pattern, subject, limit])
+  return sql.query(selectNewest, { actor, pattern, subject, most: limit })
 }
 
 /** The newest about any of these subjects; `room` is the first half of an action, such as `authorization`. */
@@ -122,5 +101,5 @@ export function listNewestAbout(
   most: number,
   room?: string,
 ): Promise<AuditEntry[]> {
-  return sql.query<AuditEntry>(selectNewestAbout, [subjects, most, room])
+  return sql.query(selectNewestAbout, { subjects, most, room })
 }

@@ -1,4 +1,7 @@
-/** Which block holds an entry. No index leads from entries to blocks: they are nearly in the same order, so each is found by a guess and a look around it. */
+/**
+ * Which block holds an entry. No index leads from entries to blocks: they are nearly in the same order, so
+ * each is found by a guess and a look around it.
+ */
 import type { Sql } from '../database/database.ts'
 import { guessPosition, selectHolding } from './heads.sql.ts'
 
@@ -7,23 +10,21 @@ const looksAround = [64, 2_048, 65_536] as const
 /** So many of those that come next are looked for in passing. */
 const soughtAtOnce = 200
 
-interface HoldingBlock {
-  readonly position: number
-  readonly entryIds: readonly number[]
-}
-
-/** By the position of each block, the entries of `ids` that it holds. What no block is found for is in none of them. */
+/**
+ * By the position of each block, the entries of `ids` that it holds. What no block is found for is in none of
+ * them.
+ */
 export async function findBlocksOf(sql: Sql, ids: readonly number[]): Promise<Map<number, number[]>> {
   const sought = new Set(ids)
   const found = new Map<number, number[]>()
   for (const [place, id] of ids.entries()) {
     if (!sought.has(id)) continue
     const near = ids.slice(place, place + soughtAtOnce).filter((each) => sought.has(each))
-    const [guess] = await sql.query<{ position: number }>(guessPosition, [id])
+    const [guess] = await sql.query(guessPosition, { entryId: id })
     for (const around of looksAround) {
       if (!sought.has(id)) break
       const [low, high] = [guess!.position - around, guess!.position + around]
-      const blocks = await sql.query<HoldingBlock>(selectHolding, [low, high, near])
+      const blocks = await sql.query(selectHolding, { low, high, entryIds: near })
       for (const { position, entryIds } of blocks) {
         const held = entryIds.filter((each) => sought.delete(each))
         if (held.length > 0) found.set(position, held)

@@ -1,8 +1,9 @@
 /**
- * What a block's hash covers, and how its place in the chain is written: the position, the hash before it, and the root of a tree of hashes
- * over its entries. Nothing here needs the database: whoever is shown a block judges it by the same lines as the gateway.
+ * What a block's hash covers, and how its place in the chain is written: the position, the hash before it,
+ * and the root of a tree of hashes over its entries. Nothing here needs the database: whoever is shown a
+ * block judges it by the same lines as the gateway.
  */
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Invalid } from '../problem.ts'
 import { hashLeaf } from './merkle.ts'
 
@@ -34,7 +35,9 @@ export function printHead({ position, hash }: ChainHead): string {
 export function parseHead(text: string): ChainHead {
   const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? []
   if (position === undefined || hash === undefined)
-    throw new Invalid([{ field: 'anchor', problem: 'must be a head as an earlier run printed it, POSITION:HASH' }])
+    throw new Invalid([
+      { field: 'anchor', problem: 'must be a head as an earlier run printed it, POSITION:HASH' },
+    ])
   return { position: Number(position), hash: Buffer.from(hash, 'hex') }
 }
 
@@ -48,13 +51,16 @@ export function hashBlock(position: number, previous: Buffer, size: number, root
   return hash('sha256', lines.join('\n'), 'buffer')
 }
 
-/** Of blocks that have no tree: they were sealed before there were any. */
-export function hashFlatBlock(previous: Buffer, entries: readonly BlockEntry[]): Buffer {
-  const whole = createHash('sha256').update(previous)
-  for (const entry of entries) whole.update(printEntry(entry)).update('\n')
-  return whole.digest()
-}
-
-function printEntry({ id, at, actor, action, subject, environment, address, requestId, details }: BlockEntry): string {
+function printEntry({
+  id,
+  at,
+  actor,
+  action,
+  subject,
+  environment,
+  address,
+  requestId,
+  details,
+}: BlockEntry): string {
   return JSON.stringify([id, at.getTime(), actor, action, subject, environment, address, requestId, details])
 }

@@ -1,9 +1,11 @@
 /**
- * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile joining it. What it found is
- * an entry of the log, so that every node can show it; how far it is, only the node that runs it.
+ * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile
+ * joining it. What it found is an entry of the log, so that every node can show it; how far it is, only the
+ * node that runs it.
  */
-import { cut } from '../cut.ts'
+
 import { Conflict } from '../problem.ts'
+import { cut } from '../text/cut.ts'
 import type { AnchorDesk } from './anchor.ts'
 import { type AnchorReport, compareAnchors } from './anchor-check.ts'
 import { type Act, recordAct } from './audit.ts'
@@ -59,7 +61,13 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
       return [...checked.values()]
     }
     const finishedAt = clock.now()
-    await recordAct(db, { by, at: finishedAt }, 'audit.verified', logSubject, describe(result, await check(), written))
+    await recordAct(
+      db,
+      { by, at: finishedAt },
+      'audit.verified',
+      logSubject,
+      describe(result, await check(), written),
+    )
     // Whoever joined while that was written is answered too, and nobody can join between this and the end.
     const answered = await check()
     end({ ...result, finishedAt, anchors: answered, written })
@@ -77,7 +85,9 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
       if (isClosing) throw new Conflict('This node is closing. Try again in a moment.')
       const text = anchor && printHead(anchor)
       if (text !== undefined && anchors.size >= anchorsAtMost && !anchors.has(text))
-        throw new Conflict('Too many anchors are being checked at once. Wait until this verification has ended.')
+        throw new Conflict(
+          'Too many anchors are being checked at once. Wait until this verification has ended.',
+        )
       if (anchor && text !== undefined) anchors.set(text, anchor)
       if (running) return false
       const startedAt = act.at

@@ -1,11 +1,12 @@
 /**
- * The chain over the audit log. Entries commit with the act they tell of, in any order and in parallel; once a second a
- * node gathers those that no block holds yet into the next block. A block's hash covers its entries in order and the hash
- * before it (a hash chain), so that changing, removing or inserting an entry breaks every later block.
+ * The chain over the audit log. Entries commit with the act they tell of, in any order and in parallel; once
+ * a second a node gathers those that no block holds yet into the next block. A block's hash covers its
+ * entries in order and the hash before it (a hash chain), so that changing, removing or inserting an entry
+ * breaks every later block.
  */
 import { advisoryLocks } from '../database/advisory-locks.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { type BlockEntry, type ChainHead, genesis, hashBlock, hashEntry, hashFlatBlock } from './block.ts'
+import type { Sql } from '../database/database.ts'
+import { type BlockEntry, type ChainHead, genesis, hashBlock, hashEntry } from './block.ts'
 import * as table from './blocks.sql.ts'
 import { hashTree } from './merkle.ts'
 
@@ -14,35 +15,46 @@ const blockSize = 1_000
 /** Another node is at it: leave it to that one, or wait until it has done. */
 type Patience = 'leave' | 'wait'
 
-/** Answers how many entries it sealed; 0 when there are none or it was left to another node (a leader lock). */
-export function sealBlock(db: Database, now: Date, patience: Patience = 'leave'): Promise<number> {
+/**
+ * Answers how many entries it sealed; 0 when there are none or it was left to another node (a leader lock).
+ */
+export function sealBlock(db: Sql, now: Date, patience: Patience = 'leave'): Promise<number> {
   return db.transaction(async (sql) => {
     const take = patience === 'wait' ? table.lock : table.tryLock
-    const [lock] = await sql.query<{ locked: boolean }>(take, [advisoryLocks.auditChain])
+    const [lock] = await sql.query(take, { lock: advisoryLocks.auditChain })
     if (!lock?.locked) return 0
-    const entries = await sql.query<BlockEntry>(table.takeUnsealed, [blockSize])
+    const entries = await sql.query(table.takeUnsealed, { most: blockSize })
     if (entries.length === 0) return 0
     const head = await findHead(sql)
     const position = head.position + 1
     const ids = entries.map((entry) => entry.id)
     const root = hashTree(entries.map(hashEntry))
-    await sql.query(table.insertBlock, [position, ids, hashBlock(position, head.hash, ids.length, root), now, root])
+    await sql.query(table.insertBlock, {
+      position,
+      entryIds: ids,
+      hash: hashBlock(position, head.hash, ids.length, root),
+      sealedAt: now,
+      root,
+    })
     return entries.length
   })
 }
 
-export async function sealAll(db: Database, now: Date, patience?: Patience): Promise<void> {
+export async function sealAll(db: Sql, now: Date, patience?: Patience): Promise<void> {
   while ((await sealBlock(db, now, patience)) > 0);
 }
 
 export async function findHead(sql: Sql): Promise<ChainHead> {
-  const [head] = await sql.query<ChainHead>(table.selectHead)
+  const [head] = await sql.query(table.selectHead)
   return head ?? genesis
 }
 
-/** Whether the chain of today still goes through a head of an earlier day: nothing up to it was removed or rewritten. */
+/**
+ * Whether the chain of today still goes through a head of an earlier day: nothing up to it was removed or
+ * rewritten.
+ */
 export async function containsHead(sql: Sql, { position, hash }: ChainHead): Promise<boolean> {
-  const [block] = await sql.query<{ hash: Buffer }>(table.selectHash, [position])
+  const [block] = await sql.query(table.selectHash, { position })
   const found = position === 0 ? genesis.hash : block?.hash
   return found?.equals(hash) ?? false
 }
@@ -53,7 +65,7 @@ export type Verification =
 
 /** Walks the whole chain. `progress` hears the position after each block. */
 export async function verifyChain(
-  db: Database,
+  db: Sql,
   now: Date,
   progress: (position: number) => void = () => {},
 ): Promise<Verification> {
@@ -62,46 +74,57 @@ export async function verifyChain(
   let entries = 0
   for (;;) {
     const position = head.position + 1
-    const [block] = await db.query<StoredBlock>(table.selectBlock, [position])
+    const [block] = await db.query(table.selectBlock, { position })
     if (!block) {
       // The log may have grown since; a gap is one that is still there behind a newer head.
       const newest = await findHead(db)
       if (newest.position === head.position) break
-      const [late] = await db.query(table.selectBlock, [position])
+      const [late] = await db.query(table.selectBlock, { position })
       if (late) continue
       return { kind: 'broken', position, problem: `block ${position} is missing` }
     }
-    const stored = await db.query<BlockEntry>(table.selectEntries, [block.entryIds])
+    const stored = await db.query(table.selectEntries, { ids: block.entryIds })
     if (stored.length !== block.entryIds.length) {
       const missing = block.entryIds.filter((id) => !stored.some((entry) => entry.id === id))
       return { kind: 'broken', position, problem: `entry ${missing.join(', ')} is missing` }
     }
     if (!isWhole(position, head.hash, block, stored)) {
       const range = `${block.entryIds[0]} to ${block.entryIds.at(-1)}`
-      return { kind: 'broken', position, problem: `an entry of ${range} was changed, or the block before it was` }
+      return {
+        kind: 'broken',
+        position,
+        problem: `an entry of ${range} was changed, or the block before it was`,
+      }
     }
     head = { position, hash: block.hash }
     entries += stored.length
     progress(position)
   }
-  const [count] = await db.query<{ loose: number }>(table.countLoose)
-  if (Number(count?.loose) !== 0) {
-    return { kind: 'broken', position: head.position, problem: 'the log holds entries that no block accounts for' }
+  const [count] = await db.query(table.countLoose)
+  if (count!.loose !== 0) {
+    return {
+      kind: 'broken',
+      position: head.position,
+      problem: 'the log holds entries that no block accounts for',
+    }
   }
   return { kind: 'intact', entries, head }
 }
 
 interface StoredBlock {
-  readonly entryIds: number[]
   readonly hash: Buffer
-  readonly root: Buffer | null
+  readonly root: Buffer
 }
 
-/** A block without a root is of before there were any. */
-function isWhole(position: number, previous: Buffer, block: StoredBlock, entries: readonly BlockEntry[]): boolean {
+function isWhole(
+  position: number,
+  previous: Buffer,
+  block: StoredBlock,
+  entries: readonly BlockEntry[],
+): boolean {
   const { root, hash } = block
-  if (root === null) return hashFlatBlock(previous, entries).equals(hash)
   return (
-    hashTree(entries.map(hashEntry)).equals(root) && hashBlock(position, previous, entries.length, root).equals(hash)
+    hashTree(entries.map(hashEntry)).equals(root) &&
+    hashBlock(position, previous, entries.length, root).equals(hash)
   )
 }

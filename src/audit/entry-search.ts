@@ -1,12 +1,12 @@
 /**
- * Entries by who did what to whom, from where and when; newest first. Each window of a search looks at so many entries at most, down the
- * index of the subject, the actor or the number, and after some time it says how far it came instead of going on: a search for what
- * is not there costs no more than one for what is.
+ * Entries by who did what to whom, from where and when; newest first. Each window of a search looks at so
+ * many entries at most, down the index of the subject, the actor or the number, and after some time it says
+ * how far it came instead of going on: a search for what is not there costs no more than one for what is.
  */
 import { after, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { findFirstSince } from '../database/halving.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import type { AuditEntry } from './audit.ts'
 import { selectIds } from './entries.sql.ts'
 import { searchActor, searchAll, searchSubject, selectFirstSince } from './entry-search.sql.ts'
@@ -40,10 +40,11 @@ const usualWindow = 20_000
 const scatteredWindow = 4_000
 /** The first window is read however long it takes. Whoever wants all of a log without end exports it. */
 const usualBudgetMs = 70
-/** Entries get their number when they are written and their time when the act began: numbers grow with time, but for so much. */
+/**
+ * Entries get their number when they are written and their time when the act began: numbers grow with time,
+ * but for so much.
+ */
 const slackMs = minute
-
-type Row = AuditEntry & { readonly reached: number }
 
 export async function searchEntries(
   sql: Sql,
@@ -51,37 +52,49 @@ export async function searchEntries(
   beforeId: number | undefined,
   { most, windowEntries, budgetMs = usualBudgetMs }: SearchLimits,
 ): Promise<FoundEntries> {
-  const { actor, action, subject, environment, address, from, to } = question
+  const { actor, subject, from, to } = question
   const endsAt = performance.now() + budgetMs
   const lowest = from ? await findFirstSince(sql, selectFirstSince, after(from, -slackMs)) : 0
-  const highest = to ? await findFirstSince(sql, selectFirstSince, after(to, slackMs)) : Number.MAX_SAFE_INTEGER
+  const highest = to
+    ? await findFirstSince(sql, selectFirstSince, after(to, slackMs))
+    : Number.MAX_SAFE_INTEGER
   const chosen = subject !== undefined ? searchSubject : actor !== undefined ? searchActor : searchAll
   const window = windowEntries ?? (chosen === searchAll ? usualWindow : scatteredWindow)
-  const filter = [actor, action, subject, environment, address, from, to]
   const found: AuditEntry[] = []
   let before = Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, highest)
   do {
     const wanted = most + 1 - found.length
-    const rows = await sql.query<Row>(chosen, [before, lowest, window, wanted, ...filter])
-    found.push(...rows.filter(({ id }) => id !== null).map(({ reached: _, ...entry }) => entry))
+    const rows = await sql.query(chosen, { ...question, before, lowest, window, most: wanted })
+    found.push(...rows.map(({ reached: _, ...entry }) => entry).filter(isThere))
     if (found.length > most) return { entries: found.slice(0, most), next: found[most - 1]!.id }
     before = rows[0]!.reached
   } while (before > 0 && performance.now() < endsAt)
   return { entries: found, next: before > 0 ? before : undefined }
 }
 
+type MaybeEntry = { readonly [Name in keyof AuditEntry]: AuditEntry[Name] | null }
+
+/** All of it is null where there is none. */
+function isThere(entry: MaybeEntry): entry is AuditEntry {
+  return entry.id !== null
+}
+
 /** Those of these entries that there are. */
 export async function findIds(sql: Sql, ids: readonly number[]): Promise<number[]> {
-  return (await sql.query<{ id: number }>(selectIds, [ids])).map(({ id }) => id)
+  return (await sql.query(selectIds, { ids })).map(({ id }) => id)
 }
 
 const exportedAtOnce = 1_000
 
 /**
- * Everything that a question finds, page by page, so that it is never all in memory and no statement lasts. It throws when it is told to
- * stop: what is cut off must not look whole.
+ * Everything that a question finds, page by page, so that it is never all in memory and no statement lasts.
+ * It throws when it is told to stop: what is cut off must not look whole.
  */
-export async function* walkEntries(sql: Sql, question: EntryQuestion, stop: AbortSignal): AsyncGenerator<AuditEntry[]> {
+export async function* walkEntries(
+  sql: Sql,
+  question: EntryQuestion,
+  stop: AbortSignal,
+): AsyncGenerator<AuditEntry[]> {
   let before: number | undefined
   do {
     stop.throwIfAborted()

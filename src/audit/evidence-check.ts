@@ -1,6 +1,7 @@
 /**
- * Whether a file of evidence proves what it says, by the file alone: every entry leads to its block, every block to the next, the last of them to
- * a head that was signed, and the last line covers them all. Read line by line; what is wrong in one stretch leaves the others good.
+ * Whether a file of evidence proves what it says, by the file alone: every entry leads to its block, every
+ * block to the next, the last of them to a head that was signed, and the last line covers them all. Read line
+ * by line; what is wrong in one stretch leaves the others good.
  */
 import { createHash } from 'node:crypto'
 import { type BlockEntry, type ChainHead, hashBlock, hashEntry, printHead } from './block.ts'
@@ -15,9 +16,11 @@ interface ProvenHead extends ChainHead {
 interface EvidenceReport {
   readonly opening: OpeningLine | undefined
   /** Up to which signed head each is proven. */
-  readonly proven: readonly { readonly entry: BlockEntry; readonly block: number; readonly head: ProvenHead }[]
-  /** Entries that nothing leads from to a head: the signature of the file is all that speaks for them. */
-  readonly unproven: readonly { readonly entry: BlockEntry; readonly why: string }[]
+  readonly proven: readonly {
+    readonly entry: BlockEntry
+    readonly block: number
+    readonly head: ProvenHead
+  }[]
   /** In sentences, each with its line. */
   readonly problems: readonly string[]
   /** The heads that it goes through, signed or not. */
@@ -41,7 +44,10 @@ interface Stretch {
 
 class Broken extends Error {}
 
-export async function checkEvidence(lines: AsyncIterable<string>, expected: Expected = {}): Promise<EvidenceReport> {
+export async function checkEvidence(
+  lines: AsyncIterable<string>,
+  expected: Expected = {},
+): Promise<EvidenceReport> {
   const check = openCheck(expected)
   let number = 0
   for await (const line of lines) check.read(line, ++number)
@@ -51,7 +57,6 @@ export async function checkEvidence(lines: AsyncIterable<string>, expected: Expe
 function openCheck({ key: expectedKey }: Expected) {
   const problems: string[] = []
   const proven: { entry: BlockEntry; block: number; head: ProvenHead }[] = []
-  const unproven: { entry: BlockEntry; why: string }[] = []
   const hashes = new Map<number, string>()
   const above = createHash('sha256')
   let opening: OpeningLine | undefined
@@ -81,7 +86,8 @@ function openCheck({ key: expectedKey }: Expected) {
     block({ position, size, root }) {
       const now = inside()
       const isNext = now.block ? position === now.position + 1 : position > highest
-      if (!isNext) throw new Broken(`block ${position} does not follow on block ${now.block ? now.position : highest}`)
+      if (!isNext)
+        throw new Broken(`block ${position} does not follow on block ${now.block ? now.position : highest}`)
       if (size === 0) throw new Broken(`block ${position} is empty`)
       now.position = highest = position
       now.block = { size, root: Buffer.from(root, 'hex') }
@@ -94,7 +100,8 @@ function openCheck({ key: expectedKey }: Expected) {
       const now = inside()
       const entry = toEntry(printed)
       if (!now.block) throw new Broken(`entry ${entry.id} stands before any block`)
-      if (index <= now.index) throw new Broken(`entry ${entry.id} is not in its place in block ${now.position}`)
+      if (index <= now.index)
+        throw new Broken(`entry ${entry.id} is not in its place in block ${now.position}`)
       now.index = index
       const steps = path.map((each) => Buffer.from(each, 'hex'))
       const isInside = index < now.block.size
@@ -112,11 +119,6 @@ function openCheck({ key: expectedKey }: Expected) {
       if (position !== now.position || !head.hash.equals(now.hash))
         throw new Broken(`the blocks before it do not lead to the head at block ${position}`)
       if (now.isGood) proven.push(...now.entries.map((each) => ({ ...each, head })))
-    },
-    unproven({ entry, why }) {
-      if (stretch) throw new Broken('it stands within a stretch of blocks')
-      entries++
-      unproven.push({ entry: toEntry(entry), why })
     },
     end({ entries: counted, sha256, signature }) {
       hasEnded = true
@@ -153,7 +155,7 @@ function openCheck({ key: expectedKey }: Expected) {
     close(): EvidenceReport {
       if (!hasEnded) problems.push('The end of the file is missing.')
       return {
-        ...{ opening, proven, unproven, problems },
+        ...{ opening, proven, problems },
         passes(head) {
           const found = hashes.get(head.position)
           if (found === undefined) return 'unknown'

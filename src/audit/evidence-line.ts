@@ -1,6 +1,7 @@
 /**
- * The lines of an evidence file, each a JSON value of one of these kinds (docs/operating.md, “Evidence”). A line counts only as it would be printed here: with other
- * spaces, with a name twice or with one more it is not a line of such a file.
+ * The lines of an evidence file, each a JSON value of one of these kinds (docs/operating.md, “Evidence”). A
+ * line counts only as it would be printed here: with other spaces, with a name twice or with one more it is
+ * not a line of such a file.
  */
 import { Invalid } from '../problem.ts'
 import type { BlockEntry } from './block.ts'
@@ -48,13 +49,6 @@ interface HeadLine {
   readonly signature: string
 }
 
-/** An entry that the search found and that cannot be proven, with the reason. */
-interface UnprovenLine {
-  readonly kind: 'unproven'
-  readonly why: string
-  readonly entry: PrintedEntry
-}
-
 /** The last line: how many entries there are, and a signature over everything above it. */
 interface ClosingLine {
   readonly kind: 'end'
@@ -63,7 +57,7 @@ interface ClosingLine {
   readonly signature: string
 }
 
-export type EvidenceLine = OpeningLine | StretchLine | BlockLine | EntryLine | HeadLine | UnprovenLine | ClosingLine
+export type EvidenceLine = OpeningLine | StretchLine | BlockLine | EntryLine | HeadLine | ClosingLine
 
 interface PrintedEntry extends Omit<BlockEntry, 'at'> {
   readonly at: string
@@ -85,7 +79,8 @@ const entryShape: Shape = {
 }
 const entry = (value: unknown) => fits(value, entryShape)
 const path = (value: unknown) => Array.isArray(value) && value.every(hex(32))
-const search = (value: unknown) => typeof value === 'object' && value !== null && Object.values(value).every(text)
+const search = (value: unknown) =>
+  typeof value === 'object' && value !== null && Object.values(value).every(text)
 const key = (value: unknown) => text(value) && /^[A-Za-z0-9_-]{43}$/.test(value as string)
 
 const shapes: Readonly<Record<EvidenceLine['kind'], Shape>> = {
@@ -94,7 +89,6 @@ const shapes: Readonly<Record<EvidenceLine['kind'], Shape>> = {
   block: { kind: text, position: count, size: count, root: hex(32) },
   entry: { kind: text, index: count, path, entry },
   head: { kind: text, position: count, hash: hex(32), at: moment, signature: hex(64) },
-  unproven: { kind: text, why: text, entry },
   end: { kind: text, entries: count, sha256: hex(32), signature: hex(64) },
 }
 
@@ -110,7 +104,9 @@ function fits(value: unknown, shape: Shape): boolean {
   const wanted = Object.entries(shape)
   return (
     names.length === wanted.length &&
-    wanted.every(([name, rule], place) => names[place] === name && rule((value as Record<string, unknown>)[name]))
+    wanted.every(
+      ([name, rule], place) => names[place] === name && rule((value as Record<string, unknown>)[name]),
+    )
   )
 }
 
@@ -127,8 +123,11 @@ export function parseLine(printed: string): EvidenceLine | undefined {
     return undefined
   }
   const kind = (value as { kind?: unknown } | null)?.kind
-  const shape = typeof kind === 'string' && Object.hasOwn(shapes, kind) && shapes[kind as EvidenceLine['kind']]
-  return shape && fits(value, shape) && JSON.stringify(value) === printed ? (value as EvidenceLine) : undefined
+  const shape =
+    typeof kind === 'string' && Object.hasOwn(shapes, kind) && shapes[kind as EvidenceLine['kind']]
+  return shape && fits(value, shape) && JSON.stringify(value) === printed
+    ? (value as EvidenceLine)
+    : undefined
 }
 
 export function toPrinted({
@@ -152,5 +151,7 @@ export function toEntry(printed: PrintedEntry): BlockEntry {
 /** The public key that somebody keeps: 43 characters of base64url. */
 export function parsePublicKey(given: string): string {
   if (key(given)) return given
-  throw new Invalid([{ field: 'key', problem: 'must be the public key of the log, 43 characters of base64url' }])
+  throw new Invalid([
+    { field: 'key', problem: 'must be the public key of the log, 43 characters of base64url' },
+  ])
 }

@@ -1,9 +1,10 @@
 /**
- * Entries with the proof that they stand in the log: from each entry a path of hashes to the root of its block, from there the links of the
- * chain to the next head that was signed. Of other entries nothing is shown. The last line signs the whole, so that a line taken out shows too.
+ * Entries with the proof that they stand in the log: from each entry a path of hashes to the root of its
+ * block, from there the links of the chain to the next head that was signed. Of other entries nothing is
+ * shown. The last line signs the whole, so that a line taken out shows too.
  */
 import { createHash } from 'node:crypto'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
 import type { AnchorDesk } from './anchor.ts'
 import { compareAnchors } from './anchor-check.ts'
@@ -26,7 +27,6 @@ import { findPath, hashTree } from './merkle.ts'
 const linksAtOnce = 1_000
 
 const changed = 'The audit log is not as it was written. Verify the chain before you export evidence.'
-const ofBefore = 'Its block was sealed before blocks could prove single entries.'
 
 interface EvidenceRequest {
   /** Of the entries that were chosen. */
@@ -34,7 +34,9 @@ interface EvidenceRequest {
   readonly search: Readonly<Record<string, string>>
 }
 
-/** The file, piece by piece. What is not as it was written is refused, and what was sent by then has no end. */
+/**
+ * The file, piece by piece. What is not as it was written is refused, and what was sent by then has no end.
+ */
 export async function* printEvidence(
   { db, vault, clock, file }: Omit<AnchorDesk, 'log'>,
   { ids, search }: EvidenceRequest,
@@ -60,19 +62,21 @@ export async function* printEvidence(
   }
   if (entries !== ids.length) throw new Conflict(changed)
   const sha256 = digest.digest('hex')
-  yield printLine({ kind: 'end', entries, sha256, signature: signer.sign(printSignedFile(sha256)).toString('hex') })
+  yield printLine({
+    kind: 'end',
+    entries,
+    sha256,
+    signature: signer.sign(printSignedFile(sha256)).toString('hex'),
+  })
 }
 
-async function* listLines(db: Database, signer: HeadSigner, chosen: ReadonlyMap<number, readonly number[]>) {
+async function* listLines(db: Sql, signer: HeadSigner, chosen: ReadonlyMap<number, readonly number[]>) {
   let reached = 0
   for (const position of [...chosen.keys()].sort((one, other) => one - other)) {
     if (position <= reached) continue
     const head = await getHead(db, signer, position)
-    if (await hasFlat(db, position, head.position)) yield* listUnproven(db, position, chosen.get(position)!)
-    else {
-      yield* listStretch(db, position, head, chosen)
-      reached = head.position
-    }
+    yield* listStretch(db, position, head, chosen)
+    reached = head.position
   }
 }
 
@@ -85,8 +89,8 @@ interface SignedHead {
 
 /** The next one that was signed: another than the chain has today means that the chain was rewritten. */
 async function getHead(sql: Sql, { publicKey }: HeadSigner, from: number): Promise<SignedHead> {
-  const [head] = await sql.query<Omit<SignedHead, 'hash'>>(selectHeadFrom, [from])
-  const [block] = head ? await sql.query<{ hash: Buffer }>(selectHash, [head.position]) : []
+  const [head] = await sql.query(selectHeadFrom, { from })
+  const [block] = head ? await sql.query(selectHash, { position: head.position }) : []
   if (!head || !block) throw new Conflict(changed)
   const said = printSignedHead({ position: head.position, hash: block.hash }, head.at)
   if (!isSignedBy(publicKey, said, head.signature)) throw new Conflict(changed)
@@ -96,20 +100,13 @@ async function getHead(sql: Sql, { publicKey }: HeadSigner, from: number): Promi
 interface Link {
   readonly position: number
   readonly size: number
-  readonly root: Buffer | null
+  readonly root: Buffer
   readonly hash: Buffer
 }
 
 async function* readLinks(sql: Sql, from: number, to: number): AsyncGenerator<Link> {
   for (let next = from; next <= to; next += linksAtOnce)
-    yield* await sql.query<Link>(selectLinks, [next, to, linksAtOnce])
-}
-
-/** Whether one of them has no tree: nothing leads through it without showing all its entries. The first is looked at first. */
-async function hasFlat(sql: Sql, from: number, to: number): Promise<boolean> {
-  for await (const { root } of readLinks(sql, from, from)) if (root === null) return true
-  for await (const { root } of readLinks(sql, from, to)) if (root === null) return true
-  return false
+    yield* await sql.query(selectLinks, { from: next, to, most: linksAtOnce })
 }
 
 async function* listStretch(
@@ -122,8 +119,7 @@ async function* listStretch(
   yield { kind: 'stretch', previous: previous.toString('hex') }
   let position = from - 1
   for await (const link of readLinks(sql, from, head.position)) {
-    const { size, hash } = link
-    const root = link.root!
+    const { size, root, hash } = link
     if (link.position !== ++position || !hashBlock(position, previous, size, root).equals(hash))
       throw new Conflict(changed)
     yield { kind: 'block', position, size, root: root.toString('hex') }
@@ -141,17 +137,22 @@ async function* listStretch(
 
 async function getHashBefore(sql: Sql, position: number): Promise<Buffer> {
   if (position === 1) return Buffer.alloc(32)
-  const [before] = await sql.query<{ hash: Buffer }>(selectHash, [position - 1])
+  const [before] = await sql.query(selectHash, { position: position - 1 })
   if (!before) throw new Conflict(changed)
   return before.hash
 }
 
 async function readEntries(sql: Sql, position: number): Promise<BlockEntry[]> {
-  const [block] = await sql.query<{ entryIds: number[] }>(selectBlock, [position])
-  return block ? sql.query<BlockEntry>(selectEntries, [block.entryIds]) : []
+  const [block] = await sql.query(selectBlock, { position })
+  return block ? sql.query(selectEntries, { ids: block.entryIds }) : []
 }
 
-async function listEntries(sql: Sql, position: number, root: Buffer, ids: readonly number[]): Promise<EvidenceLine[]> {
+async function listEntries(
+  sql: Sql,
+  position: number,
+  root: Buffer,
+  ids: readonly number[],
+): Promise<EvidenceLine[]> {
   const all = await readEntries(sql, position)
   const leaves = all.map(hashEntry)
   if (leaves.length === 0 || !hashTree(leaves).equals(root)) throw new Conflict(changed)
@@ -160,9 +161,4 @@ async function listEntries(sql: Sql, position: number, root: Buffer, ids: readon
     const path = findPath(leaves, index).map((each) => each.toString('hex'))
     return [{ kind: 'entry', index, path, entry: toPrinted(entry) } as const]
   })
-}
-
-async function* listUnproven(sql: Sql, position: number, ids: readonly number[]): AsyncGenerator<EvidenceLine> {
-  for (const entry of await readEntries(sql, position))
-    if (ids.includes(entry.id)) yield { kind: 'unproven', why: ofBefore, entry: toPrinted(entry) }
 }

@@ -1,6 +1,7 @@
 /**
- * Signatures that anybody can check who knows the log's public key (Ed25519): of heads of the chain, and of what leaves the log as evidence. The
- * key follows from the one that signs anchors, so that it lives and is kept as that one is.
+ * Signatures that anybody can check who knows the log's public key (Ed25519): of heads of the chain, and of
+ * what leaves the log as evidence. The key follows from the one that signs anchors, so that it lives and is
+ * kept as that one is.
  */
 import { createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
 import type { Vault } from '../crypto/vault.ts'
@@ -53,5 +54,10 @@ export function printSignedFile(sha256: string): string {
 
 /** The newest head, unless it is signed already. */
 export async function signHead(sql: Sql, signer: HeadSigner, head: ChainHead, now: Date): Promise<void> {
-  if (head.position > 0) await sql.query(insertHead, [head.position, now, signer.sign(printSignedHead(head, now))])
+  if (head.position > 0)
+    await sql.query(insertHead, {
+      position: head.position,
+      at: now,
+      signature: signer.sign(printSignedHead(head, now)),
+    })
 }

@@ -1,4 +1,7 @@
-/** What concerns one account holder: their own acts, and what others did to their account. Newest first, page by page. */
+/**
+ * What concerns one account holder: their own acts, and what others did to their account. Newest first, page
+ * by page.
+ */
 import type { Sql } from '../database/database.ts'
 import type { AuditEntry } from './audit.ts'
 import { selectHistory } from './entries.sql.ts'
@@ -14,8 +17,11 @@ export async function findHistory(
   userId: string,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<HistoryPage> {
-  const values = [`user:${userId}`, before ?? Number.MAX_SAFE_INTEGER, limit + 1]
-  const found = await sql.query<AuditEntry>(selectHistory, values)
+  const found = await sql.query(selectHistory, {
+    whom: `user:${userId}`,
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    most: limit + 1,
+  })
   const entries = found.slice(0, limit)
   return { entries, before: found.length > limit ? entries.at(-1)!.id : undefined }
 }

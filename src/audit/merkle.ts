@@ -1,6 +1,7 @@
 /**
- * A tree of hashes over texts (a Merkle tree, RFC 9162, section 2.1): whoever knows its root can be shown one of the texts, with a few hashes
- * beside it (an inclusion proof), and none of the others. Leaves and inner nodes are hashed apart, so that neither can pass for the other.
+ * A tree of hashes over texts (a Merkle tree, RFC 9162, section 2.1): whoever knows its root can be shown one
+ * of the texts, with a few hashes beside it (an inclusion proof), and none of the others. Leaves and inner
+ * nodes are hashed apart, so that neither can pass for the other.
  */
 import { hash } from 'node:crypto'
 
@@ -15,7 +16,10 @@ function hashNode(left: Buffer, right: Buffer): Buffer {
   return hash('sha256', Buffer.concat([nodeMark, left, right]), 'buffer')
 }
 
-/** How many of so many leaves are in the left half: the largest power of two that leaves some for the right one. */
+/**
+ * How many of so many leaves are in the left half: the largest power of two that leaves some for the right
+ * one.
+ */
 function leftOf(size: number): number {
   return 2 ** Math.floor(Math.log2(size - 1))
 }
@@ -37,7 +41,12 @@ export function findPath(leaves: readonly Buffer[], index: number): Buffer[] {
 }
 
 /** The root that the path leads to; undefined when it is not of this length. */
-export function followPath(leaf: Buffer, index: number, size: number, path: readonly Buffer[]): Buffer | undefined {
+export function followPath(
+  leaf: Buffer,
+  index: number,
+  size: number,
+  path: readonly Buffer[],
+): Buffer | undefined {
   const beside = path.at(-1)
   if (size === 1) return beside ? undefined : leaf
   if (!beside) return undefined

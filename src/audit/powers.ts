@@ -1,20 +1,24 @@
 /**
- * Every act that ends in somebody's power, by the entry that it leaves: what it takes, how it is done, and who is told. Whoever adds one adds a row;
- * test/security/powers.test.ts walks forms, commands, endpoints, proposals and notices, and refuses what stands in none.
+ * Every act that ends in somebody's power, by the entry that it leaves: what it takes, how it is done, and
+ * who is told. Whoever adds one adds a row; test/security/powers.test.ts walks forms, commands, endpoints,
+ * proposals and notices, and refuses what stands in none.
  */
-import type { Permission } from '../permission.ts'
-import type { ProposalKind } from '../proposal-kind.ts'
-import type { AuditAction } from './audit.ts'
+import type { Permission } from '../vocabulary/permission.ts'
+import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
+import type { AuditAction } from './action.ts'
 
-/** The owner of the account; every administrator; or these when it is done to staff, or by staff to themselves. */
+/**
+ * The owner of the account; every administrator; or these when it is done to staff, or by staff to
+ * themselves.
+ */
 type Told = 'owner' | 'administrators' | 'administrators, of staff'
 
 interface Power {
   /** What the console takes, beside a fresh sign-in with a second factor. */
   readonly permission?: Permission
   /**
-   * What bounds whoever does it there. `hands out`: they hold what they give. `over whom`: staff takes giving out roles, an administrator being one.
-   * `another's partner`: they are no member of it.
+   * What bounds whoever does it there. `hands out`: they hold what they give. `over whom`: staff takes giving
+   * out roles, an administrator being one. `another's partner`: they are no member of it.
    */
   readonly bound?: 'hands out' | 'over whom' | "another's partner"
   /** The kind that may take two people. */
@@ -59,7 +63,11 @@ const powers = {
     tells: ['owner', 'administrators, of staff'],
   },
   'user.reset_sent': {
-    ...{ ...person, console: ['/console/users/:id/reset', '/console/users/create'], own: ['/login/forgotten'] },
+    ...{
+      ...person,
+      console: ['/console/users/:id/reset', '/console/users/create'],
+      own: ['/login/forgotten'],
+    },
     ...{ opensAccount: true, tells: ['owner', 'administrators, of staff'] },
   },
   'user.email_changed': {
@@ -77,7 +85,11 @@ const powers = {
   },
   'second_factor.reset': {
     ...{ ...person, fourEyes: 'user.reset-two-factor', console: ['/console/users/:id/factors/reset'] },
-    ...{ commands: ['user reset-second-factor'], opensAccount: true, tells: ['owner', 'administrators, of staff'] },
+    ...{
+      commands: ['user reset-second-factor'],
+      opensAccount: true,
+      tells: ['owner', 'administrators, of staff'],
+    },
   },
   'recovery_codes.made': { own: ['/account/security/recovery'], tells: ['owner'] },
   'api_token.created': { own: ['/account/api/tokens'], commands: ['token create'], tells: ['owner'] },
@@ -95,7 +107,11 @@ const powers = {
     ...{ console: ['/console/providers/:provider/change'], commands: ['provider change'] },
   },
   'provider.credential_replaced': {
-    ...{ ...provider, console: ['/console/providers/:provider/credential'], commands: ['provider credential'] },
+    ...{
+      ...provider,
+      console: ['/console/providers/:provider/credential'],
+      commands: ['provider credential'],
+    },
   },
   'provider.removed': {
     ...{ ...provider, console: ['/console/providers/:provider/remove'], commands: ['provider remove'] },
@@ -126,7 +142,12 @@ const powers = {
     ...{ permission: 'brand.manage', console: ['/console/brand/:site/return'], tells: ['administrators'] },
   },
   'keys.rotated': {
-    ...{ permission: 'keys.manage', fourEyes: 'keys.rotate', commands: ['keys rotate'], tells: ['administrators'] },
+    ...{
+      permission: 'keys.manage',
+      fourEyes: 'keys.rotate',
+      commands: ['keys rotate'],
+      tells: ['administrators'],
+    },
   },
   'keys.pruned': { commands: ['keys prune'], tells: ['administrators'] },
   'partner.approved': {
@@ -134,7 +155,11 @@ const powers = {
     ...{ commands: ['partner approve'], tells: [] },
   },
   'partner.refresh_granted': {
-    ...{ ...partner, fourEyes: 'partner.refresh-access', console: ['/console/partners/:branch/refresh/grant'] },
+    ...{
+      ...partner,
+      fourEyes: 'partner.refresh-access',
+      console: ['/console/partners/:branch/refresh/grant'],
+    },
     ...{ commands: ['partner grant-refresh'], tells: [] },
   },
   'partner.member_invited': {
@@ -142,15 +167,30 @@ const powers = {
     ...{ commands: ['partner invite'], tells: [] },
   },
   'partner.member_added': {
-    ...{ own: ['/partner/accept', '/partner/invitation/:token/accept'], commands: ['partner add-member'], tells: [] },
+    own: ['/partner/invitation/:token/accept'],
+    commands: ['partner add-member'],
+    tells: [],
   },
-  'partner.role_changed': { own: ['/partner/:branch/members/role'], commands: ['partner set-role'], tells: [] },
+  'partner.role_changed': {
+    own: ['/partner/:branch/members/role'],
+    commands: ['partner set-role'],
+    tells: [],
+  },
   'client.created': { own: ['/partner/:branch/clients/create'], commands: ['client create'], tells: [] },
-  'client.updated': { own: ['/partner/:branch/clients/:client/update'], commands: ['client update'], tells: [] },
+  'client.updated': {
+    own: ['/partner/:branch/clients/:client/update'],
+    commands: ['client update'],
+    tells: [],
+  },
   'client.secret_issued': {
     ...{ own: ['/partner/:branch/clients/:client/rotate'], commands: ['client rotate-secret'], tells: [] },
   },
-  'client.activated': { ...partner, console: [`${ofClient}/activate`], commands: ['client activate'], tells: [] },
+  'client.activated': {
+    ...partner,
+    console: [`${ofClient}/activate`],
+    commands: ['client activate'],
+    tells: [],
+  },
   'client.scopes_set': {
     ...{ ...partner, fourEyes: 'partner.widen-scopes', console: [`${ofClient}/scopes`], tells: [] },
     commands: ['client update'],
@@ -162,7 +202,11 @@ const powers = {
   'client.look_accepted': { ...partner, console: [`${ofClient}/look/accept`], tells: [] },
   // It depends on the scopes what it takes; the holder hears of a new application.
   'authorization.approved': { own: ['/consent'], tells: ['owner'] },
-  'proposal.approved': { permission: 'proposals.decide', console: ['/console/proposals/:id/approve'], tells: [] },
+  'proposal.approved': {
+    permission: 'proposals.decide',
+    console: ['/console/proposals/:id/approve'],
+    tells: [],
+  },
 } as const satisfies { readonly [Action in AuditAction]?: Power }
 
 export type PowerfulAction = keyof typeof powers

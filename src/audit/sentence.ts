@@ -1,17 +1,19 @@
 /**
- * An entry as a sentence: who did what to whom. Whoever is named by an id stays one here (`{ id: 'user:id-…' }`): the reader's page puts a name in its
- * place, and keeps the id behind it. Every action has its sentence: a new one does not compile without.
+ * An entry as a sentence: who did what to whom. Whoever is named by an id stays one here (`{ id: 'user:id-…'
+ * }`): the reader's page puts a name in its place, and keeps the id behind it. Every action has its sentence:
+ * a new one does not compile without.
  */
-import { findMemberRole } from '../member-role.ts'
-import { findStaffRole } from '../permission.ts'
-import { proposalKinds } from '../proposal-kind.ts'
-import { proposalWords } from '../words/proposal-words.ts'
-import { roleWords } from '../words/role-words.ts'
-import { staffRoleWords } from '../words/staff-role-words.ts'
-import type { AuditAction, AuditEntry } from './audit.ts'
+import { findMemberRole } from '../vocabulary/member-role.ts'
+import { findStaffRole } from '../vocabulary/permission.ts'
+import { proposalKinds } from '../vocabulary/proposal-kind.ts'
+import { proposalWords } from '../vocabulary/proposal-words.ts'
+import { roleWords } from '../vocabulary/role-words.ts'
+import { staffRoleWords } from '../vocabulary/staff-role-words.ts'
+import type { AuditAction } from './action.ts'
+import type { AuditEntry } from './audit.ts'
 
 /** Somebody or something, by the id that the log has of it. */
-export interface Reference {
+interface Reference {
   readonly id: string
 }
 
@@ -39,11 +41,6 @@ function say(strings: TemplateStringsArray, ...values: readonly (string | Refere
   return strings.flatMap((text, place) => [text, ...(place < values.length ? [values[place]!] : [])])
 }
 
-/** By mail, or by username as before. */
-function invitee(said: Act['said']): string {
-  return said('to') === '–' ? said('username') : said('to')
-}
-
 function asRole(said: Act['said']): string {
   const role = findMemberRole(said('role'))
   return role ? ` as ${roleWords[role].title}` : ''
@@ -60,7 +57,8 @@ function staffRole(said: Act['said']): string {
 }
 
 const words: Readonly<Record<AuditAction, Words>> = {
-  'user.created': ({ by, to, said }) => say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
+  'user.created': ({ by, to, said }) =>
+    say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
   'user.named': ({ to, said }) => say`${said('provider')} told the name of ${to}: ${said('name')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
@@ -86,22 +84,29 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.roles_provided': ({ to, said }) =>
     say`An identity provider changed the roles of ${to}: given ${said('given')}, taken ${said('taken')}`,
   'session.opened': ({ by, said }) => say`${by} signed in${atProvider(said)}${withFactor(said)}`,
-  'session.confirmed': ({ by, said }) => say`${by} confirmed that it was them${atProvider(said)}${withFactor(said)}`,
+  'session.confirmed': ({ by, said }) =>
+    say`${by} confirmed that it was them${atProvider(said)}${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
   'session.throttled': ({ to, said }) =>
     say`A ${refusedAt(said)} of ${to} was refused, and further attempts have to wait`,
-  'session.closed': ({ by, to, isOwn }) => (isOwn ? say`${by} signed out` : say`${by} signed out a device of ${to}`),
+  'session.closed': ({ by, to, isOwn }) =>
+    isOwn ? say`${by} signed out` : say`${by} signed out a device of ${to}`,
   'session.others_closed': ({ by, count }) => say`${by} signed out ${count('sessions', 'other device')}`,
-  'session.all_closed': ({ by, to, count }) => say`${by} signed out ${to} everywhere: ${count('sessions', 'session')}`,
-  'session.ended_by_provider': ({ by, to, count }) => say`${by} signed out ${to}: ${count('sessions', 'session')}`,
+  'session.all_closed': ({ by, to, count }) =>
+    say`${by} signed out ${to} everywhere: ${count('sessions', 'session')}`,
+  'session.ended_by_provider': ({ by, to, count }) =>
+    say`${by} signed out ${to}: ${count('sessions', 'session')}`,
   'session.wait_lifted': ({ by, to }) => say`${by} let ${to} sign in again without waiting`,
   'second_factor.added': ({ by, said }) => say`${by} set up two-factor sign-in: ${said('factor')}`,
   'second_factor.removed': ({ by, said }) => say`${by} removed from two-factor sign-in: ${said('factor')}`,
   'second_factor.reset': ({ by, to }) => say`${by} reset two-factor sign-in of ${to}`,
-  'second_factor.locked': ({ to }) => say`The authenticator app of ${to} was locked after a hundred wrong codes`,
+  'second_factor.locked': ({ to }) =>
+    say`The authenticator app of ${to} was locked after a hundred wrong codes`,
   'recovery_codes.made': ({ by }) => say`${by} made new recovery codes`,
   'api_token.created': ({ by, to, isOwn, said }) =>
-    isOwn ? say`${by} made the API token “${said('name')}”` : say`${by} made the API token “${said('name')}” for ${to}`,
+    isOwn
+      ? say`${by} made the API token “${said('name')}”`
+      : say`${by} made the API token “${said('name')}” for ${to}`,
   'api_token.revoked': ({ by, to, isOwn }) =>
     isOwn ? say`${by} revoked an API token` : say`${by} revoked an API token of ${to}`,
   'partner.applied': ({ by, to }) => say`${by} applied as partner ${to}`,
@@ -114,10 +119,12 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'partner.refresh_asked': ({ by, to }) => say`${by} asked for refresh access for ${to}`,
   'partner.refresh_granted': ({ by, to }) => say`${by} granted refresh access to ${to}`,
   'partner.refresh_withdrawn': ({ by, to }) => say`${by} withdrew or declined refresh access of ${to}`,
-  'partner.member_invited': ({ by, to, said }) => say`${by} invited ${invitee(said)} to ${to}${asRole(said)}`,
-  'partner.invitation_resent': ({ by, to, said }) => say`${by} sent the invitation of ${invitee(said)} to ${to} again`,
+  'partner.member_invited': ({ by, to, said }) => say`${by} invited ${said('to')} to ${to}${asRole(said)}`,
+  'partner.invitation_resent': ({ by, to, said }) =>
+    say`${by} sent the invitation of ${said('to')} to ${to} again`,
   'partner.invitation_declined': ({ by, to }) => say`${by} declined an invitation to ${to}`,
-  'partner.invitation_withdrawn': ({ by, to, said }) => say`${by} withdrew the invitation of ${invitee(said)} to ${to}`,
+  'partner.invitation_withdrawn': ({ by, to, said }) =>
+    say`${by} withdrew the invitation of ${said('to')} to ${to}`,
   'partner.member_added': ({ by, to, user, said }) =>
     by.id === user.id
       ? say`${by} became a member of ${to}${asRole(said)}`
@@ -135,9 +142,12 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.secret_issued': ({ by, to }) => say`${by} issued a new secret of client ${to}`,
   'client.secret_revoked': ({ by, to }) => say`${by} revoked a secret of client ${to}`,
   'client.scopes_set': ({ by, to, said }) => say`${by} allowed client ${to} at most: ${said('scopesAtMost')}`,
-  'client.scopes_asked': ({ by, to, said }) => say`${by} asked for wider scopes of client ${to}: ${said('scopes')}`,
-  'client.scopes_granted': ({ by, to, said }) => say`${by} granted client ${to} wider scopes: ${said('scopes')}`,
-  'client.scopes_declined': ({ by, to, said }) => say`${by} declined wider scopes of client ${to}: ${said('scopes')}`,
+  'client.scopes_asked': ({ by, to, said }) =>
+    say`${by} asked for wider scopes of client ${to}: ${said('scopes')}`,
+  'client.scopes_granted': ({ by, to, said }) =>
+    say`${by} granted client ${to} wider scopes: ${said('scopes')}`,
+  'client.scopes_declined': ({ by, to, said }) =>
+    say`${by} declined wider scopes of client ${to}: ${said('scopes')}`,
   'client.look_given': ({ by, to }) => say`${by} sent what the consent page says of client ${to}`,
   'client.look_accepted': ({ by, to }) => say`${by} accepted what the consent page says of client ${to}`,
   'client.look_declined': ({ by, to, said }) =>
@@ -165,13 +175,17 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${by} gave identity provider ${to} a new credential (${said('proof')})`,
   'provider.removed': ({ by, to }) => say`${by} removed identity provider ${to}`,
   'identity.linked': ({ by, to, said }) => say`${by} linked ${to} to their identity at ${said('provider')}`,
-  'identity.unlinked': ({ by, to, said }) => say`${by} unlinked ${to} from their identity at ${said('provider')}`,
-  'identity.unknown': ({ to, said }) => say`Somebody whom ${to} vouched for is not known here: ${said('why')}`,
+  'identity.unlinked': ({ by, to, said }) =>
+    say`${by} unlinked ${to} from their identity at ${said('provider')}`,
+  'identity.unknown': ({ to, said }) =>
+    say`Somebody whom ${to} vouched for is not known here: ${said('why')}`,
   'identity.refused': ({ to, said }) => say`A sign-in at ${to} was refused: ${said('why')}`,
   'authorization.approved': ({ by, to, said }) => say`${by} allowed ${to} access: ${said('scopes')}`,
   'authorization.denied': ({ by, to }) => say`${by} denied ${to} access`,
   'authorization.revoked': ({ by, to, user }) =>
-    by.id === user.id ? say`${by} ended the access of ${to}` : say`${by} ended the access of ${to} to ${user}`,
+    by.id === user.id
+      ? say`${by} ended the access of ${to}`
+      : say`${by} ended the access of ${to} to ${user}`,
   'authorization.narrowed': ({ by, to, user, said }) =>
     say`${by} took account ${said('accountNumbers')} from what ${to} may use of ${user}`,
   'authorization.paused': ({ by, to }) => say`${by} paused ${to}`,
@@ -193,7 +207,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${count('deliveries', 'delivery', 'deliveries')} of ${to} became too old to be sent`,
   'webhook.secret_rotated': ({ by, to }) => say`${by} rotated the secret of ${to}`,
   'webhook.redelivered': ({ by, to, said }) => say`${by} sent delivery ${said('deliveryId')} of ${to} again`,
-  'webhook.replayed': ({ by, to, count }) => say`${by} replayed ${count('total', 'delivery', 'deliveries')} of ${to}`,
+  'webhook.replayed': ({ by, to, count }) =>
+    say`${by} replayed ${count('total', 'delivery', 'deliveries')} of ${to}`,
   'webhook.replay_canceled': ({ by, to }) => say`${by} canceled a replay of ${to}`,
   'webhook.probed': ({ by, to }) => say`${by} probed ${to}`,
   'webhook.recovered': ({ by, to, count }) =>
@@ -201,10 +216,12 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.delivery_skipped': ({ by, to, said }) =>
     say`${by} skipped delivery ${said('deliveryId')} of ${to}: ${said('reason')}`,
   'webhook.skipped': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
-  'provisioning.linked': ({ by, to, said }) => say`${by} said that ${to} is ${said('externalId')} of ${said('source')}`,
+  'provisioning.linked': ({ by, to, said }) =>
+    say`${by} said that ${to} is ${said('externalId')} of ${said('source')}`,
   'source.created': ({ by, to }) => say`${by} named ${to}`,
   'source.role_allowed': ({ by, to, said }) => say`${by} let database role ${said('role')} speak for ${to}`,
-  'source.role_withdrawn': ({ by, to, said }) => say`${by} let database role ${said('role')} no longer speak for ${to}`,
+  'source.role_withdrawn': ({ by, to, said }) =>
+    say`${by} let database role ${said('role')} no longer speak for ${to}`,
   'provisioning.applied': ({ by, to, said }) =>
     say`${by} provisioned ${to}: ${said('outcome')}${said('fields') === '–' ? '' : ` (${said('fields')})`}, version ${said('version')}`,
   'provisioning.merged': ({ by, to, said }) =>
@@ -217,7 +234,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
     said('newer') === '–'
       ? say`${by} stopped ${to}`
       : say`${by} stopped ${to}: import ${said('newer')}, a newer snapshot, has begun`,
-  'keys.rotated': ({ by, count }) => say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
+  'keys.rotated': ({ by, count }) =>
+    say`${by} rotated the sealing keys: ${count('resealed', 'secret')} sealed anew`,
   'keys.pruned': ({ by }) => say`${by} removed the older sealing keys`,
   'proposal.made': ({ by, to, said }) => say`${by} proposed to ${proposed(said)} ${to}`,
   'proposal.approved': ({ by, to, said }) => say`${by} approved the proposal to ${proposed(said)} ${to}`,
@@ -294,6 +312,8 @@ function counter(details: Told['details']): Act['count'] {
 
 /** Everything that the sentences of these entries name. */
 export function referencesOf(entries: readonly Told[]): string[] {
-  const named = entries.flatMap((entry) => tell(entry).flatMap((part) => (typeof part === 'string' ? [] : [part.id])))
+  const named = entries.flatMap((entry) =>
+    tell(entry).flatMap((part) => (typeof part === 'string' ? [] : [part.id])),
+  )
   return [...new Set(named)]
 }

@@ -1,12 +1,13 @@
 /**
- * A brand is drafted, looked at and activated; whatever was in force before can be gone back to, the brand that the gateway comes with among it. Of
- * each site there is one draft: who saves or activates it names the version that they saw, and learns when somebody else has changed it since.
+ * A brand is drafted, looked at and activated; whatever was in force before can be gone back to, the brand
+ * that the gateway comes with among it. Of each site there is one draft: who saves or activates it names the
+ * version that they saw, and learns when somebody else has changed it since.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { advisoryLocks } from '../database/advisory-locks.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import type { BrandRow, BrandWords, ImagePlace } from './brand-row.ts'
 import { brandFields } from './brand-words.ts'
 import * as table from './brands.sql.ts'
@@ -22,7 +23,7 @@ export interface BrandsOfSite {
 const shownAtMost = 22
 
 export async function listBrands(sql: Sql, environment: Environment): Promise<BrandsOfSite> {
-  const rows = await sql.query<BrandRow>(table.selectBrands, [environment, shownAtMost])
+  const rows = await sql.query(table.selectBrands, { environment, most: shownAtMost })
   return {
     draft: rows.find(({ state }) => state === 'draft'),
     active: rows.find(({ state }) => state === 'active'),
@@ -31,27 +32,20 @@ export async function listBrands(sql: Sql, environment: Environment): Promise<Br
 }
 
 /** `version` of the draft that was seen; 0 where there was none. */
-export function saveDraft(db: Database, environment: Environment, words: BrandWords, version: number, act: Act) {
+export function saveDraft(db: Sql, environment: Environment, words: BrandWords, version: number, act: Act) {
   return changeBrands(db, environment, async (sql, { draft }) => {
     refuseOther(draft, version)
-    const values = [environment, act.at, ...typedOrder.map((name) => words[name])]
-    const [saved] = await sql.query<BrandRow>(draft ? table.updateDraft : table.insertDraft, values)
+    const save = draft ? table.updateDraft : table.insertDraft
+    const [saved] = await sql.query(save, { environment, now: act.at, ...words })
     const changed = brandFields.filter((name) => words[name] !== draft?.[name])
     await recordAct(sql, act, 'brand.drafted', subjectOf(environment), { brandId: saved!.id, changed })
     return saved!
   })
 }
 
-/** As the statements take them. */
-const typedOrder: readonly (keyof BrandWords)[] = [
-  ...(['shortName', 'legalName', 'accentLight', 'accentDark', 'backgroundLight', 'backgroundDark'] as const),
-  ...(['helpUrl', 'privacyUrl', 'termsUrl', 'securityContact', 'phone'] as const),
-  ...(['mailSender', 'mailReplyTo', 'mailFooter'] as const),
-]
-
 /** Without an image the place is empty again. */
 export function setDraftImage(
-  db: Database,
+  db: Sql,
   environment: Environment,
   place: ImagePlace,
   image: CheckedImage | undefined,
@@ -60,32 +54,40 @@ export function setDraftImage(
   return changeBrands(db, environment, async (sql, { draft }) => {
     if (!draft) throw new Conflict('There is no draft to put an image into. Save one first.')
     const hash = image ? await storeImage(sql, image, act.at) : null
-    await sql.query(table.updateDraftImage[place], [environment, act.at, hash])
-    await recordAct(sql, act, 'brand.drafted', subjectOf(environment), { brandId: draft.id, changed: [place], hash })
+    await sql.query(table.updateDraftImage[place], { environment, now: act.at, hash })
+    await recordAct(sql, act, 'brand.drafted', subjectOf(environment), {
+      brandId: draft.id,
+      changed: [place],
+      hash,
+    })
   })
 }
 
-export function discardDraft(db: Database, environment: Environment, version: number, act: Act): Promise<void> {
+export function discardDraft(db: Sql, environment: Environment, version: number, act: Act): Promise<void> {
   return changeBrands(db, environment, async (sql, { draft }) => {
     if (!draft) return
     refuseOther(draft, version)
-    await sql.query(table.deleteDraft, [environment])
+    await sql.query(table.deleteDraft, { environment })
     await recordAct(sql, act, 'brand.draft_discarded', subjectOf(environment), { brandId: draft.id })
   })
 }
 
 /** Answers which one was in force before; undefined for the one that the gateway comes with. */
-export function activateDraft(db: Database, environment: Environment, version: number, act: Act) {
+export function activateDraft(db: Sql, environment: Environment, version: number, act: Act) {
   return changeBrands(db, environment, async (sql, { draft, active }) => {
-    if (!draft) throw new Conflict('There is no draft any more: it has been activated or discarded meanwhile.')
+    if (!draft)
+      throw new Conflict('There is no draft any more: it has been activated or discarded meanwhile.')
     refuseOther(draft, version)
     await putInForce(sql, environment, draft, act, 'brand.activated')
     return active?.id
   })
 }
 
-/** To one that was in force before; without an id, to the one that the gateway comes with. Answers which one was in force. */
-export function goBack(db: Database, environment: Environment, id: number | undefined, act: Act) {
+/**
+ * To one that was in force before; without an id, to the one that the gateway comes with. Answers which one
+ * was in force.
+ */
+export function goBack(db: Sql, environment: Environment, id: number | undefined, act: Act) {
   return changeBrands(db, environment, async (sql, { active, earlier }) => {
     if (active?.id === id) return active?.id
     const target = earlier.find((each) => each.id === id)
@@ -102,27 +104,29 @@ async function putInForce(
   act: Act,
   action: 'brand.activated' | 'brand.returned',
 ): Promise<void> {
-  const [before] = await sql.query<{ id: number }>(table.retireActive, [environment])
-  if (next) await sql.query(table.activateBrand, [next.id, act.at])
+  const [before] = await sql.query(table.retireActive, { environment })
+  if (next) await sql.query(table.activateBrand, { id: next.id, activatedAt: act.at })
   const details = { brandId: next?.id ?? null, name: next?.shortName ?? null, before: before?.id ?? null }
   await recordAct(sql, act, action, subjectOf(environment), details)
 }
 
 /** One at a time, on what is there then. */
 function changeBrands<Made>(
-  db: Database,
+  db: Sql,
   environment: Environment,
   change: (sql: Sql, brands: BrandsOfSite) => Promise<Made>,
 ): Promise<Made> {
   return db.transaction(async (sql) => {
-    await sql.query(table.lockBrands, [advisoryLocks.brands, environment])
+    await sql.query(table.lockBrands, { lock: advisoryLocks.brands, environment })
     return change(sql, await listBrands(sql, environment))
   })
 }
 
 function refuseOther(draft: BrandRow | undefined, version: number): void {
   if ((draft?.version ?? 0) === version) return
-  throw new Conflict('The draft was changed since this page was loaded. Load it again and look at what is there now.')
+  throw new Conflict(
+    'The draft was changed since this page was loaded. Load it again and look at what is there now.',
+  )
 }
 
 function subjectOf(environment: Environment): string {

@@ -1,13 +1,14 @@
 /**
- * Which brand is in force on each site. Read once and remembered until it changes; when nobody can be asked, a page still says whose it is by the
- * one that was in force last.
+ * Which brand is in force on each site. Read once and remembered until it changes; when nobody can be asked,
+ * a page still says whose it is by the one that was in force last.
  */
-import { type Brand, houseBrand } from '../brand.ts'
+
 import type { Changes } from '../database/changes.ts'
-import { type Database, DatabaseUnavailable } from '../database/database.ts'
+import { DatabaseUnavailable, type Sql } from '../database/database.ts'
 import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
-import type { Environment } from '../environment.ts'
-import { type BrandRow, brandOf } from './brand-row.ts'
+import { type Brand, houseBrand } from '../vocabulary/brand.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { brandOf } from './brand-row.ts'
 import { selectActiveBrand } from './brands.sql.ts'
 
 export interface BrandDesk {
@@ -17,13 +18,13 @@ export interface BrandDesk {
   last(environment: Environment): Brand
 }
 
-export function openBrands(db: Database, changes: Changes): BrandDesk {
+export function openBrands(db: Sql, changes: Changes): BrandDesk {
   const memory: Memory<Brand> = openMemory(changes)
   const lasts = new Map<Environment, Brand>()
   const last = (environment: Environment) => lasts.get(environment) ?? houseBrand
 
   async function read(environment: Environment): Promise<Remembered<Brand>> {
-    const [row] = await db.query<BrandRow>(selectActiveBrand, [environment])
+    const [row] = await db.query(selectActiveBrand, { environment })
     const value = row ? brandOf(row) : houseBrand
     lasts.set(environment, value)
     return { value, tags: [`brand:${environment}`] }

@@ -1,7 +1,8 @@
 /** A brand as a site keeps it: what was typed and uploaded, and the brand that pages and mail make of it. */
-import type { Brand, ByMode, Colours, StoredPicture } from '../brand.ts'
-import type { Environment } from '../environment.ts'
+
 import { mailbox } from '../settings/kinds.ts'
+import type { Brand, ByMode, Colours, StoredPicture } from '../vocabulary/brand.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 
 /** A draft is written, one is in force, and earlier ones were. */
 type BrandState = 'draft' | 'active' | 'earlier'

@@ -1,8 +1,12 @@
-/** What a brokerage may say of itself: every fault at once, with its field and the remedy. No markup: only words, colours and addresses. */
-import { houseAccent, houseBackground } from '../brand.ts'
-import { findNameProblem, findTextProblem } from '../name.ts'
+/**
+ * What a brokerage may say of itself: every fault at once, with its field and the remedy. No markup: only
+ * words, colours and addresses.
+ */
+
 import { type FieldProblem, Invalid } from '../problem.ts'
 import { mailbox } from '../settings/kinds.ts'
+import { findNameProblem, findTextProblem } from '../text/name.ts'
+import { houseAccent, houseBackground } from '../vocabulary/brand.ts'
 import { type BrandWords, coloursOf } from './brand-row.ts'
 import { findContrastProblems } from './palette.ts'
 
@@ -36,7 +40,10 @@ const optional: { readonly [Name in Field]?: Check } = {
     (text) => isWebPage(text) || mailAddress.test(text),
     'must be an e-mail address, or an address such as https://www.example.com/security',
   ),
-  phone: must((text) => /^\+?\d[\d ()./-]{2,38}$/.test(text), 'must be a phone number such as +1 555 010 0199'),
+  phone: must(
+    (text) => /^\+?\d[\d ()./-]{2,38}$/.test(text),
+    'must be a phone number such as +1 555 010 0199',
+  ),
   mailSender: (text) => findSenderProblem(text),
   mailReplyTo: must((text) => mailAddress.test(text), 'must be an e-mail address such as help@example.com'),
   mailFooter: (text) => findTextProblem(text, 1_000),
@@ -44,7 +51,9 @@ const optional: { readonly [Name in Field]?: Check } = {
 
 export const brandFields = [...Object.keys(needed), ...Object.keys(optional)] as readonly Field[]
 
-/** Where a first draft begins: with the colours that pages have without one, and a name that has to be typed. */
+/**
+ * Where a first draft begins: with the colours that pages have without one, and a name that has to be typed.
+ */
 export const firstWords: BrandWords = {
   shortName: '',
   legalName: '',
@@ -69,7 +78,10 @@ export function parseBrandWords(typed: (name: Field) => string | undefined): Bra
     return problem === undefined ? [] : [{ field: name, problem }]
   })
   const words = Object.fromEntries(
-    Object.entries(values).map(([name, text]) => [name, text === '' && Object.hasOwn(optional, name) ? null : text]),
+    Object.entries(values).map(([name, text]) => [
+      name,
+      text === '' && Object.hasOwn(optional, name) ? null : text,
+    ]),
   ) as unknown as BrandWords
   const areColours = !problems.some(({ field }) => /^(accent|background)/.test(field))
   const all = [...problems, ...(areColours ? findContrastProblems(coloursOf(words)) : [])]
@@ -97,6 +109,7 @@ export function isWebPage(text: string): boolean {
 
 function findSenderProblem(text: string): string | undefined {
   const parsed = mailbox(text)
-  if (!('address' in parsed) || !mailAddress.test(parsed.address)) return 'must be Name <address>, or an address alone'
+  if (!('address' in parsed) || !mailAddress.test(parsed.address))
+    return 'must be Name <address>, or an address alone'
   return parsed.name === '' ? undefined : findNameProblem(parsed.name, 100)
 }

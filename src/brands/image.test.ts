@@ -42,12 +42,18 @@ test('a PNG with a page behind its end, or between its parts, is refused', async
 test('a file that is a PNG and something else at once leaves as a PNG alone', async () => {
   const polyglot = png(
     headOf(2, 2),
-    chunkOf('IDAT', Buffer.concat([deflateSync(Buffer.alloc(18)), Buffer.from('<?php system($_GET[0]) ?>PK\x03\x04')])),
+    chunkOf(
+      'IDAT',
+      Buffer.concat([deflateSync(Buffer.alloc(18)), Buffer.from('<?php system($_GET[0]) ?>PK\x03\x04')]),
+    ),
     end,
   )
   const checked = await checkImage(polyglot)
   if (!('problem' in checked)) assert.doesNotMatch(checked.bytes.toString('latin1'), /php|PK/)
-  assert.match(await problemOf(Buffer.concat([Buffer.from('GIF89a'), drawPng(4, 4)])), /neither a PNG nor an SVG/)
+  assert.match(
+    await problemOf(Buffer.concat([Buffer.from('GIF89a'), drawPng(4, 4)])),
+    /neither a PNG nor an SVG/,
+  )
 })
 
 test('a PNG that lies about its size, or is damaged, is refused without being unpacked', async () => {
@@ -104,7 +110,10 @@ test('an interlaced PNG is read pass by pass', async () => {
       return sum + (width > 0 && height > 0 ? height * (1 + width) : 0)
     }, 0)
     assert.equal((await check(png(headOf(side, side, [8, 0, 1]), pixelsOf(bytes), end))).width, side)
-    assert.match(await problemOf(png(headOf(side, side, [8, 0, 1]), pixelsOf(bytes + 1), end)), /other pixels/)
+    assert.match(
+      await problemOf(png(headOf(side, side, [8, 0, 1]), pixelsOf(bytes + 1), end)),
+      /other pixels/,
+    )
   }
 })
 

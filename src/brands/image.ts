@@ -1,15 +1,14 @@
 /**
- * Images that people upload: a PNG or an SVG, judged by what is in it and never by its name or type, and written anew. What is kept and served holds
- * nothing that the readers have not understood.
+ * Images that people upload: a PNG or an SVG, judged by what is in it and never by its name or type, and
+ * written anew. What is kept and served holds nothing that the readers have not understood.
  */
 
 import { hash } from 'node:crypto'
-import { type ImageType, imageTypes } from '../brand.ts'
 import { after, day } from '../clock.ts'
-
 import type { Changes } from '../database/changes.ts'
 import type { Sql } from '../database/database.ts'
 import { type Memory, openMemory } from '../database/memory.ts'
+import { type ImageType, imageTypes } from '../vocabulary/brand.ts'
 import { type Drawn, ImageRefused } from './drawn.ts'
 import { deleteUnusedImages, insertImage, selectImage, selectShownImage } from './images.sql.ts'
 import { readPng } from './png.ts'
@@ -45,9 +44,13 @@ function isPng(bytes: Buffer): boolean {
 }
 
 /** Answers its hash, which is its address. */
-export async function storeImage(sql: Sql, { type, width, height, bytes }: CheckedImage, now: Date): Promise<string> {
+export async function storeImage(
+  sql: Sql,
+  { type, width, height, bytes }: CheckedImage,
+  now: Date,
+): Promise<string> {
   const digest = hash('sha256', bytes, 'hex')
-  await sql.query(insertImage, [digest, type, width, height, bytes, now])
+  await sql.query(insertImage, { hash: digest, type, width, height, bytes, storedAt: now })
   return digest
 }
 
@@ -69,13 +72,13 @@ const rememberedBytes = 4 * 1024 * 1024
 export function openImages(sql: Sql, changes: Changes): ImageStore {
   const memory: Memory<StoredImage> = openMemory(changes, rememberedBytes)
   const read = async (hash: string) => {
-    const [value] = await sql.query<StoredImage>(selectShownImage, [hash])
+    const [value] = await sql.query(selectShownImage, { hash })
     return value && { value, tags: [`image:${hash}`] }
   }
   return {
     find: async (hash) => memory.recall(hash) ?? memory.learn(hash, () => read(hash)),
     async findAny(hash) {
-      const [image] = await sql.query<StoredImage>(selectImage, [hash])
+      const [image] = await sql.query(selectImage, { hash })
       return image
     },
   }
@@ -85,5 +88,5 @@ export function openImages(sql: Sql, changes: Changes): ImageStore {
 const unusedMs = day
 
 export function removeUnusedImages(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(deleteUnusedImages, [after(now, -unusedMs), most])
+  return sql.query(deleteUnusedImages, { until: after(now, -unusedMs), most })
 }

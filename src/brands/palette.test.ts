@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Colours, houseAccent, houseBackground, modes } from '../brand.ts'
 import { Invalid } from '../problem.ts'
+import { type Colours, houseAccent, houseBackground, modes } from '../vocabulary/brand.ts'
 import { firstWords, parseBrandWords } from './brand-words.ts'
 import { contrast, findContrastProblems, fixed, makePalette, printPalette } from './palette.ts'
 
@@ -94,10 +94,9 @@ test('no field takes markup, another scheme, or a line of a header', () => {
 })
 
 test('what means the same under every brand is what the style sheet says', () => {
-  const [day, night] = readFileSync('public/countersign.css', 'utf8').split('@media (prefers-color-scheme: dark)') as [
-    string,
-    string,
-  ]
+  const [day, night] = readFileSync('public/countersign.css', 'utf8').split(
+    '@media (prefers-color-scheme: dark)',
+  ) as [string, string]
   for (const [mode, text] of [
     ['light', day],
     ['dark', night],

@@ -1,9 +1,11 @@
 /**
- * The colours of pages and mail, made of the two that a brokerage chooses for day and for night. Text colours follow from what they stand on; what
- * cannot be read (WCAG 2.2, 1.4.3 and 1.4.11, level AA) is refused with the pair and its ratio.
+ * The colours of pages and mail, made of the two that a brokerage chooses for day and for night. Text colours
+ * follow from what they stand on; what cannot be read (WCAG 2.2, 1.4.3 and 1.4.11, level AA) is refused with
+ * the pair and its ratio.
  */
-import { type ByMode, type Colours, type Mode, modes } from '../brand.ts'
+
 import type { FieldProblem } from '../problem.ts'
+import { type ByMode, type Colours, type Mode, modes } from '../vocabulary/brand.ts'
 
 /** Named as the variables of public/countersign.css are. */
 export interface Palette {
@@ -65,7 +67,9 @@ type Pair = readonly [field: string, what: string, colour: string, on: string, p
 /** What is wrong with the colours, each fault with the two that are too near, and how near. */
 export function findContrastProblems(colours: Colours): FieldProblem[] {
   return modes.flatMap((mode) => {
-    const wrong = pairsOf(colours, mode).filter(([, , colour, , paper, least]) => contrast(colour, paper) < least)
+    const wrong = pairsOf(colours, mode).filter(
+      ([, , colour, , paper, least]) => contrast(colour, paper) < least,
+    )
     // One fault of a field is enough to begin with.
     return [...new Map(wrong.reverse().map((pair) => [pair[0], pair])).values()].reverse().map(describe)
   })
@@ -74,7 +78,8 @@ export function findContrastProblems(colours: Colours): FieldProblem[] {
 function pairsOf(colours: Colours, mode: Mode): Pair[] {
   const { paper, card, ink, faint, act } = makePalette(colours, mode)
   const { money, end, focus } = fixed[mode]
-  const [accent, background] = mode === 'light' ? ['accentLight', 'backgroundLight'] : ['accentDark', 'backgroundDark']
+  const [accent, background] =
+    mode === 'light' ? ['accentLight', 'backgroundLight'] : ['accentDark', 'backgroundDark']
   const onBackground = (what: string, colour: string, least: number): Pair => [
     background,
     what,
@@ -132,10 +137,15 @@ function mix(one: string, other: string, share: number): string {
   return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Of the brand as a style sheet; where only one mode is wanted, such as in a preview, that one whatever the browser prefers. */
+/**
+ * Of the brand as a style sheet; where only one mode is wanted, such as in a preview, that one whatever the
+ * browser prefers.
+ */
 export function printPalette(colours: Colours, only?: Mode): string {
   const rule = (mode: Mode) => {
-    const variables = Object.entries(makePalette(colours, mode)).map(([name, colour]) => `--${name}: ${colour};`)
+    const variables = Object.entries(makePalette(colours, mode)).map(
+      ([name, colour]) => `--${name}: ${colour};`,
+    )
     return `:root { ${variables.join(' ')} }`
   }
   if (only) return `${rule(only)}\n`

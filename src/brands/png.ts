@@ -1,6 +1,7 @@
 /**
- * PNG (W3C, third edition), read to the last byte and written anew: its head, its palette, its transparency and its pixels. Whatever else stands in
- * the file is left behind, and one that goes on after its end is refused.
+ * PNG (W3C, third edition), read to the last byte and written anew: its head, its palette, its transparency
+ * and its pixels. Whatever else stands in the file is left behind, and one that goes on after its end is
+ * refused.
  */
 import { promisify } from 'node:util'
 import { crc32, deflate, inflate } from 'node:zlib'
@@ -43,7 +44,11 @@ export async function readPng(bytes: Buffer): Promise<Drawn> {
     { type: 'IDAT', data: await deflateAsync(pixels, { level: 9 }) },
     { type: 'IEND', data: Buffer.alloc(0) },
   ]
-  return { width: head.width, height: head.height, bytes: Buffer.concat([signature, ...written.map(writeChunk)]) }
+  return {
+    width: head.width,
+    height: head.height,
+    bytes: Buffer.concat([signature, ...written.map(writeChunk)]),
+  }
 }
 
 const isPixels = ({ type }: Chunk) => type === 'IDAT'
@@ -83,10 +88,16 @@ function readChunk(bytes: Buffer, at: number): Chunk {
   return { type, data: bytes.subarray(at + 8, at + 8 + length) }
 }
 
-/** What has to be understood begins with a capital: of those, each that we know, once, in their order; pixels stand together. */
+/**
+ * What has to be understood begins with a capital: of those, each that we know, once, in their order; pixels
+ * stand together.
+ */
 function checkOrder(types: readonly string[]): void {
   const critical = types.filter((type) => /^[A-Z]/.test(type) || type === 'tRNS')
-  refuse(!/^IHDR( PLTE)?( tRNS)?( IDAT)+ IEND$/.test(critical.join(' ')), 'has parts that are unknown or out of place')
+  refuse(
+    !/^IHDR( PLTE)?( tRNS)?( IDAT)+ IEND$/.test(critical.join(' ')),
+    'has parts that are unknown or out of place',
+  )
   const first = types.indexOf('IDAT')
   const last = types.lastIndexOf('IDAT')
   refuse(

@@ -1,7 +1,8 @@
 /**
- * SVG, of which only shapes and their paint are known here: a strict reader of XML with a list of what may stand in it. What is not on the list is
- * refused by its name, never mended: no script, no event, no style sheet, no text, no image, no reference to anything but a paint or a clip of the
- * same file, no document type and so no entity. The file is written anew from what was understood.
+ * SVG, of which only shapes and their paint are known here: a strict reader of XML with a list of what may
+ * stand in it. What is not on the list is refused by its name, never mended: no script, no event, no style
+ * sheet, no text, no image, no reference to anything but a paint or a clip of the same file, no document type
+ * and so no entity. The file is written anew from what was understood.
  */
 import { isUtf8 } from 'node:buffer'
 import { type Drawn, ImageRefused } from './drawn.ts'
@@ -122,7 +123,8 @@ function addAttribute(into: Map<string, string>, element: string, name: string, 
     return
   }
   if (name === 'href' || name === 'xlink:href') {
-    if (!gradients.includes(element) || !/^#[A-Za-z_][\w.-]*$/.test(value)) throw refused('refers to something else')
+    if (!gradients.includes(element) || !/^#[A-Za-z_][\w.-]*$/.test(value))
+      throw refused('refers to something else')
     into.set('href', value)
     return
   }
@@ -140,12 +142,16 @@ function addStyles(into: Map<string, string>, text: string): void {
   }
 }
 
-/** Numbers, names of colours and ways, paths: no sign that could begin an address, an escape or a piece of markup. */
+/**
+ * Numbers, names of colours and ways, paths: no sign that could begin an address, an escape or a piece of
+ * markup.
+ */
 const plain = /^[\w\s#%.,()+-]*$/
 const local = /^url\(#[A-Za-z_][\w.-]*\)$/
 
 function add(into: Map<string, string>, name: string, value: string): void {
-  const isPlain = plain.test(value) && !/url|expression|import/i.test(name === 'd' || name === 'id' ? '' : value)
+  const isPlain =
+    plain.test(value) && !/url|expression|import/i.test(name === 'd' || name === 'id' ? '' : value)
   const isLocal = local.test(value) && /^(fill|stroke|clip-path)$/.test(name)
   if (!isPlain && !isLocal) throw refused(`has a value of ${name} that is not allowed`)
   if (name === 'id' && !/^[A-Za-z_][\w.-]*$/.test(value)) throw refused('has an id that is not allowed')

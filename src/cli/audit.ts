@@ -3,7 +3,7 @@ import { findEntries, printEntry } from '../audit/audit.ts'
 import { parseHead, printHead } from '../audit/block.ts'
 import { containsHead, verifyChain } from '../audit/chain.ts'
 import { openHeadSigner } from '../audit/head-signer.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
 import { type Command, UsageError } from './command.ts'
 import { verifyEvidence } from './evidence.ts'
@@ -20,7 +20,11 @@ export const auditCommands: readonly Command[] = [
       { name: 'limit', value: 'N', meaning: '50 unless given' },
     ],
     async run({ db, print }, words) {
-      const filter = { actor: words.find('actor'), action: words.find('action'), subject: words.find('subject') }
+      const filter = {
+        actor: words.find('actor'),
+        action: words.find('action'),
+        subject: words.find('subject'),
+      }
       const rows = await findEntries(db, { ...filter, limit: parseLimit(words.find('limit') ?? '50') })
       print.table(rows.map(printEntry), 'No entries.')
     },
@@ -33,7 +37,11 @@ export const auditCommands: readonly Command[] = [
     optional: { word: 'file', run: verifyEvidence },
     options: [
       { name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' },
-      { name: 'key', value: 'KEY', meaning: 'with a file: the public key of the log, as "audit key" prints it' },
+      {
+        name: 'key',
+        value: 'KEY',
+        meaning: 'with a file: the public key of the log, as "audit key" prints it',
+      },
     ],
     async run({ db, vault, config, clock, print }, words) {
       if (words.has('key')) throw new UsageError('--key goes with a file of evidence.')
@@ -55,7 +63,8 @@ export const auditCommands: readonly Command[] = [
   {
     name: 'audit key',
     needs: 'database',
-    summary: 'Prints the public key of the audit log, with which everybody can check what it signed. Publish it.',
+    summary:
+      'Prints the public key of the audit log, with which everybody can check what it signed. Publish it.',
     async run({ db, vault, print }) {
       print.record({ key: (await openHeadSigner(db, vault)).publicKey })
     },
@@ -68,7 +77,9 @@ function parseLimit(text: string): number {
   return Number(text)
 }
 
-async function checkAnchor(db: Database, anchor: string): Promise<void> {
+async function checkAnchor(db: Sql, anchor: string): Promise<void> {
   if (await containsHead(db, parseHead(anchor))) return
-  throw new Error(`The chain does not contain the anchor ${anchor}: entries up to it were removed or rewritten.`)
+  throw new Error(
+    `The chain does not contain the anchor ${anchor}: entries up to it were removed or rewritten.`,
+  )
 }

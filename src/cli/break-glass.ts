@@ -1,10 +1,18 @@
-/** A command that does alone what takes two people in the console says so: to whoever runs it, in the log, and by e-mail. */
-import type { ProposalKind } from '../proposal-kind.ts'
+/**
+ * A command that does alone what takes two people in the console says so: to whoever runs it, in the log, and
+ * by e-mail.
+ */
+
 import { recordBreakGlass } from '../proposals/break-glass.ts'
+import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
 import type { Desk } from './command.ts'
 
 /** Before it is done: what fails afterwards was tried. */
-export async function breakGlass({ db, config, act, print }: Desk, kind: ProposalKind, subject: string): Promise<void> {
+export async function breakGlass(
+  { db, config, act, print }: Desk,
+  kind: ProposalKind,
+  subject: string,
+): Promise<void> {
   if (!config.fourEyes.includes(kind)) return
   await db.transaction((sql) => recordBreakGlass(sql, kind, subject, act()))
   print.say(

@@ -1,5 +1,4 @@
 import { after } from '../clock.ts'
-import { isDevelopment } from '../config.ts'
 import {
   type Client,
   createClient,
@@ -15,7 +14,8 @@ import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secr
 import { getPartner } from '../partners/partner.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import { covers, type Scope } from '../scope.ts'
+import { isDevelopment } from '../settings/config.ts'
+import { covers, type Scope } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
 import type { Command, Desk } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
@@ -43,7 +43,12 @@ export const clientCommands: readonly Command[] = [
       { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
       { name: 'name', value: 'TEXT', required: true, meaning: 'the name account holders will see' },
       { name: 'callback', value: 'URL', required: true, meaning: 'where codes are sent' },
-      { name: 'scope', value: 'SCOPES', required: true, meaning: 'what it may ask for at most, such as "read,trade"' },
+      {
+        name: 'scope',
+        value: 'SCOPES',
+        required: true,
+        meaning: 'what it may ask for at most, such as "read,trade"',
+      },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       rotationOption,
     ],
@@ -59,7 +64,14 @@ export const clientCommands: readonly Command[] = [
       const atMost = parseClientScopes(draft.scope)
       if (!('field' in atMost) && !covers(scopesOfNewClients[environment], atMost))
         await breakGlass(desk, 'partner.widen-scopes', `branch:${partner.branchId}`)
-      const { client, secret } = await createClient(desk.db, desk.vault, partner, environment, draft, acting(desk))
+      const { client, secret } = await createClient(
+        desk.db,
+        desk.vault,
+        partner,
+        environment,
+        draft,
+        acting(desk),
+      )
       desk.print.record({ ...fieldsOf(client), client_secret: secret.text })
       desk.print.say('\nKeep the secret now: it is not shown again.')
     },
@@ -99,7 +111,11 @@ export const clientCommands: readonly Command[] = [
     options: [
       { name: 'name', value: 'TEXT', meaning: 'new name' },
       { name: 'callback', value: 'URL', meaning: 'new callback' },
-      { name: 'scope', value: 'SCOPES', meaning: 'what it may ask for at most; answers what the partner asked for' },
+      {
+        name: 'scope',
+        value: 'SCOPES',
+        meaning: 'what it may ask for at most; answers what the partner asked for',
+      },
       rotationOption,
     ],
     async run(desk, words) {
@@ -127,7 +143,8 @@ export const clientCommands: readonly Command[] = [
   {
     name: 'client secrets',
     needs: 'reading',
-    summary: 'Lists the live secrets of a client: when each was made, signs webhooks from, was last used and ends.',
+    summary:
+      'Lists the live secrets of a client: when each was made, signs webhooks from, was last used and ends.',
     positionals: ['client'],
     async run({ db, clock, print }, { positionals }) {
       const client = await getClient(db, positionals[0]!)

@@ -2,9 +2,9 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
 import type { Act } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
+import type { Config } from '../settings/config.ts'
 import { ConfigError } from '../settings/read.ts'
 
 export interface Option {
@@ -82,7 +82,9 @@ export type Command =
   | Needing<'reading', ReadingDesk>
   | Needing<'database', Desk>
 
-/** It is done, but for something that whoever runs it has to look at: the code of its own tells a script so. */
+/**
+ * It is done, but for something that whoever runs it has to look at: the code of its own tells a script so.
+ */
 export class PartlyDone extends Error {
   override readonly name = 'PartlyDone'
 }
@@ -128,7 +130,11 @@ export function parseWords(command: Described, args: readonly string[]): Command
   }
 }
 
-function checkWords(command: Described, values: Record<string, unknown>, positionals: readonly string[]): void {
+function checkWords(
+  command: Described,
+  values: Record<string, unknown>,
+  positionals: readonly string[],
+): void {
   const expected = command.positionals ?? []
   const more = command.optional === undefined ? 0 : 1
   if (positionals.length < expected.length || positionals.length > expected.length + more) {
@@ -138,8 +144,11 @@ function checkWords(command: Described, values: Record<string, unknown>, positio
         : `Say: countersign ${command.name} ${expected.map((word) => `<${word}>`).join(' ')}`,
     )
   }
-  const missing = (command.options ?? []).filter((option) => option.required && values[option.name] === undefined)
-  if (missing.length > 0) throw new UsageError(`Missing: ${missing.map((option) => `--${option.name}`).join(', ')}`)
+  const missing = (command.options ?? []).filter(
+    (option) => option.required && values[option.name] === undefined,
+  )
+  if (missing.length > 0)
+    throw new UsageError(`Missing: ${missing.map((option) => `--${option.name}`).join(', ')}`)
 }
 
 export function printHelp(command: Described): string {

@@ -1,10 +1,10 @@
 /** Every command but `serve`: the table of them, and how one is run. */
 import { userInfo } from 'node:os'
 import { systemClock } from '../clock.ts'
-import { readConfig, readListenSettings } from '../config.ts'
 import { openKeys } from '../database/keys.ts'
 import { openSharedClock } from '../database/shared-clock.ts'
-import { openStorage } from '../storage.ts'
+import { openStorage } from '../database/storage.ts'
+import { readConfig, readListenSettings } from '../settings/config.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import { type Command, type ConfiguredDesk, type Desk, parseWords, printHelp, UsageError } from './command.ts'
@@ -116,7 +116,8 @@ async function onDatabase(
 function showOverview(group: string | undefined, verb: string | undefined): void {
   const shown = commands.filter(({ name }) => name.startsWith(`${group} `))
   const named = verb === undefined || verb.startsWith('-') ? group : `${group} ${verb}`
-  const known = named === group && (group === undefined || group === 'help' || group === '--help' || shown.length > 0)
+  const known =
+    named === group && (group === undefined || group === 'help' || group === '--help' || shown.length > 0)
   const rows = (shown.length > 0 ? shown : commands).map(
     ({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`,
   )

@@ -16,7 +16,11 @@ export const deliveryCommands: readonly Command[] = [
     'delivery list',
     'Lists the newest deliveries of a webhook.',
     [
-      { name: 'state', value: 'STATE', meaning: 'blocked, waiting, delivered, exhausted, canceled or expired' },
+      {
+        name: 'state',
+        value: 'STATE',
+        meaning: 'blocked, waiting, delivered, exhausted, canceled or expired',
+      },
       { name: 'entity', value: 'ENTITY', meaning: 'such as transaction:42' },
       { name: 'limit', value: 'N', meaning: '50 unless given' },
     ],

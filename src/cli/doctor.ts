@@ -1,10 +1,10 @@
 /** `countersign doctor`: every finding a line, with what to do below it, and code 1 when something failed. */
 import { styleText } from 'node:util'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import { examine } from '../doctor/doctor.ts'
 import type { Result } from '../doctor/finding.ts'
-import { escapeLines } from '../printable.ts'
+import type { Config } from '../settings/config.ts'
+import { escapeLines } from '../text/printable.ts'
 
 /** Answers the exit code. */
 export async function runDoctor(
@@ -16,7 +16,9 @@ export async function runDoctor(
   const results = await examine(readConfig, clock)
   const failed = results.some(({ state }) => state === 'fail')
   out.write(
-    json ? `${escapeLines(JSON.stringify({ healthy: !failed, checks: results }, null, 2))}\n` : printResults(results),
+    json
+      ? `${escapeLines(JSON.stringify({ healthy: !failed, checks: results }, null, 2))}\n`
+      : printResults(results),
   )
   return failed ? 1 : 0
 }

@@ -1,5 +1,5 @@
-import { type Environment, isEnvironment } from '../environment.ts'
 import { Invalid } from '../problem.ts'
+import { type Environment, isEnvironment } from '../vocabulary/environment.ts'
 
 export function parseEnvironment(text = 'live'): Environment {
   if (!isEnvironment(text)) throw new Invalid([{ field: 'environment', problem: 'must be live or sandbox' }])
@@ -10,5 +10,7 @@ export function parseEnvironment(text = 'live'): Environment {
 export function parseDuration(text: string, field = 'overlap'): number {
   const match = /^(\d{1,6})([smhd])$/.exec(text)
   if (!match) throw new Invalid([{ field, problem: 'must be a number with s, m, h or d, such as 7d' }])
-  return Number(match[1]) * { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 's' | 'm' | 'h' | 'd']
+  return (
+    Number(match[1]) * { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 's' | 'm' | 'h' | 'd']
+  )
 }

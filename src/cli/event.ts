@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Errors } from 'typebox/value'
-import { exactAmounts } from '../api/exact-amounts.ts'
+import { exactAmounts } from '../api/frame/exact-amounts.ts'
 import { type FieldProblem, findOverflow, Invalid } from '../problem.ts'
 import { type NewEvent, printEventId } from '../webhooks/events/event.ts'
 import { entityOf, isPublishedKind, type Payload, payloads, printPayload } from '../webhooks/events/kind.ts'
@@ -41,13 +41,21 @@ async function parseEvents(text: string, environment: NewEvent['environment']): 
   const { Value } = await import('typebox/value')
   const parsed = JSON.parse(text) as Payload | Payload[]
   const events = [parsed].flat()
-  const problems = events.flatMap((payload, index) => findPayloadProblems(payload, `events.${index}`, Value.Errors))
+  const problems = events.flatMap((payload, index) =>
+    findPayloadProblems(payload, `events.${index}`, Value.Errors),
+  )
   if (problems.length > 0) throw new Invalid(problems)
   const amounts = exactAmounts(text, events, (place) => `events.${place}.amount`)
   return events.map((payload, index) => {
     const kind = payload.type as Parameters<typeof entityOf>[0]
     return {
-      ...{ environment, kind, simulated: false, branchId: payload.branchId as number, action: String(payload.action) },
+      ...{
+        environment,
+        kind,
+        simulated: false,
+        branchId: payload.branchId as number,
+        action: String(payload.action),
+      },
       entity: entityOf(kind, payload),
       body: printPayload(kind, payload, amounts[index]),
     }

@@ -1,4 +1,7 @@
-/** `countersign audit verify FILE`: what a file of evidence proves. The file is all that it needs, and a key or a head to compare with if there is one. */
+/**
+ * `countersign audit verify FILE`: what a file of evidence proves. The file is all that it needs, and a key
+ * or a head to compare with if there is one.
+ */
 import { createReadStream } from 'node:fs'
 import { parseHead, printHead } from '../audit/block.ts'
 import { checkEvidence } from '../audit/evidence-check.ts'
@@ -26,7 +29,10 @@ export async function verifyEvidence({ print }: BareDesk, words: CommandWords): 
 
 const longestLine = 16 * 2 ** 20
 
-/** A line ends with a line feed and nothing else: what an entry holds may look like the end of a line to others. */
+/**
+ * A line ends with a line feed and nothing else: what an entry holds may look like the end of a line to
+ * others.
+ */
 async function* readLines(file: string): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of createReadStream(file, 'utf8')) {
@@ -38,15 +44,14 @@ async function* readLines(file: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-function describe({ opening, proven, unproven, problems }: Report): Record<string, unknown> {
+function describe({ opening, proven, problems }: Report): Record<string, unknown> {
   const newest = proven.reduce<Report['proven'][number] | undefined>(
     (last, each) => (last && last.head.position >= each.head.position ? last : each),
     undefined,
   )
   return {
-    proven: problems.length === 0 && unproven.length === 0,
+    proven: problems.length === 0,
     entries: printRanges(proven.map(({ entry }) => entry.id)),
-    unproven: printRanges(unproven.map(({ entry }) => entry.id)),
     blocks: printRanges(proven.map(({ block }) => block)),
     head: newest ? printHead(newest.head) : null,
     signed_at: newest?.head.at ?? null,
@@ -56,9 +61,7 @@ function describe({ opening, proven, unproven, problems }: Report): Record<strin
   }
 }
 
-function sayLimits(print: BareDesk['print'], { opening, unproven }: Report, key: string | undefined): void {
-  const [first] = unproven
-  if (first) print.say(`\n${unproven.length} of the entries are signed by the log and not proven. ${first.why}`)
+function sayLimits(print: BareDesk['print'], { opening }: Report, key: string | undefined): void {
   if (key === undefined)
     print.say(
       `\nSigned by the key ${opening?.key}. Compare it with the one that the brokerage published, or give that one: --key.`,

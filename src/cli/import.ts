@@ -3,13 +3,27 @@ import { createReadStream, statSync } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { Invalid } from '../problem.ts'
 import { convertCsv } from '../provisioning/csv.ts'
-import { getImport, type Import, listFaults, listImports, readImport, startImport } from '../provisioning/import.ts'
-import { allowedModes, outcomes } from '../provisioning/provisioning.ts'
+import {
+  getImport,
+  type Import,
+  listFaults,
+  listImports,
+  readImport,
+  startImport,
+} from '../provisioning/import.ts'
+import { allowedModes, outcomes } from '../provisioning/outcomes.ts'
 import { kinds } from '../provisioning/record.ts'
 import { allowRemoval, finishImport, removeMissing, stopImport } from '../provisioning/snapshot.ts'
-import { defaultSource } from '../source.ts'
+import { defaultSource } from '../vocabulary/source.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, type Desk, PartlyDone, type Printer, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandWords,
+  type Desk,
+  PartlyDone,
+  type Printer,
+  UsageError,
+} from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 const faultsShown = 20
@@ -19,7 +33,8 @@ export const importCommands: readonly Command[] = [
     name: 'import list',
     needs: 'reading',
     summary: 'Lists the newest imports.',
-    run: async ({ db, print }) => print.table((await listImports(db, 50)).map(printImport), 'Nothing was imported.'),
+    run: async ({ db, print }) =>
+      print.table((await listImports(db, 50)).map(printImport), 'Nothing was imported.'),
   },
   {
     name: 'import show',
@@ -102,7 +117,8 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
     print.progress(
       printProgress(running, source.read() / (totalBytes ?? 0), performance.now() - beganMs, started.lines),
     )
-  // What comes by a pipe ends in the same way when its writer dies: its last line has to say that it is the last.
+  // What comes by a pipe ends in the same way when its writer dies: its last line has to say that it is the
+  // last.
   const read = await readImport(db, started, lines, { act, progress, isWhole: file !== '-' })
   const ended = await finishImport(db, read, config.provisioning.removalPercent, act())
   print.progress('')
@@ -128,7 +144,9 @@ function tellStopped(print: Printer, { state, removed, missing }: Import): void 
 /** What the lines of a table are, an option can say. */
 function tellKind(error: unknown): never {
   if (!(error instanceof Invalid) || !error.fields?.some(({ field }) => field === 'kind')) throw error
-  throw new Invalid(error.fields.map(({ field, problem }) => ({ field, problem: `${problem}. Say it with --kind` })))
+  throw new Invalid(
+    error.fields.map(({ field, problem }) => ({ field, problem: `${problem}. Say it with --kind` })),
+  )
 }
 
 function readDraft(words: CommandWords, totalBytes: number | undefined) {

@@ -21,7 +21,10 @@ async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault:
   const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
   const providers = await reseal(db, vault, sealedProviders, progress)
   print.progress('')
-  return { vault, resealed: clientSecrets + webhookSecrets + webhookHeaders + totpSecrets + anchorKeys + providers }
+  return {
+    vault,
+    resealed: clientSecrets + webhookSecrets + webhookHeaders + totpSecrets + anchorKeys + providers,
+  }
 }
 
 export const keyCommands: readonly Command[] = [
@@ -68,7 +71,9 @@ export const keyCommands: readonly Command[] = [
         secrets_sealed_anew: resealed,
         older_keys: vault.keyIds.slice(1),
       })
-      print.say('\nOlder keys still open what is on its way. Remove them with "countersign keys prune" after an hour.')
+      print.say(
+        '\nOlder keys still open what is on its way. Remove them with "countersign keys prune" after an hour.',
+      )
     },
   },
   {

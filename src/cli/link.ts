@@ -1,6 +1,6 @@
 import { type ExternalName, linkAccount, linkUser } from '../provisioning/link.ts'
-import { defaultSource } from '../source.ts'
 import { getUserNamed } from '../users/user.ts'
+import { defaultSource } from '../vocabulary/source.ts'
 import type { Command, CommandWords, Option } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 

@@ -1,12 +1,13 @@
 /**
- * `countersign listen`: streams a branch's events to a terminal and, with --forward-to, to a local program, signed as a real
- * delivery is. Talks to a gateway over HTTP only; with a demo on this machine it finds everything in demo.json.
+ * `countersign listen`: streams a branch's events to a terminal and, with --forward-to, to a local program,
+ * signed as a real delivery is. Talks to a gateway over HTTP only; with a demo on this machine it finds
+ * everything in demo.json.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
-import { escapeText } from '../printable.ts'
+import { escapeText } from '../text/printable.ts'
 import { printSignatures } from '../webhooks/outbound/signature.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
@@ -17,7 +18,11 @@ export const listenOptions: readonly Option[] = [
   { name: 'client-id', value: 'ID', meaning: 'from demo.json unless given' },
   secretOption('client-secret', 'from COUNTERSIGN_CLIENT_SECRET or demo.json unless given'),
   secretOption('secret', 'a file with what signs in place of the client secret'),
-  { name: 'after', value: 'NUMBER', meaning: 'the sequence number to begin after; only new events unless given' },
+  {
+    name: 'after',
+    value: 'NUMBER',
+    meaning: 'the sequence number to begin after; only new events unless given',
+  },
   { name: 'sandbox', meaning: 'the sandbox of demo.json' },
 ]
 
@@ -71,7 +76,9 @@ function say(text: string): void {
 
 function getTarget(words: CommandWords, dataDir: string, secretFromEnvironment: string | undefined): Target {
   const demo = readDemo(join(dataDir, 'demo.json'))
-  const known = words.has('sandbox') ? { ...demo?.sandbox, url: demo?.sandboxUrl } : { ...demo, url: demo?.baseUrl }
+  const known = words.has('sandbox')
+    ? { ...demo?.sandbox, url: demo?.sandboxUrl }
+    : { ...demo, url: demo?.baseUrl }
   const url = words.find('url') ?? known.url
   const clientId = words.find('client-id') ?? known.clientId
   const clientSecret = takeSecret(words, 'client-secret') ?? secretFromEnvironment ?? known.clientSecret
@@ -98,7 +105,10 @@ function readDemo(path: string): DemoFile | undefined {
 
 async function open({ url, clientId, clientSecret }: Target, query: string, accept: string) {
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
-  const answer = await request(`${url}/v2/events?${query}`, { headers: { authorization, accept }, bodyTimeout: 0 })
+  const answer = await request(`${url}/v2/events?${query}`, {
+    headers: { authorization, accept },
+    bodyTimeout: 0,
+  })
   if (answer.statusCode === 200) return answer.body
   const text = await answer.body.text()
   throw answer.statusCode < 500
@@ -128,7 +138,10 @@ async function* stream(target: Target, after: number): AsyncGenerator<StreamedEv
 }
 
 async function forward(url: string, { eventId, body }: StreamedEvent, secret: string): Promise<string> {
-  const signatures = printSignatures({ id: eventId, body, sentAt: new Date() }, { current: secret, all: [secret] })
+  const signatures = printSignatures(
+    { id: eventId, body, sentAt: new Date() },
+    { current: secret, all: [secret] },
+  )
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Countersign-Listen/1',

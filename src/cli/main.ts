@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { readConfig } from '../config.ts'
-import { escapeLines } from '../printable.ts'
+import { readConfig } from '../settings/config.ts'
+import { escapeLines } from '../text/printable.ts'
 import { exitCodeOf, UsageError } from './command.ts'
 
 /** A gateway and a command need little of each other: each loads what it needs. */
@@ -8,13 +8,14 @@ async function main(args: readonly string[]): Promise<void> {
   if (args[0] !== 'serve') return (await import('./commands.ts')).runCommand(args)
   const { printServeHelp, serve } = await import('./serve.ts')
   if (args.includes('--help')) return void process.stdout.write(printServeHelp())
-  if (args.length > 1) throw new UsageError(`"serve" takes no ${args[1]}: its settings come from the environment.`)
+  if (args.length > 1)
+    throw new UsageError(`"serve" takes no ${args[1]}: its settings come from the environment.`)
   return serve(readConfig())
 }
 
 /**
- * Whoever read what is printed has left, such as `head`. What the command does is done all the same, and its code tells how that went;
- * only a command that does nothing but print ends with its reader.
+ * Whoever read what is printed has left, such as `head`. What the command does is done all the same, and its
+ * code tells how that went; only a command that does nothing but print ends with its reader.
  */
 function leaveQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error

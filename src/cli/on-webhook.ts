@@ -1,4 +1,7 @@
-/** What commands about webhooks and deliveries have in common: whose they are, which one is meant, and why something is skipped. */
+/**
+ * What commands about webhooks and deliveries have in common: whose they are, which one is meant, and why
+ * something is skipped.
+ */
 import { getPartner } from '../partners/partner.ts'
 import { usualReason } from '../webhooks/deliveries/skip.ts'
 import type { Branch } from '../webhooks/events/branch.ts'
@@ -11,7 +14,11 @@ export const branchOptions: readonly Option[] = [
   { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
 ]
 
-export const reasonOption: Option = { name: 'reason', value: 'TEXT', meaning: 'why, for whoever reads the log later' }
+export const reasonOption: Option = {
+  name: 'reason',
+  value: 'TEXT',
+  meaning: 'why, for whoever reads the log later',
+}
 
 export async function branchOf({ db }: ReadingDesk, words: CommandWords): Promise<Branch> {
   const { branchId } = await getPartner(db, words.get('partner'))
@@ -38,11 +45,21 @@ function runOn<Given extends ReadingDesk>(act: Act<Given>) {
   }
 }
 
-export function onWebhook(name: string, summary: string, options: readonly Option[], act: Act<Desk>): Command {
+export function onWebhook(
+  name: string,
+  summary: string,
+  options: readonly Option[],
+  act: Act<Desk>,
+): Command {
   return { ...words(name, summary, options), needs: 'database', run: runOn(act) }
 }
 
 /** One that only reads. */
-export function atWebhook(name: string, summary: string, options: readonly Option[], act: Act<ReadingDesk>): Command {
+export function atWebhook(
+  name: string,
+  summary: string,
+  options: readonly Option[],
+  act: Act<ReadingDesk>,
+): Command {
   return { ...words(name, summary, options), needs: 'reading', run: runOn(act) }
 }

@@ -1,11 +1,28 @@
-import { findMemberRole, type MemberRole, memberRoles } from '../member-role.ts'
-import { inviteMember, type ListedInvitation, listInvitations, withdrawInvitation } from '../partners/invitation.ts'
-import { addMember, getPartner, listMembers, type Partner, removeMember, setMemberRole } from '../partners/partner.ts'
+import {
+  inviteMember,
+  type ListedInvitation,
+  listInvitations,
+  withdrawInvitation,
+} from '../partners/invitation.ts'
+import {
+  addMember,
+  getPartner,
+  listMembers,
+  type Partner,
+  removeMember,
+  setMemberRole,
+} from '../partners/partner.ts'
 import { NotFound } from '../problem.ts'
 import { getUserNamed, type User } from '../users/user.ts'
+import { findMemberRole, type MemberRole, memberRoles } from '../vocabulary/member-role.ts'
 import { type Command, type CommandWords, type Desk, type Option, UsageError } from './command.ts'
 
-const role: Option = { name: 'role', value: 'ROLE', required: true, meaning: `one of ${memberRoles.join(', ')}` }
+const role: Option = {
+  name: 'role',
+  value: 'ROLE',
+  required: true,
+  meaning: `one of ${memberRoles.join(', ')}`,
+}
 
 export const partnerMemberCommands: readonly Command[] = [
   {
@@ -15,7 +32,12 @@ export const partnerMemberCommands: readonly Command[] = [
     positionals: ['partner'],
     async run({ db, print }, { positionals }) {
       const members = await listMembers(db, await getPartner(db, positionals[0]!))
-      const rows = members.map(({ username, name, role, addedAt }) => ({ username, name, role, member_since: addedAt }))
+      const rows = members.map(({ username, name, role, addedAt }) => ({
+        username,
+        name,
+        role,
+        member_since: addedAt,
+      }))
       print.table(rows, 'It has no members.')
     },
   },

@@ -35,7 +35,8 @@ export const partnerCommands: readonly Command[] = [
     name: 'partner list',
     needs: 'reading',
     summary: 'Lists all partners.',
-    run: async ({ db, print }) => print.table((await listPartners(db)).map(fieldsOf), 'There are no partners.'),
+    run: async ({ db, print }) =>
+      print.table((await listPartners(db)).map(fieldsOf), 'There are no partners.'),
   },
   {
     name: 'partner show',
@@ -80,8 +81,11 @@ export const partnerCommands: readonly Command[] = [
     ({ db, act }, partner, words) => sendMessage(db, partner, 'brokerage', words.get('text'), act()),
   ),
   onPartner('grant-refresh', 'Lets a partner renew access tokens by itself.', [], grantRefresh),
-  onPartner('withdraw-refresh', 'Stops the refresh tokens of a partner at once.', [], ({ db, act }, partner) =>
-    setRefreshAccess(db, partner, false, act()),
+  onPartner(
+    'withdraw-refresh',
+    'Stops the refresh tokens of a partner at once.',
+    [],
+    ({ db, act }, partner) => setRefreshAccess(db, partner, false, act()),
   ),
 ]
 

@@ -1,4 +1,4 @@
-import { escapeLines, escapeText } from '../printable.ts'
+import { escapeLines, escapeText } from '../text/printable.ts'
 import type { Printer } from './command.ts'
 
 /** Tables and fields for people, or one JSON value for programs. */
@@ -46,10 +46,15 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
   }
 }
 
-/** Prints the names of the columns, and rows below them. What is longer than anything in these rows stands out. */
+/**
+ * Prints the names of the columns, and rows below them. What is longer than anything in these rows stands
+ * out.
+ */
 function openTable(rows: readonly Record<string, unknown>[]): (row?: Record<string, unknown>) => string {
   const names = Object.keys(rows[0]!)
-  const widths = names.map((name) => rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length))
+  const widths = names.map((name) =>
+    rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length),
+  )
   return (row) =>
     names
       .map((name, index) => (row === undefined ? name : show(row[name])).padEnd(widths[index]!))

@@ -8,7 +8,7 @@ import {
   providerKinds,
   providerProofs,
 } from '../identity/provider-draft.ts'
-import type { StaffRole } from '../permission.ts'
+import type { StaffRole } from '../vocabulary/permission.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 
@@ -21,7 +21,8 @@ export const credentialOptions: readonly Option[] = [
 const logoutOption: Option = {
   name: 'logout-ends',
   value: 'session|person',
-  meaning: 'what a logout token ends: the session that it names (unless given), or all that the person has from there',
+  meaning:
+    'what a logout token ends: the session that it names (unless given), or all that the person has from there',
 }
 
 /** How it is set up: what may be changed later, too. */
@@ -29,7 +30,12 @@ export const settingOptions: readonly Option[] = [
   { name: 'scope', value: 'WORD', multiple: true, meaning: 'asked for beside openid' },
   { name: 'link-claim', value: 'NAME', meaning: "the claim that equals a customer's external id" },
   { name: 'link-source', value: 'NAME', meaning: 'the source of that id; core unless given' },
-  { name: 'strong-acr', value: 'VALUE', multiple: true, meaning: 'an acr that means a second factor was given' },
+  {
+    name: 'strong-acr',
+    value: 'VALUE',
+    multiple: true,
+    meaning: 'an acr that means a second factor was given',
+  },
   { name: 'strong-amr', value: 'VALUE', multiple: true, meaning: 'an amr that means the same, such as mfa' },
   { name: 'no-own-second-step', meaning: 'a second factor of this gateway does not stand in' },
   { name: 'roles-claim', value: 'NAME', meaning: 'staff: the claim with groups or app roles' },
@@ -59,10 +65,19 @@ export function draftOf(words: CommandWords): ProviderDraft {
   }
 }
 
-/** What was said, and nothing else: a list is the whole of it, and an empty word takes a claim or a list away. */
+/**
+ * What was said, and nothing else: a list is the whole of it, and an empty word takes a claim or a list away.
+ */
 export function changeOf(words: CommandWords): ProviderChange {
-  const lists = { scopes: words.all('scope'), strongAcr: words.all('strong-acr'), strongAmr: words.all('strong-amr') }
-  const scopes = { ...lists, scopes: lists.scopes.length > 0 ? [...new Set(['openid', ...lists.scopes])] : [] }
+  const lists = {
+    scopes: words.all('scope'),
+    strongAcr: words.all('strong-acr'),
+    strongAmr: words.all('strong-amr'),
+  }
+  const scopes = {
+    ...lists,
+    scopes: lists.scopes.length > 0 ? [...new Set(['openid', ...lists.scopes])] : [],
+  }
   const given = Object.entries(scopes).filter(([, all]) => all.length > 0)
   const said = (name: string) => words.find(name)
   const claim = (name: string) => (said(name) === undefined ? undefined : said(name) || null)
@@ -73,7 +88,10 @@ export function changeOf(words: CommandWords): ProviderChange {
   const all = {
     ...{ label: said('label'), clientId: said('client-id'), linkClaim: claim('link-claim') },
     ...{ linkSource: said('link-source'), rolesClaim: claim('roles-claim'), logoutEnds: logoutEndsOf(words) },
-    ...{ ownSecondStep: step, roleMap: roles.length > 0 ? roleMapOf(roles.filter((each) => each !== '')) : undefined },
+    ...{
+      ownSecondStep: step,
+      roleMap: roles.length > 0 ? roleMapOf(roles.filter((each) => each !== '')) : undefined,
+    },
     ...Object.fromEntries(given.map(([name, list]) => [name, list.filter((each) => each !== '')])),
   }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
@@ -89,7 +107,8 @@ function logoutEndsOf(words: CommandWords): ProviderDraft['logoutEnds'] | undefi
 export function credentialOf(words: CommandWords): ProviderCredential {
   const secret = takeSecret(words, 'secret')
   const key = takeSecret(words, 'key')
-  if ((secret === undefined) === (key === undefined)) throw new UsageError('Say either --secret-file or --key-file.')
+  if ((secret === undefined) === (key === undefined))
+    throw new UsageError('Say either --secret-file or --key-file.')
   if (key !== undefined && words.has('secret-in-body'))
     throw new UsageError(
       '--secret-in-body is for a secret, and a key is sent in one way: leave it out with --key-file.',

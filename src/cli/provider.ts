@@ -1,4 +1,3 @@
-import { isDevelopment } from '../config.ts'
 import { LinkedToOther, linkByHand, unlinkByHand } from '../identity/identity.ts'
 import { openProviders } from '../identity/open-providers.ts'
 import {
@@ -14,6 +13,7 @@ import { changed, changeProvider, moveProvider } from '../identity/provider-chan
 import { testProvider } from '../identity/provider-test.ts'
 import { findTouched, tellTouched } from '../identity/removal.ts'
 import { Conflict, Invalid } from '../problem.ts'
+import { isDevelopment } from '../settings/config.ts'
 import { getUserNamed } from '../users/user.ts'
 import { breakGlass } from './break-glass.ts'
 import { type Command, UsageError } from './command.ts'
@@ -27,7 +27,12 @@ export const providerCommands: readonly Command[] = [
     positionals: ['name'],
     options: [
       { name: 'kind', value: 'holder|staff', required: true, meaning: 'whose it is' },
-      { name: 'label', value: 'TEXT', required: true, meaning: 'what people know it by, such as Example Bank ID' },
+      {
+        name: 'label',
+        value: 'TEXT',
+        required: true,
+        meaning: 'what people know it by, such as Example Bank ID',
+      },
       { name: 'issuer', value: 'URL', required: true, meaning: 'as the provider writes it itself' },
       { name: 'client-id', value: 'ID', required: true, meaning: 'what it calls this gateway' },
       ...credentialOptions,
@@ -83,7 +88,9 @@ export const providerCommands: readonly Command[] = [
       if (before.enabledAt !== null) await breakGlass(desk, 'provider.add', `provider:${before.name}`)
       const isDone = await (issuer === undefined
         ? Promise.resolve().then(() => changeProvider(db, before.id, changed(before, change), act()))
-        : moveProvider(db, vault, before, { issuer, allowLoopback: isDevelopment(config) }, act()).then(() => true)
+        : moveProvider(db, vault, before, { issuer, allowLoopback: isDevelopment(config) }, act()).then(
+            () => true,
+          )
       ).catch(tellOptions)
       if (!isDone) print.say('Nothing was changed: it is set up that way already.\n')
       print.record(printProvider(await getProvider(db, before.name)))
@@ -119,7 +126,11 @@ export const providerCommands: readonly Command[] = [
     summary: 'Asks a provider what a sign-in would ask it, and says what is wrong. Nobody signs in.',
     positionals: ['name'],
     async run(desk, { positionals }) {
-      const findings = await testProvider(openProviders(desk), desk.clock, await getProvider(desk.db, positionals[0]!))
+      const findings = await testProvider(
+        openProviders(desk),
+        desk.clock,
+        await getProvider(desk.db, positionals[0]!),
+      )
       desk.print.table(
         findings.map(({ check, state, told }) => ({ check, state, told })),
         '',
@@ -142,7 +153,12 @@ export const providerCommands: readonly Command[] = [
           `${tellTouched(provider, touched)}\nNothing was removed. To remove it: countersign provider remove ${provider.name} --yes`,
         )
       const removed = await removeProvider(db, provider, act())
-      print.record({ name: provider.name, linked: touched.people, no_other_way_in: touched.stranded, removed })
+      print.record({
+        name: provider.name,
+        linked: touched.people,
+        no_other_way_in: touched.stranded,
+        removed,
+      })
     },
   },
   {
@@ -198,7 +214,8 @@ function tellOptions(error: unknown): never {
 }
 
 function printProvider(provider: Provider): Record<string, unknown> {
-  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource, rolesClaim, roleMap } = provider
+  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource, rolesClaim, roleMap } =
+    provider
   const credential = { proof, credential_at: provider.credentialAt }
   const printed = { name, kind, label, issuer, client_id: clientId, ...credential, scopes: scopes.join(' ') }
   const link = { link_claim: linkClaim, link_source: linkClaim === null ? null : linkSource }
@@ -207,7 +224,10 @@ function printProvider(provider: Provider): Record<string, unknown> {
     .sort()
   return {
     ...{ ...printed, ...link, roles_claim: rolesClaim, roles: roles.join(', ') },
-    ...{ strong: [...provider.strongAcr, ...provider.strongAmr].join(' '), own_second_step: provider.ownSecondStep },
+    ...{
+      strong: [...provider.strongAcr, ...provider.strongAmr].join(' '),
+      own_second_step: provider.ownSecondStep,
+    },
     ...{ logout_ends: provider.logoutEnds, enabled_at: provider.enabledAt, away_since: provider.awaySince },
   }
 }

@@ -1,14 +1,17 @@
-/** `countersign serve`: runs the gateway until it is told to stop, in this process or in several that this one watches over. */
+/**
+ * `countersign serve`: runs the gateway until it is told to stop, in this process or in several that this one
+ * watches over.
+ */
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
-import { type Config, isDevelopment } from '../config.ts'
 import { DatabaseUnavailable } from '../database/database.ts'
-import type { Demo, DemoHouse } from '../demo.ts'
+import { openStorage } from '../database/storage.ts'
+import type { Demo, DemoHouse } from '../demo/demo.ts'
 import { openLog, openOutput } from '../http/log.ts'
 import { endOnSignals } from '../processes/ending.ts'
+import { type Config, isDevelopment } from '../settings/config.ts'
 import { settings } from '../settings/table.ts'
-import { openStorage } from '../storage.ts'
 
 /** What runs, and where demo data would be made. */
 interface Served extends DemoHouse {
@@ -17,7 +20,8 @@ interface Served extends DemoHouse {
 
 export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel, openOutput(config.processes > 1))
-  // Not before signals are heard: making the cluster of a first start takes its time, and nothing is heard meanwhile.
+  // Not before signals are heard: making the cluster of a first start takes its time, and nothing is heard
+  // meanwhile.
   const starting = Promise.resolve().then(() => start(config, log))
   endOnSignals(starting, log)
   await starting
@@ -37,8 +41,9 @@ async function openAlone(config: Config, log: Logger): Promise<Served> {
   const opening = open()
   // Whoever waits for it hears of it.
   opening.catch(() => {})
-  const { openGateway } = await import('../gateway.ts')
-  // With little of a processor that takes longer than a connection may, and its answer is not heard in time: one that failed is tried again.
+  const { openGateway } = await import('../gateway/gateway.ts')
+  // With little of a processor that takes longer than a connection may, and its answer is not heard in time:
+  // one that failed is tried again.
   const storage = opening.catch((error: unknown) => {
     if (error instanceof DatabaseUnavailable) return open()
     throw error
@@ -63,7 +68,7 @@ function childProgram(): string {
 }
 
 async function showDemo(served: Served): Promise<Served> {
-  const { ensureDemo, printDemo } = await import('../demo.ts')
+  const { ensureDemo, printDemo } = await import('../demo/demo.ts')
   const demo = await ensureDemo(served)
   const { config } = served.context
   const provider = demo && config.signIn.demoProvider ? await openDemoIdp(served, demo) : undefined
@@ -72,12 +77,13 @@ async function showDemo(served: Served): Promise<Served> {
 }
 
 async function openDemoIdp(served: Served, demo: Demo) {
-  return (await import('../demo-idp.ts')).openDemoIdp(served, demo)
+  return (await import('../demo/demo-idp.ts')).openDemoIdp(served, demo)
 }
 
 export function printServeHelp(): string {
   const lines = settings.map(
-    ({ name, fallback, meaning }) => `  ${name.padEnd(30)} ${meaning}${fallback === '' ? '' : ` [${fallback}]`}`,
+    ({ name, fallback, meaning }) =>
+      `  ${name.padEnd(30)} ${meaning}${fallback === '' ? '' : ` [${fallback}]`}`,
   )
   return `countersign serve\n\nRuns the gateway. Settings come from the environment:\n\n${lines.join('\n')}\n`
 }

@@ -1,4 +1,6 @@
-/** `countersign settings`: every setting with its default. With --markdown, the table of docs/operating.md. */
+/**
+ * `countersign settings`: every setting with its default. With --markdown, the table of docs/operating.md.
+ */
 import { settings } from '../settings/table.ts'
 import type { Command } from './command.ts'
 
@@ -16,7 +18,8 @@ export const settingsCommand: Command = {
 
 export function printMarkdown(): string {
   const rows = settings.map(
-    ({ name, fallback, meaning }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${meaning} |`,
+    ({ name, fallback, meaning }) =>
+      `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${meaning} |`,
   )
   return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
 }

@@ -1,4 +1,9 @@
-import { changeSourceRoles, createSource, listNamedSources, type NamedSource } from '../provisioning/source.ts'
+import {
+  changeSourceRoles,
+  createSource,
+  listNamedSources,
+  type NamedSource,
+} from '../provisioning/source.ts'
 import { type Command, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
@@ -6,7 +11,8 @@ export const sourceCommands: readonly Command[] = [
   {
     name: 'source create',
     needs: 'database',
-    summary: 'Names one of your own systems that says which customers and accounts there are, for one of the sites.',
+    summary:
+      'Names one of your own systems that says which customers and accounts there are, for one of the sites.',
     positionals: ['name'],
     options: [{ name: 'environment', value: 'live|sandbox', meaning: 'live unless given' }],
     async run({ db, act, print }, words) {
@@ -34,7 +40,8 @@ export const sourceCommands: readonly Command[] = [
     name: 'source list',
     needs: 'reading',
     summary: 'Lists the sources, who of the database may speak for each, and when it last said something.',
-    run: async ({ db, print }) => print.table((await listNamedSources(db)).map(printSource), 'There are no sources.'),
+    run: async ({ db, print }) =>
+      print.table((await listNamedSources(db)).map(printSource), 'There are no sources.'),
   },
 ]
 

@@ -1,10 +1,20 @@
-/** Who of the staff may do what. Whoever has this machine needs no role: it is how a house without an administrator gets one. */
+/**
+ * Who of the staff may do what. Whoever has this machine needs no role: it is how a house without an
+ * administrator gets one.
+ */
 import type { Sql } from '../database/database.ts'
 import { listEveryProvider } from '../identity/provider.ts'
-import { findStaffRole, type StaffRole, staffRoles } from '../permission.ts'
 import { Invalid } from '../problem.ts'
-import { getStaffMember, giveRole, listStaff, type StaffMember, sourceOf, takeRole } from '../users/staff-role.ts'
+import {
+  getStaffMember,
+  giveRole,
+  listStaff,
+  type StaffMember,
+  sourceOf,
+  takeRole,
+} from '../users/staff-role.ts'
 import { getUserNamed } from '../users/user.ts'
+import { findStaffRole, type StaffRole, staffRoles } from '../vocabulary/permission.ts'
 import type { Command, Desk } from './command.ts'
 
 export const staffRoleOption = { value: staffRoles.join('|') } as const
@@ -46,7 +56,10 @@ function roleCommand(verb: string, summary: string, change: typeof giveRole): Co
       const { id } = await getUserNamed(db, words.positionals[0]!)
       const role = parseStaffRole(words.get('role'))
       const reason = words.find('reason')
-      await change(db, await getStaffMember(db, id), role, { ...act(), ...(reason !== undefined && { reason }) })
+      await change(db, await getStaffMember(db, id), role, {
+        ...act(),
+        ...(reason !== undefined && { reason }),
+      })
       print.record(printMember(await getStaffMember(db, id), await nameSources(db)))
     },
   }
@@ -59,6 +72,8 @@ async function nameSources(sql: Sql): Promise<ReadonlyMap<string, string>> {
 
 function printMember(member: StaffMember, named: ReadonlyMap<string, string>): Record<string, unknown> {
   const { username, name, status, isGuarded, roles } = member
-  const held = roles.map(({ role, source }) => (source === 'hand' ? role : `${role} (${named.get(source) ?? source})`))
+  const held = roles.map(({ role, source }) =>
+    source === 'hand' ? role : `${role} (${named.get(source) ?? source})`,
+  )
   return { username, name, status, second_factor: isGuarded, roles: held }
 }

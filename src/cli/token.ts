@@ -1,8 +1,14 @@
 import { parseToken } from '../crypto/token.ts'
-import { findTextProblem } from '../name.ts'
 import { listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import { changeProvisioning, createService, listServices, revokeService, type Service } from '../services/service.ts'
+import {
+  changeProvisioning,
+  createService,
+  listServices,
+  revokeService,
+  type Service,
+} from '../services/service.ts'
+import { findTextProblem } from '../text/name.ts'
 import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
 import { type Command, type Desk, UsageError } from './command.ts'
@@ -113,12 +119,19 @@ export const tokenCommands: readonly Command[] = [
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       {
         ...{ name: 'provision', value: 'SOURCE', multiple: true },
-        meaning: 'it may also say which customers and accounts this source has, such as core; may be repeated',
+        meaning:
+          'it may also say which customers and accounts this source has, such as core; may be repeated',
       },
     ],
     async run({ db, act, print }, words) {
       const environment = parseEnvironment(words.find('environment'))
-      const { service, secret } = await createService(db, words.get('name'), environment, act(), words.all('provision'))
+      const { service, secret } = await createService(
+        db,
+        words.get('name'),
+        environment,
+        act(),
+        words.all('provision'),
+      )
       print.record({ ...printService(service), secret: secret.text })
     },
   },
@@ -128,8 +141,18 @@ export const tokenCommands: readonly Command[] = [
     summary: 'Changes for which sources a service may provision. Counts from its next request on.',
     positionals: ['id'],
     options: [
-      { name: 'provision', value: 'SOURCE', multiple: true, meaning: 'a source that it may; may be repeated' },
-      { name: 'no-provision', value: 'SOURCE', multiple: true, meaning: 'one that it may no longer; may be repeated' },
+      {
+        name: 'provision',
+        value: 'SOURCE',
+        multiple: true,
+        meaning: 'a source that it may; may be repeated',
+      },
+      {
+        name: 'no-provision',
+        value: 'SOURCE',
+        multiple: true,
+        meaning: 'one that it may no longer; may be repeated',
+      },
     ],
     async run({ db, act, print }, words) {
       const change = { added: words.all('provision'), withdrawn: words.all('no-provision') }
@@ -169,7 +192,8 @@ function printService({ id, name, environment, mayProvision }: Service) {
 }
 
 function parseNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new Invalid([{ field: 'id', problem: `must be a number, not "${text}"` }])
+  if (!/^\d{1,15}$/.test(text))
+    throw new Invalid([{ field: 'id', problem: `must be a number, not "${text}"` }])
   return Number(text)
 }
 

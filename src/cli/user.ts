@@ -1,7 +1,6 @@
 import { randomLetters } from '../crypto/random.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
-import { parseScopes, scopes } from '../scope.ts'
 import { addAccount, listHoldings, removeHolding, setHolding } from '../users/account.ts'
 import { findMail, setEmail } from '../users/email.ts'
 import { holdingRoles, scopesOfRole } from '../users/holding.ts'
@@ -9,6 +8,7 @@ import { openPasswords } from '../users/password.ts'
 import { resetSecondFactor } from '../users/second-factor.ts'
 import { createUser, getUserNamed, setPassword, setUserStatus, type User } from '../users/user.ts'
 import { findUsers } from '../users/user-search.ts'
+import { parseScopes, scopes } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
 import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
 import { parseEnvironment } from './environment.ts'
@@ -18,7 +18,10 @@ import { parseStaffRole, staffRoleOption } from './staff.ts'
 /** Read and printed together: however many there are, no more are in memory. */
 const usersAPage = 1_000
 
-const passwordOption = secretOption('password', 'a file with the password; without one it is made up and shown once')
+const passwordOption = secretOption(
+  'password',
+  'a file with the password; without one it is made up and shown once',
+)
 
 /** Made up when none is given; shown only then. */
 function choosePassword(words: CommandWords): { password: string; shown: Record<string, string> } {
@@ -38,12 +41,18 @@ export const userCommands: readonly Command[] = [
       { name: 'email', value: 'ADDRESS', meaning: 'where notices go; without one none are sent' },
       passwordOption,
       { name: 'operator', meaning: "the brokerage's staff" },
-      { name: 'role', ...staffRoleOption, multiple: true, meaning: 'of an operator; administrator unless given' },
+      {
+        name: 'role',
+        ...staffRoleOption,
+        multiple: true,
+        meaning: 'of an operator; administrator unless given',
+      },
     ],
     async run({ db, act, print }, words) {
       const { password, shown } = choosePassword(words)
       const role = words.has('operator') ? ('operator' as const) : ('holder' as const)
-      if (role === 'holder' && words.has('role')) throw new UsageError('Only an operator has roles: add --operator.')
+      if (role === 'holder' && words.has('role'))
+        throw new UsageError('Only an operator has roles: add --operator.')
       const draft = {
         username: words.get('username'),
         name: words.get('name'),
@@ -71,7 +80,11 @@ export const userCommands: readonly Command[] = [
       const user = await getUserNamed(db, positionals[0]!)
       const accounts = await listHoldings(db, user.id)
       const mail = await findMail(db, user.id)
-      print.record({ ...printUser(user), email: mail?.email, accounts: accounts.map((each) => each.accountNumber) })
+      print.record({
+        ...printUser(user),
+        email: mail?.email,
+        accounts: accounts.map((each) => each.accountNumber),
+      })
     },
   },
   {
@@ -98,7 +111,8 @@ export const userCommands: readonly Command[] = [
     ],
     async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
-      if (words.has('email') === words.has('none')) throw new UsageError('Say either --email ADDRESS or --none.')
+      if (words.has('email') === words.has('none'))
+        throw new UsageError('Say either --email ADDRESS or --none.')
       const email = await setEmail(db, user, words.find('email'), act())
       print.record({ username: user.username, email: email ?? 'none' })
     },
@@ -185,7 +199,9 @@ export const userCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Ends that a user holds an account. Applications that they let use it can no longer.',
     positionals: ['user'],
-    options: [{ name: 'number', value: 'NUMBER', required: true, meaning: 'account number, such as 6YA00001' }],
+    options: [
+      { name: 'number', value: 'NUMBER', required: true, meaning: 'account number, such as 6YA00001' },
+    ],
     async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.positionals[0]!)
       const number = words.get('number').toUpperCase()
@@ -195,7 +211,7 @@ export const userCommands: readonly Command[] = [
   },
 ]
 
-async function* pagesOfUsers(db: Database) {
+async function* pagesOfUsers(db: Sql) {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page: Awaited<ReturnType<typeof findUsers>> = await findUsers(db, { after }, usersAPage)
     yield page.users.map(printUser)
@@ -208,8 +224,14 @@ function readHolding(words: CommandWords) {
   if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${holdingRoles.join(', ')}` }])
   const parsed = parseScopes(words.find('scopes') ?? scopesOfRole[role].join(' '))
   if (parsed.kind === 'unknown')
-    throw new Invalid([{ field: 'scopes', problem: `names "${parsed.word}": must be any of ${scopes.join(', ')}` }])
-  return { accountNumber: words.get('number').toUpperCase(), role, scopes: parsed.kind === 'none' ? [] : parsed.scopes }
+    throw new Invalid([
+      { field: 'scopes', problem: `names "${parsed.word}": must be any of ${scopes.join(', ')}` },
+    ])
+  return {
+    accountNumber: words.get('number').toUpperCase(),
+    role,
+    scopes: parsed.kind === 'none' ? [] : parsed.scopes,
+  }
 }
 
 function printUser({ createdAt, lockedBy, ...user }: User): Record<string, unknown> {

@@ -12,13 +12,21 @@ import { readSecret, secretOption } from './secret-file.ts'
 const { least, most } = rateLimits
 
 export const settingOptions: readonly Option[] = [
-  { name: 'kinds', value: 'KINDS', meaning: `some of ${kinds.join(', ')}; a new webhook has all but AUTHORIZATION` },
+  {
+    name: 'kinds',
+    value: 'KINDS',
+    meaning: `some of ${kinds.join(', ')}; a new webhook has all but AUTHORIZATION`,
+  },
   {
     name: 'actions',
     value: 'ACTIONS',
     meaning: 'only these, such as TRANSACTION.COMPLETED,APPLICATION.APPROVED; all for every action',
   },
-  { name: 'rate-limit', value: 'N', meaning: `attempts a second at most, ${least} to ${most}; none for no limit` },
+  {
+    name: 'rate-limit',
+    value: 'N',
+    meaning: `attempts a second at most, ${least} to ${most}; none for no limit`,
+  },
   secretOption(
     'headers',
     `a file with headers to send with each delivery, Name: value on each line, ${headerLimits.headers} at most`,
@@ -79,7 +87,10 @@ function parseAction(word: string): { kind: Kind; action: string } {
   if (!isKind(kind)) throw wrong('actions', `must name some actions, ${actionExample}`)
   const known: readonly string[] = allActions[kind]
   if (!known.includes(action))
-    throw wrong('actions', `must name some of ${known.map((each) => `${kind}.${each}`).join(', ')} for ${kind}`)
+    throw wrong(
+      'actions',
+      `must name some of ${known.map((each) => `${kind}.${each}`).join(', ')} for ${kind}`,
+    )
   return { kind, action }
 }
 
@@ -138,6 +149,8 @@ export async function namingOptions<Made>(act: Promise<Made>): Promise<Made> {
     return await act
   } catch (error) {
     if (!(error instanceof Invalid)) throw error
-    throw new Invalid(error.fields!.map(({ field, problem }) => ({ field: optionOf.get(field) ?? field, problem })))
+    throw new Invalid(
+      error.fields!.map(({ field, problem }) => ({ field: optionOf.get(field) ?? field, problem })),
+    )
   }
 }

@@ -2,10 +2,16 @@ import { after } from '../clock.ts'
 import { listClients } from '../partners/client.ts'
 import { listSecrets } from '../partners/client-secret.ts'
 import { Invalid } from '../problem.ts'
-import { laneLabels } from '../web/console/lane-words.ts'
-import { isFailing, nameAnswer } from '../web/frame/failure-words.ts'
+import { laneLabels } from '../web/console/webhooks/lane-words.ts'
+import { isFailing, nameAnswer } from '../web/parts/failure-words.ts'
 import { countRecovery, startRecovery } from '../webhooks/deliveries/recovery.ts'
-import { countReplay, getReplay, type Replay, type Selection, startReplay } from '../webhooks/deliveries/replay.ts'
+import {
+  countReplay,
+  getReplay,
+  type Replay,
+  type Selection,
+  startReplay,
+} from '../webhooks/deliveries/replay.ts'
 import { type Skip, startSkip } from '../webhooks/deliveries/skip.ts'
 import { readFailures, type WebhookFailure } from '../webhooks/health/failure.ts'
 import { getLane, type LaneHealth, listLanes } from '../webhooks/health/lane-health.ts'
@@ -51,8 +57,15 @@ export const webhookCommands: readonly Command[] = [
         (each) => each.environment === branch.environment,
       )
       const settings = readSettings(words)
-      const draft = { kinds: undefined, ...settings, url: words.get('url'), secret: takeSecret(words, 'secret') }
-      const made = await namingOptions(createWebhook(registration(desk), branch, client?.id, draft, desk.act()))
+      const draft = {
+        kinds: undefined,
+        ...settings,
+        url: words.get('url'),
+        secret: takeSecret(words, 'secret'),
+      }
+      const made = await namingOptions(
+        createWebhook(registration(desk), branch, client?.id, draft, desk.act()),
+      )
       desk.print.record(await shown(desk, made))
     },
   },
@@ -109,8 +122,11 @@ export const webhookCommands: readonly Command[] = [
       }
     },
   ),
-  onWebhook('webhook delete', 'Deletes a webhook; what waits for it is canceled.', [], ({ db, act }, webhook) =>
-    deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
+  onWebhook(
+    'webhook delete',
+    'Deletes a webhook; what waits for it is canceled.',
+    [],
+    ({ db, act }, webhook) => deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
   ),
   onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], async (desk, webhook) =>
     shown(desk, await setWebhookState(desk.db, webhook, 'paused', desk.act())),
@@ -135,7 +151,11 @@ export const webhookCommands: readonly Command[] = [
       if (switchAt > after(act.at, latestSwitchMs))
         throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
       await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, act)
-      return { rotated_webhook: webhook.id, signs_from: switchAt, old_secret_ends_at: after(switchAt, overlapMs) }
+      return {
+        rotated_webhook: webhook.id,
+        signs_from: switchAt,
+        old_secret_ends_at: after(switchAt, overlapMs),
+      }
     },
   ),
   onWebhook(
@@ -179,7 +199,8 @@ export const webhookCommands: readonly Command[] = [
     'webhook skip-waiting',
     'Skips all deliveries that wait at a webhook.',
     [reasonOption],
-    async (desk, webhook, words) => skipFields(await startSkip(desk.db, webhook, parseReason(words), desk.act())),
+    async (desk, webhook, words) =>
+      skipFields(await startSkip(desk.db, webhook, parseReason(words), desk.act())),
   ),
 ]
 
@@ -189,7 +210,11 @@ async function shown({ db }: ReadingDesk, webhook: Webhook) {
   const headers = (await listHeaderNames(db, [webhook])).get(id)!
   return {
     ...{ id, branch_id: webhook.branchId, environment, client_id: webhook.clientId, url, kinds, state },
-    ...{ disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt },
+    ...{
+      disabled_reason: webhook.disabledReason,
+      created_at: webhook.createdAt,
+      updated_at: webhook.updatedAt,
+    },
     ...{ actions, rate_limit: rateLimit, headers, description },
   }
 }
@@ -208,16 +233,35 @@ function healthFields({ condition, failingSince }: LaneHealth, failure: WebhookF
 async function secretFields({ db, clock }: ReadingDesk, webhook: Webhook) {
   const now = clock.now()
   const own = await findSecretAge(db, webhook, now)
-  if (own || webhook.clientId === null) return { signs_with: own ? 'own secret' : null, secret_created_at: own ?? null }
+  if (own || webhook.clientId === null)
+    return { signs_with: own ? 'own secret' : null, secret_created_at: own ?? null }
   const living = await listSecrets(db, webhook.clientId, now)
   const newestFirst = living.toSorted((one, other) => other.signsFrom.getTime() - one.signsFrom.getTime())
   const signing = newestFirst.find(({ signsFrom }) => signsFrom <= now) ?? newestFirst[0]
   return { signs_with: signing ? 'client secret' : null, secret_created_at: signing?.createdAt ?? null }
 }
 
-function replayFields({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {
+function replayFields({
+  id,
+  webhookId,
+  selection,
+  state,
+  total,
+  done,
+  pulled,
+  createdAt,
+  finishedAt,
+}: Replay) {
   const counted = { total, done, pulled }
-  return { id, webhook_id: webhookId, selection, state, ...counted, created_at: createdAt, finished_at: finishedAt }
+  return {
+    id,
+    webhook_id: webhookId,
+    selection,
+    state,
+    ...counted,
+    created_at: createdAt,
+    finished_at: finishedAt,
+  }
 }
 
 function skipFields({ id, webhookId, reason, askedBy, skipped, createdAt }: Skip) {
@@ -229,7 +273,8 @@ function parseSelection(words: CommandWords): Selection {
     const text = words.find(name)
     if (text === undefined) return undefined
     const ms = Date.parse(text)
-    if (Number.isNaN(ms)) throw new Invalid([{ field: name, problem: 'must be a time such as 2026-03-02T10:00:00Z' }])
+    if (Number.isNaN(ms))
+      throw new Invalid([{ field: name, problem: 'must be a time such as 2026-03-02T10:00:00Z' }])
     return ms
   }
   const selection = {
@@ -239,7 +284,9 @@ function parseSelection(words: CommandWords): Selection {
     failed: words.has('failed') || undefined,
   }
   if (Object.values(selection).every((value) => value === undefined)) {
-    throw new Invalid([{ field: 'selection', problem: 'must choose by --from and --to, --entity or --failed' }])
+    throw new Invalid([
+      { field: 'selection', problem: 'must choose by --from and --to, --entity or --failed' },
+    ])
   }
   return selection
 }

@@ -10,7 +10,10 @@ const text = anyText({ maxLength: 300 })
 test('property: a signed text is signed as Node signs it, whatever the secret, the text and their lengths', () => {
   fc.assert(
     fc.property(text, text, fc.constantFrom('hex', 'base64'), (secret, body, encoding) => {
-      assert.equal(signText(secret, body, encoding), createHmac('sha256', secret).update(body).digest(encoding))
+      assert.equal(
+        signText(secret, body, encoding),
+        createHmac('sha256', secret).update(body).digest(encoding),
+      )
     }),
     { numRuns: 1_000 },
   )

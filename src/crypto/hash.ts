@@ -5,7 +5,9 @@ export function sha256(text: string): Buffer {
   return Buffer.from(fingerprint(text), 'latin1')
 }
 
-/** The same as a string, a character a byte: the key under which a secret is remembered without being kept. */
+/**
+ * The same as a string, a character a byte: the key under which a secret is remembered without being kept.
+ */
 export function fingerprint(text: string): string {
   return hash('sha256', text, 'binary')
 }
@@ -20,8 +22,8 @@ const blockBytes = 64
 const [innerPad, outerPad] = [0x36, 0x5c]
 
 /**
- * HMAC-SHA256 of a text (RFC 2104), by two hashes in one call each. Node's own Hmac object, made anew for every message, costs four to seven
- * times as much, and every delivery is signed twice.
+ * HMAC-SHA256 of a text (RFC 2104), by two hashes in one call each. Node's own Hmac object, made anew for
+ * every message, costs four to seven times as much, and every delivery is signed twice.
  */
 export function signText(secret: string | Buffer, text: string, encoding: 'hex' | 'base64'): string {
   const given = typeof secret === 'string' ? Buffer.from(secret) : secret

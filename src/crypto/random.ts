@@ -2,10 +2,16 @@ import { randomFillSync } from 'node:crypto'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** The largest multiple of 62 that fits a byte: bytes at or above it are drawn again, so that no letter is favoured. */
+/**
+ * The largest multiple of 62 that fits a byte: bytes at or above it are drawn again, so that no letter is
+ * favoured.
+ */
 const fairLimit = 248
 
-/** The system's randomness comes in portions: a call for each token would cost more than the rest of the token. */
+/**
+ * The system's randomness comes in portions: a call for each token would cost more than the rest of the
+ * token.
+ */
 const portion = Buffer.alloc(4096)
 let used = portion.length
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../test/support/text.ts'
-import { environments } from '../environment.ts'
+import { environments } from '../vocabulary/environment.ts'
 import { sha256 } from './hash.ts'
 import { randomLetters } from './random.ts'
 import { deriveToken, issueToken, parseToken, type TokenKind, tokenHint, tokenLength } from './token.ts'
@@ -59,7 +59,10 @@ test('two characters exchanged are noticed', () => {
     fc.property(fc.nat(tokenLength - 2), (place) => {
       const { text } = issueToken('access', 'live')
       fc.pre(text[place] !== text[place + 1])
-      assert.equal(parseToken(text.slice(0, place) + text[place + 1] + text[place] + text.slice(place + 2)), undefined)
+      assert.equal(
+        parseToken(text.slice(0, place) + text[place + 1] + text[place] + text.slice(place + 2)),
+        undefined,
+      )
     }),
   )
 })

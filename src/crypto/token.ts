@@ -1,11 +1,11 @@
 /**
- * Every secret that Countersign hands out has one shape: `cs`, a letter for the environment, a letter for the kind,
- * 43 random letters and digits (256 bits) and a checksum of 6. The prefix keeps the kinds apart and lets secret scanners
- * find leaked ones; the checksum refuses garbage without a query. Letters and digits only, because some clients
- * percent-encode anything else, or decode twice.
+ * Every secret that Countersign hands out has one shape: `cs`, a letter for the environment, a letter for the
+ * kind, 43 random letters and digits (256 bits) and a checksum of 6. The prefix keeps the kinds apart and
+ * lets secret scanners find leaked ones; the checksum refuses garbage without a query. Letters and digits
+ * only, because some clients percent-encode anything else, or decode twice.
  */
 import { crc32 } from 'node:zlib'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { sha256 } from './hash.ts'
 import { lettersOf, randomLetters } from './random.ts'
 
@@ -39,7 +39,9 @@ export function issueToken(kind: TokenKind, environment: Environment): Token {
   return assemble(kind, environment, randomLetters(43))
 }
 
-/** The same digest always gives the same token: for answers that must be repeatable without storing the token. */
+/**
+ * The same digest always gives the same token: for answers that must be repeatable without storing the token.
+ */
 export function deriveToken(kind: TokenKind, environment: Environment, digest: Buffer): Token {
   return assemble(kind, environment, lettersOf(digest))
 }

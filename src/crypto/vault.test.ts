@@ -111,7 +111,11 @@ test('a key file is made for its owner only, and is read again after a rotation'
   assert.equal(statSync(path).mode & 0o777, 0o600)
   const second = openVault({ kind: 'file', path })
   assert.equal(second.open('p', sealed), 'x')
-  assert.equal(first.open('p', second.seal('p', 'y')), 'y', 'a node that missed the rotation reads the file again')
+  assert.equal(
+    first.open('p', second.seal('p', 'y')),
+    'y',
+    'a node that missed the rotation reads the file again',
+  )
   assert.equal(first.currentKeyId, fresh.id)
 })
 
@@ -135,7 +139,10 @@ test('a key file that is away never becomes a new key, and the keys that are hel
   assert.equal(openVault({ kind: 'file', path }).open('p', held.seal('p', 'y')), 'y')
 })
 
-/** Opens a vault the moment it is told to, and seals something, again and again. Of the gate, the second number is of those who wait at it. */
+/**
+ * Opens a vault the moment it is told to, and seals something, again and again. Of the gate, the second
+ * number is of those who wait at it.
+ */
 const starter = `
   const { parentPort, workerData } = require('node:worker_threads')
   import(workerData).then(({ makeKeyFile, openVault }) =>

@@ -1,10 +1,20 @@
 /**
- * Seals what must be read back: client secrets (they sign webhooks) and the requests that travel through the browser.
- * AES-256-GCM; each sealed value names its key, so several keys can live at once and be rotated. The purpose is
- * authenticated too (AEAD, with the purpose as associated data): a value sealed for one place cannot be opened in another.
+ * Seals what must be read back: client secrets (they sign webhooks) and the requests that travel through the
+ * browser. AES-256-GCM; each sealed value names its key, so several keys can live at once and be rotated. The
+ * purpose is authenticated too (AEAD, with the purpose as associated data): a value sealed for one place
+ * cannot be opened in another.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 const keyIdBytes = 4
@@ -97,7 +107,10 @@ export function writeKeyFile(path: string, keys: readonly SecretKey[]): void {
   renameSync(writeDraft(path, keys), path)
 }
 
-/** For a database in which nothing is sealed (database/keys.ts). Of several who start at once on a new folder, one makes the key and all use it. */
+/**
+ * For a database in which nothing is sealed (database/keys.ts). Of several who start at once on a new folder,
+ * one makes the key and all use it.
+ */
 export function makeKeyFile(path: string): void {
   const draft = writeDraft(path, [generateKey()])
   try {
@@ -132,7 +145,9 @@ export function readKeyFile(path: string): SecretKey[] {
 function loadKeys(source: KeySource): readonly SecretKey[] {
   if (source.kind === 'environment') return source.keys
   if (!existsSync(source.path))
-    throw new Error(`The key file ${source.path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`)
+    throw new Error(
+      `The key file ${source.path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`,
+    )
   const keys = readKeyFile(source.path)
   if (keys.length === 0) throw new Error(`${source.path} holds no key.`)
   return keys

@@ -12,7 +12,9 @@ test('every advisory lock has a number of its own, and nobody names a number but
   const named = files
     .filter((name) => /\.(ts|sql)$/.test(name) && !name.includes('advisory-locks'))
     .flatMap((name) =>
-      [...readFileSync(name, 'utf8').matchAll(/advisory\w*lock\w*\((\d[\d_]*)/g)].map(([, number]) => Number(number)),
+      [...readFileSync(name, 'utf8').matchAll(/advisory\w*lock\w*\((\d[\d_]*)/g)].map(([, number]) =>
+        Number(number),
+      ),
     )
   assert.deepEqual(named.sort(), [advisoryLocks.openDay, advisoryLocks.publishers])
 })

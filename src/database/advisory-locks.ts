@@ -1,6 +1,6 @@
 /**
- * The numbers of PostgreSQL's advisory locks, all of them, so that no two things share one by chance. Beside them, notices lock the name of
- * their recipient by a hash of 64 bits (notices/notices.sql.ts).
+ * The numbers of PostgreSQL's advisory locks, all of them, so that no two things share one by chance. Beside
+ * them, notices lock the name of their recipient by a hash of 64 bits (notices/notices.sql.ts).
  */
 export const advisoryLocks = {
   /** One process migrates. */
@@ -17,9 +17,15 @@ export const advisoryLocks = {
   clearing: 7_267_106,
   /** With the number of a worker, held as long as it lives. */
   workerLife: 7_267_107,
-  /** With the hash of a source and its site: whoever begins a snapshot has it alone, those that remove what one lacks share it. */
+  /**
+   * With the hash of a source and its site: whoever begins a snapshot has it alone, those that remove what
+   * one lacks share it.
+   */
   snapshots: 7_267_108,
-  /** Taken in SQL alone, by `next_event_id` of the migrations, shared: the transaction has published something and has not ended. */
+  /**
+   * Taken in SQL alone, by `next_event_id` of the migrations, shared: the transaction has published something
+   * and has not ended.
+   */
   publishers: 7_267_109,
   /** With the hash of a site's name: one changes which brand is in force there. */
   brands: 7_267_122,

@@ -1,5 +1,6 @@
 /**
- * Arrays as PostgreSQL reads them. The driver prints arrays element by element, which took a fifth of the sending thread; joining is done by V8 in one call.
+ * Arrays as PostgreSQL reads them. The driver prints arrays element by element, which took a fifth of the
+ * sending thread; joining is done by V8 in one call.
  */
 
 /** Numbers, words of our own and instants as ISO text: nothing that would have to be quoted. */

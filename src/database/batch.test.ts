@@ -69,8 +69,13 @@ test('a statement that fails fails for its own items only, and the next one is s
 })
 
 test('whatever arrives: everyone gets their own answer, equal keys never share a statement and keep their order', async () => {
-  const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.nat() }), { maxLength: 60 })
-  const limits = fc.record({ maxItems: fc.integer({ min: 1, max: 8 }), maxInFlight: fc.integer({ min: 1, max: 3 }) })
+  const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.nat() }), {
+    maxLength: 60,
+  })
+  const limits = fc.record({
+    maxItems: fc.integer({ min: 1, max: 8 }),
+    maxInFlight: fc.integer({ min: 1, max: 3 }),
+  })
   await fc.assert(
     fc.asyncProperty(items, limits, fc.array(fc.nat()), async (all, { maxItems, maxInFlight }, turns) => {
       const seen: Item[][] = []

@@ -1,7 +1,8 @@
 /**
- * Lets requests that arrive together share one statement and one commit (group commit). An idle batch sends a lone item at once; while a statement is
- * under way, newcomers gather and leave with the next one: the fuller the statement, the less an item costs. Two items with the same key never share a
- * statement, so "one statement, one winner" holds inside a batch as it does between nodes.
+ * Lets requests that arrive together share one statement and one commit (group commit). An idle batch sends a
+ * lone item at once; while a statement is under way, newcomers gather and leave with the next one: the fuller
+ * the statement, the less an item costs. Two items with the same key never share a statement, so "one
+ * statement, one winner" holds inside a batch as it does between nodes.
  */
 import { DatabaseBusy } from './database.ts'
 
@@ -30,7 +31,14 @@ interface Waiting<Item, Result> {
 export function openBatch<Item, Result>(
   /** Answers in the order of the items. */
   execute: (items: Item[]) => Promise<Result[]>,
-  { keyOf, sizeOf = () => 1, maxItems = 64, maxInFlight = 1, waitsBelow = 0, maxWaiting = 5_000 }: BatchOptions<Item>,
+  {
+    keyOf,
+    sizeOf = () => 1,
+    maxItems = 64,
+    maxInFlight = 1,
+    waitsBelow = 0,
+    maxWaiting = 5_000,
+  }: BatchOptions<Item>,
 ): Batch<Item, Result> {
   let queue: Waiting<Item, Result>[] = []
   let waitingSize = 0

@@ -1,8 +1,9 @@
 /**
- * Hears every change that the database announces (see `announce` and its triggers in the migrations). What others change is heard by
- * notification, so that what a node remembers is never older than the notification's way; what this process changes it hears on the
- * connection that changes it, before anybody is told that it is done. While the connection that listens is down, or no longer
- * answers, `isLive` is false and nothing remembered may be used.
+ * Hears every change that the database announces (see `announce` and its triggers in the migrations). What
+ * others change is heard by notification, so that what a node remembers is never older than the
+ * notification's way; what this process changes it hears on the connection that changes it, before anybody is
+ * told that it is done. While the connection that listens is down, or no longer answers, `isLive` is false
+ * and nothing remembered may be used.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, Listener } from './database.ts'

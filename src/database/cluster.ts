@@ -75,7 +75,10 @@ export function urlOf(socketFolder: string): string {
   return `postgresql://${superuser}@/${databaseName}?host=${encodeURIComponent(socketFolder)}`
 }
 
-/** Made beside and renamed: a first start that is interrupted leaves no half-made cluster, and of two at once one wins. */
+/**
+ * Made beside and renamed: a first start that is interrupted leaves no half-made cluster, and of two at once
+ * one wins.
+ */
 function initialise(cluster: Cluster): void {
   removeDeadDrafts(cluster)
   const draft = `${cluster.folder}.new-${process.pid}`
@@ -90,7 +93,12 @@ function initialise(cluster: Cluster): void {
     // The socket's folder lets in nobody but its owner.
     '--auth=trust',
   ])
-  run(cluster, cluster.binaries.postgres, ['--single', '-D', draft, 'postgres'], `CREATE DATABASE ${databaseName}\n`)
+  run(
+    cluster,
+    cluster.binaries.postgres,
+    ['--single', '-D', draft, 'postgres'],
+    `CREATE DATABASE ${databaseName}\n`,
+  )
   try {
     renameSync(draft, cluster.folder)
   } catch (error) {

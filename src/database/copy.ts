@@ -1,6 +1,7 @@
 /**
- * COPY FROM STDIN over `pg`, of rows that are in memory already. A query of the driver's own kind: connections here do not wait for one answer before the
- * next question leaves, and then the driver takes no other.
+ * COPY FROM STDIN over `pg`, of rows that are in memory already. A query of the driver's own kind:
+ * connections here do not wait for one answer before the next question leaves, and then the driver takes no
+ * other.
  */
 import pg from 'pg'
 

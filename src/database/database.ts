@@ -1,39 +1,74 @@
 /**
- * The contract over `pg`. Statements are named constants beside the feature that owns the table; the driver
- * prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
+ * The contract over `pg`. Statements are values beside the feature that owns the table (statement.ts); the
+ * driver prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
  */
 import pg from 'pg'
 import { copyIn } from './copy.ts'
 import { isAway, openPool, type Pool, type PoolOptions } from './pool.ts'
-
-export interface Statement {
-  readonly name: string
-  readonly text: string
-}
+import { inOrder, type Statement } from './statement.ts'
 
 export interface Sql {
-  query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
+  query<Values, Row extends object>(
+    statement: Statement<Values, Row>,
+    ...values: Given<Values>
+  ): Promise<Row[]>
   /** Any number of statements without values, for migrations. */
   script(text: string): Promise<void>
   /** Statements without values, the last of them a COPY FROM STDIN, and what it reads. */
   copy(text: string, rows: Buffer): Promise<void>
+  /** A transaction of its own; within one, joins it: what fails undoes all of it. */
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
 }
 
-/** A statement with its values. */
-export type Step = readonly [statement: Statement, values: readonly unknown[]]
+/** Left out where there are none to give. */
+// biome-ignore lint/complexity/noBannedTypes: nothing is required
+type Given<Values> = {} extends Values ? [values?: NoInfer<Values>] : [values: NoInfer<Values>]
+
+/** A statement with its values, and the rows that it will give. */
+export interface Step<Row = object> {
+  readonly statement: Prepared
+  readonly values: readonly unknown[]
+  /** Never there: it carries the type. */
+  readonly row?: Row
+}
+
+type Prepared = Pick<Statement<never, unknown>, 'name' | 'text'>
+
+export function step<Values, Row extends object>(
+  statement: Statement<Values, Row>,
+  ...[values]: Given<Values>
+): Step<Row> {
+  return { statement, values: inOrder(statement, values ?? ({} as Values)) }
+}
 
 export interface Database extends Sql {
-  /** One transaction whose statements need nothing of each other's answers: they leave together, and cost one round trip. Answers the rows of each. */
-  together<Row extends object>(steps: readonly Step[]): Promise<Row[][]>
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** A connection of its own that hears notifications. Resolves when it listens, and holds the lock if one is named. */
-  listen(channel: string, heard: (payload: string) => void, lost: () => void, lock?: SessionLock): Promise<Listener>
-  /** Hears the tags of what was changed through this database: when it is committed, and before whoever changed it knows that it is. */
+  /**
+   * One transaction whose statements need nothing of each other's answers: they leave together, and cost one
+   * round trip. Answers the rows of each.
+   */
+  together<const Rows extends readonly object[]>(steps: StepsOf<Rows>): Promise<RowsOf<Rows>>
+  /**
+   * A connection of its own that hears notifications. Resolves when it listens, and holds the lock if one is
+   * named.
+   */
+  listen(
+    channel: string,
+    heard: (payload: string) => void,
+    lost: () => void,
+    lock?: SessionLock,
+  ): Promise<Listener>
+  /**
+   * Hears the tags of what was changed through this database: when it is committed, and before whoever
+   * changed it knows that it is.
+   */
   onChange(heard: (tag: string) => void): void
   /** How busy its connections are. */
   load(): ConnectionLoad
   close(): Promise<void>
 }
+
+type StepsOf<Rows extends readonly object[]> = { readonly [Index in keyof Rows]: Step<Rows[Index]> }
+type RowsOf<Rows extends readonly object[]> = { -readonly [Index in keyof Rows]: Rows[Index][] }
 
 interface ConnectionLoad {
   readonly busy: number
@@ -42,7 +77,10 @@ interface ConnectionLoad {
   readonly waiting: number
 }
 
-/** An advisory lock that others may share. It is held as long as the connection, and so tells whether its process lives. */
+/**
+ * An advisory lock that others may share. It is held as long as the connection, and so tells whether its
+ * process lives.
+ */
 interface SessionLock {
   readonly kind: number
   readonly number: number
@@ -50,7 +88,11 @@ interface SessionLock {
 
 export interface Listener {
   /** Ends the connection when it no longer answers. */
-  query<Row extends object>(statement: Statement, values: readonly unknown[], patienceMs: number): Promise<Row[]>
+  query<Values, Row extends object>(
+    statement: Statement<Values, Row>,
+    values: NoInfer<Values>,
+    timeoutMs: number,
+  ): Promise<Row[]>
   ping(patienceMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -60,13 +102,12 @@ export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable'
 }
 
-/** More waits for the database than it can do soon. One for all: there may be thousands a second, and where it was thrown tells nothing. */
+/**
+ * More waits for the database than it can do soon. One for all: there may be thousands a second, and where it
+ * was thrown tells nothing.
+ */
 export class DatabaseBusy extends DatabaseUnavailable {
   static readonly now = new DatabaseBusy('Too much waits for the database already.')
-}
-
-export function statement(name: string, text: string): Statement {
-  return { name, text }
 }
 
 const int8Array = 1016
@@ -88,9 +129,9 @@ export function openDatabase(options: PoolOptions): Database {
   }
   const run = <Result>(work: Work<Result>) => onConnection(pool, announce, work)
   return {
-    query: (statement, values) => run((connection) => sqlOver(connection).query(statement, values)),
-    script: (text) => run((connection) => sqlOver(connection).script(text)),
-    copy: (text, rows) => run((connection) => sqlOver(connection).copy(text, rows)),
+    query: (statement, ...values) => run((connection) => take(connection, step(statement, ...values))),
+    script: (text) => run((connection) => runScript(connection, text)),
+    copy: (text, rows) => run((connection) => runCopy(connection, text, rows)),
     together: (steps) => run((connection) => allTogether(connection, steps)),
     transaction: (work) => run((connection) => inTransaction(connection, work)),
     listen: (...asked) => listen(pool, ...asked),
@@ -107,16 +148,21 @@ type Work<Result> = (connection: pg.PoolClient) => Promise<Result>
 const announcement = 'TOLD1'
 
 /**
- * A connection that failed in any way but by refusing a statement is not used again. What the work has changed is announced before
- * anybody can know that it succeeded.
+ * A connection that failed in any way but by refusing a statement is not used again. What the work has
+ * changed is announced before anybody can know that it succeeded.
  */
-async function onConnection<Result>(pool: Pool, announce: (tag: string) => void, work: Work<Result>): Promise<Result> {
+async function onConnection<Result>(
+  pool: Pool,
+  announce: (tag: string) => void,
+  work: Work<Result>,
+): Promise<Result> {
   if (pool.isCrowded) throw DatabaseBusy.now
   const connection = await pool.acquire().catch((error: unknown) => {
     throw explain(error)
   })
   let broken: Error | undefined
-  // A connection that breaks between two statements says so by this event, which unheard would end the process.
+  // A connection that breaks between two statements says so by this event, which unheard would end the
+  // process.
   const breaks = (error: Error) => {
     broken = error
   }
@@ -142,62 +188,82 @@ async function onConnection<Result>(pool: Pool, announce: (tag: string) => void,
   }
 }
 
+/** Within a transaction. */
 function sqlOver(connection: pg.PoolClient): Sql {
-  return {
-    async query<Row extends object>({ name, text }: Statement, values: readonly unknown[] = []) {
-      try {
-        return (await connection.query<Row>({ name, text, values: values as unknown[] })).rows
-      } catch (error) {
-        throw explain(error)
-      }
-    },
-    async script(text) {
-      try {
-        await connection.query(text)
-      } catch (error) {
-        throw explain(error)
-      }
-    },
-    async copy(text, rows) {
-      try {
-        await copyIn(connection, text, rows)
-      } catch (error) {
-        throw explain(error)
-      }
-    },
+  const sql: Sql = {
+    query: (statement, ...values) => take(connection, step(statement, ...values)),
+    script: (text) => runScript(connection, text),
+    copy: (text, rows) => runCopy(connection, text, rows),
+    transaction: (work) => work(sql),
+  }
+  return sql
+}
+
+async function runScript(connection: pg.PoolClient, text: string): Promise<void> {
+  try {
+    await connection.query(text)
+  } catch (error) {
+    throw explain(error)
   }
 }
 
-const begin = statement('', 'BEGIN')
-const commit = statement('', 'COMMIT')
-const rollback = statement('', 'ROLLBACK')
+async function runCopy(connection: pg.PoolClient, text: string, rows: Buffer): Promise<void> {
+  try {
+    await copyIn(connection, text, rows)
+  } catch (error) {
+    throw explain(error)
+  }
+}
+
+async function take<Row extends object>(
+  connection: pg.PoolClient,
+  { statement, values }: Step<Row>,
+): Promise<Row[]> {
+  try {
+    const { name, text } = statement
+    return (await connection.query<Row>({ name, text, values: values as unknown[] })).rows
+  } catch (error) {
+    throw explain(error)
+  }
+}
+
+const begin: Step = { statement: { name: '', text: 'BEGIN' }, values: [] }
+const commit: Step = { statement: { name: '', text: 'COMMIT' }, values: [] }
+const rollback: Step = { statement: { name: '', text: 'ROLLBACK' }, values: [] }
 
 /** After one that fails the server refuses the others, and what would be committed is undone. */
-async function allTogether<Row extends object>(connection: pg.PoolClient, steps: readonly Step[]): Promise<Row[][]> {
-  const sql = sqlOver(connection)
-  const inOrder: readonly Step[] = [[begin, []], ...steps, [commit, []]]
-  const answers = await Promise.allSettled(inOrder.map((step) => sql.query<Row>(...step)))
-  return answers
-    .map((answer) => {
-      if (answer.status === 'rejected') throw answer.reason
-      return answer.value
-    })
-    .slice(1, -1)
+async function allTogether<const Rows extends readonly object[]>(
+  connection: pg.PoolClient,
+  steps: StepsOf<Rows>,
+): Promise<RowsOf<Rows>> {
+  const all = steps as readonly Step[]
+  // One statement is a transaction by itself.
+  const isLone = all.length === 1
+  const inTurn = isLone ? all : [begin, ...all, commit]
+  const answers = await Promise.allSettled(inTurn.map((each) => take(connection, each)))
+  const rows = answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason
+    return answer.value
+  })
+  return (isLone ? rows : rows.slice(1, -1)) as RowsOf<Rows>
 }
 
 /** Nobody waits for the beginning: it leaves with the first statement, which fails if it does. */
-async function inTransaction<Result>(connection: pg.PoolClient, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(
+  connection: pg.PoolClient,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
   const sql = sqlOver(connection)
-  const begun = sql.query(begin)
+  const begun = take(connection, begin)
   begun.catch(() => {})
   try {
     const result = await work(sql)
     await begun
-    await sql.query(commit)
+    await take(connection, commit)
     return result
   } catch (error) {
     // Where the connection is the trouble, the server undoes the transaction when it ends.
-    if (!(error instanceof DatabaseUnavailable)) await sql.query(rollback)
+    if (!(error instanceof DatabaseUnavailable)) await take(connection, rollback)
     throw error
   }
 }
@@ -232,7 +298,8 @@ async function listen(
     }
   }
   return {
-    query: (asked, values, patienceMs) => ask({ ...asked, values: values as unknown[] }, patienceMs),
+    query: (asked, values, timeoutMs) =>
+      ask({ name: asked.name, text: asked.text, values: inOrder(asked, values) }, timeoutMs),
     async ping(patienceMs) {
       await ask({ text: listening }, patienceMs)
     },

@@ -12,12 +12,17 @@ const cases: Record<string, string[]> = {
     'postgres://one/name?sslmode=require',
     'postgres://[::1]:5433/name?sslmode=require',
   ],
-  'postgresql://user@/name?host=%2Fa,%2Fb': ['postgresql://user@/name?host=%2Fa', 'postgresql://user@/name?host=%2Fb'],
+  'postgresql://user@/name?host=%2Fa,%2Fb': [
+    'postgresql://user@/name?host=%2Fa',
+    'postgresql://user@/name?host=%2Fb',
+  ],
   'postgresql://user@/name?host=one,two&port=1,2': [
     'postgresql://user@/name?host=one&port=1',
     'postgresql://user@/name?host=two&port=2',
   ],
-  'postgresql://user@/name?host=%2Fa%2Cb&sslmode=disable': ['postgresql://user@/name?host=%2Fa%2Cb&sslmode=disable'],
+  'postgresql://user@/name?host=%2Fa%2Cb&sslmode=disable': [
+    'postgresql://user@/name?host=%2Fa%2Cb&sslmode=disable',
+  ],
   'postgresql://user@/name?host=one,two&port=1': [
     'postgresql://user@/name?host=one&port=1',
     'postgresql://user@/name?host=two&port=1',

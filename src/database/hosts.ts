@@ -1,6 +1,7 @@
 /**
- * A connection string may name several servers, as libpq's may: `postgresql://user@one:5432,two:5432/name`, or
- * `?host=one,two&port=5432,5433`. One of them is the primary; which one changes at a failover. A comma in a path is written `%2C`.
+ * A connection string may name several servers, as libpq's may: `postgresql://user@one:5432,two:5432/name`,
+ * or `?host=one,two&port=5432,5433`. One of them is the primary; which one changes at a failover. A comma in
+ * a path is written `%2C`.
  */
 export function parseHosts(connectionString: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)([^?]*)(?:\?(.*))?$/.exec(connectionString)

@@ -1,17 +1,25 @@
 import { advisoryLocks } from './advisory-locks.ts'
-import { statement } from './database.ts'
+import { bool } from './column.ts'
+import { statement } from './statement.ts'
 
-export const lockKeys = statement('lock_keys', `SELECT pg_advisory_xact_lock(${advisoryLocks.keys})`)
+export const lockKeys = statement({
+  name: 'lock_keys',
+  text: `SELECT pg_advisory_xact_lock(${advisoryLocks.keys})`,
+})
 
-export const announceKeys = statement('announce_keys', "SELECT announce('keys:rotated')")
+export const announceKeys = statement({ name: 'announce_keys', text: "SELECT announce('keys:rotated')" })
 
-/** Everything that is sealed to stay; what travels for half an hour (forms that are kept, sign-ins under way) is made anew. */
+/**
+ * Everything that is sealed to stay; what travels for half an hour (forms that are kept, sign-ins under way)
+ * is made anew.
+ */
 const sealedTables = [
   ...['client_secrets', 'webhook_secrets', 'webhook_headers', 'totp_factors', 'audit_anchor_keys'],
   'identity_providers',
 ]
 
-export const selectIsSealed = statement(
-  'select_is_sealed',
-  `SELECT ${sealedTables.map((table) => `EXISTS (SELECT FROM ${table})`).join(' OR ')} AS "isSealed"`,
-)
+export const selectIsSealed = statement({
+  name: 'select_is_sealed',
+  gives: { isSealed: bool },
+  text: `SELECT ${sealedTables.map((table) => `EXISTS (SELECT FROM ${table})`).join(' OR ')} AS "isSealed"`,
+})

@@ -1,9 +1,10 @@
 /**
- * What a node remembers of the database: so many bytes at most, in entries that carry the tags of the rows they were read from.
- * An announced change forgets every entry with its tag (a cache with invalidation by tags). An answer that was being read while
- * anything changed is used once and not kept, because nobody can tell on which side of the change it was read.
+ * What a node remembers of the database: so many bytes at most, in entries that carry the tags of the rows
+ * they were read from. An announced change forgets every entry with its tag (a cache with invalidation by
+ * tags). An answer that was being read while anything changed is used once and not kept, because nobody can
+ * tell on which side of the change it was read.
  */
-import { bytesOf } from '../bounded-map.ts'
+import { bytesOf } from '../concurrency/bounded-map.ts'
 import { type Changes, everything } from './changes.ts'
 
 export interface Remembered<Value> {
@@ -27,7 +28,9 @@ const ofEntry = 150
 const ofTag = 60
 
 export function openMemory<Value extends object>(changes: Changes, mostBytes = usualBytes): Memory<Value> {
-  /** In the order they were learned: the oldest makes room. Reading moves nothing, so it costs one look-up. */
+  /**
+   * In the order they were learned: the oldest makes room. Reading moves nothing, so it costs one look-up.
+   */
   const entries = new Map<string, Kept<Value>>()
   /** Most tags are of one entry alone, and a set a tag would take more than all of it. */
   const keysByTag = new Map<string, string | Set<string>>()
@@ -57,7 +60,11 @@ export function openMemory<Value extends object>(changes: Changes, mostBytes = u
 
   function keep(key: string, { value, tags }: Remembered<Value>): void {
     forget(key)
-    const entry = { value, tags, bytes: ofEntry + bytesOf(key) + bytesOf(value) + bytesOf(tags) + ofTag * tags.length }
+    const entry = {
+      value,
+      tags,
+      bytes: ofEntry + bytesOf(key) + bytesOf(value) + bytesOf(tags) + ofTag * tags.length,
+    }
     entries.set(key, entry)
     bytes += entry.bytes
     for (const tag of tags) {

@@ -1,12 +1,15 @@
 /**
- * Plain numbered SQL, forward only. Several nodes may start at once: one migrates, the others wait for it. A schema
- * newer than this code is refused, and so is a migration whose text changed after it was applied.
+ * Plain numbered SQL, forward only. Several nodes may start at once: one migrates, the others wait for it. A
+ * schema newer than this code is refused, and so is one that was made by other texts than those of
+ * migrations/. test/operating/released-migrations.test.ts keeps the texts that a release has had.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { advisoryLocks } from './advisory-locks.ts'
-import { type Database, isBlocked, type Sql, statement } from './database.ts'
+import { bool, int, text } from './column.ts'
+import { type Database, isBlocked, type Sql } from './database.ts'
+import { statement } from './statement.ts'
 
 interface Applied {
   readonly version: number
@@ -22,16 +25,31 @@ interface Migration {
 
 const folder = new URL('../../migrations/', import.meta.url)
 
-const lock = statement('lock_migrations', 'SELECT pg_advisory_xact_lock($1)')
-const findApplied = statement('find_applied', 'SELECT version, checksum FROM schema_migrations ORDER BY version')
-const recordApplied = statement(
-  'record_applied',
-  'INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, now())',
-)
+const lock = statement({
+  name: 'lock_migrations',
+  takes: { lock: int },
+  text: 'SELECT pg_advisory_xact_lock(:lock)',
+})
+const findApplied = statement({
+  name: 'find_applied',
+  gives: { version: int, checksum: text },
+  text: 'SELECT version, checksum FROM schema_migrations ORDER BY version',
+})
+const recordApplied = statement({
+  name: 'record_applied',
+  takes: { version: int, name: text, checksum: text },
+  text: `INSERT INTO schema_migrations (version, name, checksum, applied_at)
+    VALUES (:version, :name, :checksum, now())`,
+})
+const findTable = statement({
+  name: 'find_migrations_table',
+  gives: { exists: bool },
+  text: "SELECT to_regclass('schema_migrations') IS NOT NULL AS exists",
+})
 
 /**
- * Older nodes are at work meanwhile. A lock that they hold is waited for only so long, because everybody else waits behind whoever
- * waits for it; then all is undone and tried again.
+ * Nodes of the release before are at work meanwhile. While a migration waits for a lock of theirs, every
+ * later transaction waits behind it: so it waits only so long, is undone and tried again.
  */
 const lockTimeoutMs = 2_000
 const triesAtMost = 30
@@ -49,23 +67,26 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
   }
 }
 
-/** Most starts find nothing to do, and ask without waiting for whoever migrates: what that one does is seen whole or not at all. */
+/**
+ * Most starts find nothing to do, and ask without waiting for a process that migrates: what its transaction
+ * does is seen whole or not at all.
+ */
 export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
-  const [table] = await sql.query<{ exists: boolean }>(findTable)
-  return table!.exists && findMissing(await sql.query<Applied>(findApplied), migrations).length === 0
+  const [table] = await sql.query(findTable)
+  return table!.exists && findMissing(await sql.query(findApplied), migrations).length === 0
 }
 
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   return db.transaction(async (sql) => {
-    await sql.query(lock, [advisoryLocks.migrations])
+    await sql.query(lock, { lock: advisoryLocks.migrations })
     await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
     // Asked for first: a role that may not create anything may still start where there is nothing to create.
-    const [table] = await sql.query<{ exists: boolean }>(findTable)
+    const [table] = await sql.query(findTable)
     if (!table!.exists) await apply(sql, createTable)
-    const missing = findMissing(await sql.query<Applied>(findApplied), migrations)
+    const missing = findMissing(await sql.query(findApplied), migrations)
     for (const migration of missing) {
       await apply(sql, migration.text)
-      await sql.query(recordApplied, [migration.version, migration.name, migration.checksum])
+      await sql.query(recordApplied, migration)
     }
     return missing.map((migration) => migration.name)
   })
@@ -94,19 +115,19 @@ export type SchemaState =
   | { readonly kind: 'behind' | 'newer'; readonly version: number; readonly wanted: number }
   | { readonly kind: 'changed'; readonly name: string }
 
-const findTable = statement('find_migrations_table', "SELECT to_regclass('schema_migrations') IS NOT NULL AS exists")
-
 /** What a start would find, without changing anything. */
 export async function inspectSchema(sql: Sql, migrations = readMigrations()): Promise<SchemaState> {
-  const [table] = await sql.query<{ exists: boolean }>(findTable)
-  const applied = table!.exists ? await sql.query<Applied>(findApplied) : []
+  const [table] = await sql.query(findTable)
+  const applied = table!.exists ? await sql.query(findApplied) : []
   const version = applied.at(-1)?.version
   if (version === undefined) return { kind: 'empty' }
   const wanted = migrations.at(-1)!.version
   const known = new Map(applied.map((each) => [each.version, each.checksum]))
-  const changed = migrations.find((each) => known.has(each.version) && known.get(each.version) !== each.checksum)
-  if (version > wanted) return { kind: 'newer', version, wanted }
+  const changed = migrations.find(
+    (each) => known.has(each.version) && known.get(each.version) !== each.checksum,
+  )
   if (changed) return { kind: 'changed', name: changed.name }
+  if (version > wanted) return { kind: 'newer', version, wanted }
   return version < wanted ? { kind: 'behind', version, wanted } : { kind: 'current', version }
 }
 
@@ -121,7 +142,10 @@ function findMissing(applied: readonly Applied[], migrations: readonly Migration
       )
     }
     if (migration.checksum !== checksum) {
-      throw new Error(`Migration ${migration.name} was changed after it had been applied. Restore its text.`)
+      throw new Error(
+        `Migration ${migration.name} is not the one that made this database: run the release that did, ` +
+          'or start with an empty database (another DATA_DIR or DATABASE_URL).',
+      )
     }
   }
   const done = new Set(applied.map(({ version }) => version))

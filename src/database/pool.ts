@@ -1,7 +1,7 @@
 /**
- * Connections to the primary, wherever it is now. A server that is away, or is a standby, gives way to the next of those
- * named. When a statement gets no answer, every connection of that moment has to prove itself before it is used again; when
- * one of them fails to, all are left behind.
+ * Connections to the primary, wherever it is now. A server that is away, or is a standby, gives way to the
+ * next of those named. When a statement gets no answer, every connection of that moment has to prove itself
+ * before it is used again; when one of them fails to, all are left behind.
  */
 import pg from 'pg'
 import { parseHosts } from './hosts.ts'
@@ -119,7 +119,8 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
     } as pg.PoolConfig)
     // A connection that breaks while idle leaves the pool by itself; the next query opens another.
     made.on('error', () => {})
-    // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next query.
+    // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next
+    // query.
     made.on('connect', (client) => client.on('error', () => {}))
     return made
   }
@@ -183,7 +184,10 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
   }
 }
 
-/** 08 connection, 53 resources, 57014 took too long, 57P0x shutdown and start-up, 25006 a standby that is not yet primary. */
+/**
+ * 08 connection, 53 resources, 57014 took too long, 57P0x shutdown and start-up, 25006 a standby that is not
+ * yet primary.
+ */
 const unavailableState = /^(08...|53...|57014|57P0[1-5]|25006|25P03)$/
 const unavailableSystemCode = /^(ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/
 const unavailableMessage =

@@ -60,8 +60,9 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * PostgreSQL refuses to run as root. In a user namespace root appears as somebody else and keeps its own files; where
- * namespaces are closed, the server runs as an unprivileged user who is given the cluster's folder.
+ * PostgreSQL refuses to run as root. In a user namespace root appears as somebody else and keeps its own
+ * files; where namespaces are closed, the server runs as an unprivileged user who is given the cluster's
+ * folder.
  */
 export function getDisguise(): Disguise {
   if (process.getuid?.() !== 0) return { prefix: [], adopt: () => {} }

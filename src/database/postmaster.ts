@@ -1,6 +1,7 @@
 /**
- * One run of the private PostgreSQL. A small shell, the guard, stands between the gateway and the server: it holds the reading end of a pipe, and when the
- * gateway is gone, however it went, the pipe ends and the guard stops the server.
+ * One run of the private PostgreSQL. A small shell, the guard, stands between the gateway and the server: it
+ * holds the reading end of a pipe, and when the gateway is gone, however it went, the pipe ends and the guard
+ * stops the server.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readlinkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -92,8 +93,9 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 /**
- * After a power cut the number of the dead server may belong to a stranger, and PostgreSQL would wait for it for ever.
- * The number alone is replaced: the rest of the file still guards against survivors of the old server.
+ * After a power cut the number of the dead server may belong to a stranger, and PostgreSQL would wait for it
+ * for ever. The number alone is replaced: the rest of the file still guards against survivors of the old
+ * server.
  */
 export function forgetReusedPid(cluster: Cluster): void {
   const path = join(cluster.folder, 'postmaster.pid')

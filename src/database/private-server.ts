@@ -1,12 +1,21 @@
 /**
- * The gateway's own PostgreSQL, in the data folder, on a Unix socket only. A gateway owns its server for its whole life. Commands that run beside a gateway
- * join its server; alone, they start one for as long as they need it.
+ * The gateway's own PostgreSQL, in the data folder, on a Unix socket only. A gateway owns its server for its
+ * whole life. Commands that run beside a gateway join its server; alone, they start one for as long as they
+ * need it.
  */
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Cluster, homeOf, isAlive, prepareCluster, socketFile, socketFolderFor, urlOf } from './cluster.ts'
+import {
+  type Cluster,
+  homeOf,
+  isAlive,
+  prepareCluster,
+  socketFile,
+  socketFolderFor,
+  urlOf,
+} from './cluster.ts'
 import { ended, forgetReusedPid, lastWords, letGo, type Start, startServer, tellToEnd } from './postmaster.ts'
 
 export interface PrivateServer {
@@ -42,7 +51,9 @@ export async function openPrivateServer(options: PrivateServerOptions): Promise<
     if (options.purpose === 'visit' && (await accepts(socketFile(cluster.socketFolder)))) return joined(home)
     refuseSecondGateway(cluster, options)
     if (performance.now() > deadline) {
-      throw new Error(`The private PostgreSQL in ${cluster.folder} does not start. ${lastWords(cluster.logFile)}`)
+      throw new Error(
+        `The private PostgreSQL in ${cluster.folder} does not start. ${lastWords(cluster.logFile)}`,
+      )
     }
     await wait(100)
   }
@@ -100,7 +111,8 @@ function supervised(cluster: Cluster, first: ChildProcess, options: PrivateServe
 
 async function start(cluster: Cluster, { purpose }: PrivateServerOptions): Promise<Start> {
   const server = await startServer(cluster)
-  if (server.kind === 'started') writeFileSync(cluster.ownerFile, JSON.stringify({ pid: process.pid, purpose }))
+  if (server.kind === 'started')
+    writeFileSync(cluster.ownerFile, JSON.stringify({ pid: process.pid, purpose }))
   return server
 }
 

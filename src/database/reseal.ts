@@ -1,22 +1,36 @@
-/** Seals the stored values of a table under the vault's current key, page by page, so that nothing is locked for long. */
+/**
+ * Seals the stored values of a table under the vault's current key, page by page, so that nothing is locked
+ * for long.
+ */
 import { sealedKeyId, type Vault } from '../crypto/vault.ts'
-import type { Database, Statement } from './database.ts'
+import type { Sql } from './database.ts'
 import { announceKeys, lockKeys } from './keys.sql.ts'
+import type { Statement } from './statement.ts'
 
 const pageSize = 200
 
-export interface SealedTable<Row> {
-  /** Rows after an id, at most so many, locked: `(id, …, sealed)`. */
-  readonly select: Statement
+interface Page {
+  readonly id: number
+  readonly most: number
+}
+
+export interface SealedRow {
+  readonly id: number
+  readonly sealed: Buffer
+}
+
+export interface SealedTable<Row extends SealedRow = SealedRow> {
+  /** Rows after an id, at most so many, locked. */
+  readonly select: Statement<Page, Row>
   /** The same without a lock, for those who only look. */
-  readonly read: Statement
-  readonly update: Statement
+  readonly read: Statement<Page, Row>
+  readonly update: Statement<{ readonly id: number; readonly sealed: Buffer }, object>
   readonly purposeOf: (row: Row) => string
 }
 
 /** Answers how many were sealed under another key. */
-export async function reseal<Row extends { id: number; sealed: Buffer }>(
-  db: Database,
+export async function reseal<Row extends SealedRow>(
+  db: Sql,
   vault: Vault,
   { select, update, purposeOf }: SealedTable<Row>,
   progress: (resealed: number) => void,
@@ -25,12 +39,14 @@ export async function reseal<Row extends { id: number; sealed: Buffer }>(
   let resealed = 0
   for (;;) {
     const page = await db.transaction(async (sql) => {
-      const rows = await sql.query<Row>(select, [lastId, pageSize])
+      const rows = await sql.query(select, { id: lastId, most: pageSize })
       for (const row of rows.filter(({ sealed }) => sealedKeyId(sealed) !== vault.currentKeyId)) {
         const plain = vault.open(purposeOf(row), row.sealed)
         if (plain === undefined)
-          throw new Error(`A stored secret is sealed with a key that is not configured (${sealedKeyId(row.sealed)}).`)
-        await sql.query(update, [row.id, vault.seal(purposeOf(row), plain)])
+          throw new Error(
+            `A stored secret is sealed with a key that is not configured (${sealedKeyId(row.sealed)}).`,
+          )
+        await sql.query(update, { id: row.id, sealed: vault.seal(purposeOf(row), plain) })
         resealed++
       }
       return rows
@@ -41,8 +57,11 @@ export async function reseal<Row extends { id: number; sealed: Buffer }>(
   }
 }
 
-/** One command at a time, from reading the key file to the last sealed secret; running gateways then read the file again. */
-export function changeKeysAlone<Result>(db: Database, work: () => Promise<Result>): Promise<Result> {
+/**
+ * One command at a time, from reading the key file to the last sealed secret; running gateways then read the
+ * file again.
+ */
+export function changeKeysAlone<Result>(db: Sql, work: () => Promise<Result>): Promise<Result> {
   return db.transaction(async (sql) => {
     await sql.query(lockKeys)
     const result = await work()

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ask } from '../../test/support/ask.ts'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { keepOpen } from '../../test/support/keep-open.ts'
 import { openPatiently } from '../../test/support/patiently.ts'
-import { type Database, statement } from './database.ts'
+import { text } from './column.ts'
 import { sessionSettings } from './session.ts'
+import { statement } from './statement.ts'
 
 /** What a role or a database could say instead. */
 const hostile: Readonly<Record<string, string>> = {
@@ -52,17 +54,18 @@ const settings = sessionSettings(limits)
 
 const database = await keepOpen(openTestDatabase())
 const owner = await keepOpen(openPatiently({ connectionString: database.url, connections: 1 }))
-const known = new Set((await ask<{ name: string }>(owner, 'SELECT name FROM pg_settings')).map(({ name }) => name))
+const known = new Set(
+  (await ask<{ name: string }>(owner, 'SELECT name FROM pg_settings')).map(({ name }) => name),
+)
 const name = new URL(database.url.replace('@/', '@local/')).pathname.slice(1)
 const defaults = Object.entries(hostile).filter(([setting]) => known.has(setting))
 
-function ask<Row extends object>(db: Database, text: string): Promise<Row[]> {
-  return db.query<Row>(statement('', text))
-}
-
 const asDefaults = (whose: string) =>
   defaults
-    .map(([setting, value]) => `ALTER ${whose} SET ${setting} = ${setting === 'search_path' ? value : `'${value}'`}`)
+    .map(
+      ([setting, value]) =>
+        `ALTER ${whose} SET ${setting} = ${setting === 'search_path' ? value : `'${value}'`}`,
+    )
     .join('; ')
 
 await owner.script(`CREATE SCHEMA elsewhere; CREATE ROLE ${role} LOGIN SUPERUSER`)
@@ -74,7 +77,11 @@ interface Setting {
   readonly source: string
 }
 
-const selectSettings = `SELECT name, setting, source FROM pg_settings WHERE name = ANY ('{${[...settings.keys()]}}')`
+const selectSettings = statement({
+  name: '',
+  gives: { name: text, setting: text, source: text },
+  text: `SELECT name, setting, source FROM pg_settings WHERE name = ANY ('{${[...settings.keys()]}}')`,
+})
 const print = (rows: readonly Setting[]) => Object.fromEntries(rows.map((row) => [row.name, row.setting]))
 
 /** Of the pool, and of a connection that listens. */
@@ -86,10 +93,7 @@ async function readSessions(url: string): Promise<(readonly Setting[])[]> {
     () => {},
   )
   try {
-    return [
-      await ask<Setting>(db, selectSettings),
-      await listener.query<Setting>(statement('', selectSettings), [], 60_000),
-    ]
+    return [await db.query(selectSettings), await listener.query(selectSettings, {}, 60_000)]
   } finally {
     await listener.close()
     await db.close()
@@ -117,7 +121,10 @@ test('whatever a role or a database has for its default, a session has what it r
 /** No session relies on these, or they are its administrator's to choose. */
 const left = new Map([
   ['sent by the driver with the connection', ['client_encoding']],
-  ['of the transaction under way', ['transaction_deferrable', 'transaction_isolation', 'transaction_read_only']],
+  [
+    'of the transaction under way',
+    ['transaction_deferrable', 'transaction_isolation', 'transaction_read_only'],
+  ],
   [
     'where and how tables are kept',
     [
@@ -139,7 +146,13 @@ const left = new Map([
         'lc_time',
         'timezone_abbreviations',
       ],
-      ...['createrole_self_grant', 'restrict_nonsystem_relation_kind', 'row_security', 'xmlbinary', 'xmloption'],
+      ...[
+        'createrole_self_grant',
+        'restrict_nonsystem_relation_kind',
+        'row_security',
+        'xmlbinary',
+        'xmloption',
+      ],
       ...['backslash_quote', 'escape_string_warning', 'quote_all_identifiers', 'synchronize_seqscans'],
     ],
   ],
@@ -156,7 +169,13 @@ const left = new Map([
         'material',
         'memoize',
       ],
-      ...['parallel_append', 'parallel_hash', 'partitionwise_aggregate', 'partitionwise_join', 'presorted_aggregate'],
+      ...[
+        'parallel_append',
+        'parallel_hash',
+        'partitionwise_aggregate',
+        'partitionwise_join',
+        'presorted_aggregate',
+      ],
       ...['self_join_elimination'],
     ].map((way) => `enable_${way}`),
   ],
@@ -165,7 +184,10 @@ const left = new Map([
 test('every setting by which a default could change what a statement means or how it is planned is in the table, or has its reason', async () => {
   const rows = await ask<{ name: string }>(
     owner,
-    `SELECT name FROM pg_settings WHERE context = 'user' AND (name !~ '^vacuum_' AND category ~ '/ (Statement Behavior|Locale and Formatting|Previous PostgreSQL Versions|Planner Method Configuration)$')`,
+    `SELECT name FROM pg_settings
+      WHERE context = 'user'
+      AND (name !~ '^vacuum_'
+      AND category ~ '/ (Statement Behavior|Locale and Formatting|Previous PostgreSQL Versions|Planner Method Configuration)$')`,
   )
   assert.ok(rows.length > 50)
   const reasoned = new Set([...left.values()].flat())

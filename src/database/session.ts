@@ -1,6 +1,8 @@
 /**
- * What every session of the gateway relies on, said by the session itself: a role or a database may have defaults of its own (ALTER ROLE … SET), and they are for others.
- * Sent as a statement: poolers of sessions refuse settings that come with a connection's start, but for `client_encoding` and `application_name`, which `pg` sends with it.
+ * What every session of the gateway relies on, said by the session itself: a role or a database may have
+ * defaults of its own (ALTER ROLE … SET), and they are for others. Sent as a statement: poolers of sessions
+ * refuse settings that come with a connection's start, but for `client_encoding` and `application_name`,
+ * which `pg` sends with it.
  */
 import { statementLimitMs } from './statement-limit.ts'
 
@@ -23,13 +25,15 @@ export function sessionSettings({
     // Nobody waits any more for what takes longer: the server ends it a little before its client gives up.
     ['statement_timeout', `${Math.ceil(0.9 * answerTimeoutMs)}`],
     ['idle_in_transaction_session_timeout', `${stillTimeoutMs}`],
-    // Whoever means to wait for a lock only so long says so in the transaction. Connections of the pool rest, and those that listen do nothing else.
+    // Whoever means to wait for a lock only so long says so in the transaction. Connections of the pool rest,
+    // and those that listen do nothing else.
     ['lock_timeout', '0'],
     ['transaction_timeout', '0'],
     ['idle_session_timeout', '0'],
 
     ['search_path', 'public, pg_temp'],
-    // Locking first and looking in the next statement needs READ COMMITTED: that statement sees what the lock was waited for.
+    // Locking first and looking in the next statement needs READ COMMITTED: that statement sees what the lock
+    // was waited for.
     ['default_transaction_isolation', 'read committed'],
     ['default_transaction_read_only', isReadOnly ? 'on' : 'off'],
     ['default_transaction_deferrable', 'off'],
@@ -49,8 +53,9 @@ export function sessionSettings({
     // Above zero, a search by name finds some of the names.
     ['gin_fuzzy_search_limit', '0'],
 
-    // Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan made while a table was small reads the whole table until
-    // somebody analyses it, by when it may have grown a thousandfold (decision 0009).
+    // Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan
+    // made while a table was small reads the whole table until somebody analyses it, by when it may have
+    // grown a thousandfold (decision 0009).
     ['plan_cache_mode', 'force_generic_plan'],
     ['enable_seqscan', 'off'],
     ['enable_mergejoin', 'off'],
@@ -63,10 +68,12 @@ export function sessionSettings({
     ['enable_hashjoin', 'on'],
     ['enable_hashagg', 'on'],
     ['enable_sort', 'on'],
-    // Before PostgreSQL 18 a plan that cannot do without what is off is believed to be dear, and would be compiled each time that it runs.
+    // Before PostgreSQL 18 a plan that cannot do without what is off is believed to be dear, and would be
+    // compiled each time that it runs.
     ['jit', 'off'],
 
-    // A node that vanished without a word must not hold its locks: the server finds out in seconds, not in hours.
+    // A node that vanished without a word must not hold its locks: the server finds out in seconds, not in
+    // hours.
     ['tcp_user_timeout', '5s'],
     ['tcp_keepalives_idle', '5'],
     ['tcp_keepalives_interval', '2'],
@@ -79,5 +86,6 @@ export function printSession(limits: SessionLimits): string {
   const [first, ...others] = sessionSettings(limits)
   const values = others.map(([name, value]) => `('${name}', '${value}')`)
   return `SET ${first!.join(' = ')};
-    SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS wanted (name, value) WHERE current_setting(name, true) IS NOT NULL`
+    SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS wanted (name, value)
+      WHERE current_setting(name, true) IS NOT NULL`
 }

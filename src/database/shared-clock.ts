@@ -1,6 +1,7 @@
 /**
- * The database's time, carried on by this machine's monotonic clock. All nodes agree on it to a few milliseconds, so a lease or a
- * lifetime means the same to each of them, and a wall clock that is wrong or jumps moves nothing.
+ * The database's time, carried on by this machine's monotonic clock. All nodes agree on it to a few
+ * milliseconds, so a lease or a lifetime means the same to each of them, and a wall clock that is wrong or
+ * jumps moves nothing.
  */
 import { type Clock, second } from '../clock.ts'
 import type { Database } from './database.ts'
@@ -32,7 +33,7 @@ export async function measureAhead(
 ): Promise<{ aheadMs: number; roundTripMs: number }> {
   const askedAt = local()
   const startedMs = performance.now()
-  const [row] = await db.query<{ time: Date }>(selectTime)
+  const [row] = await db.query(selectTime)
   const roundTripMs = performance.now() - startedMs
   return { aheadMs: row!.time.getTime() - (askedAt + roundTripMs / 2), roundTripMs }
 }

@@ -1,6 +1,7 @@
 /**
- * So many at once; the others wait for their turn, first come first served, however many they are (a fair semaphore). For work that may
- * wait as long as it likes and must not fail for having waited: a pool turns away whoever would wait too long.
+ * So many at once; the others wait for their turn, first come first served, however many they are (a fair
+ * semaphore). For work that may wait as long as it likes and must not fail for having waited: a pool turns
+ * away whoever would wait too long.
  */
 import type { Database } from './database.ts'
 
@@ -35,7 +36,7 @@ export function openTurns(atOnce: number): Turns {
 export function byTurns(db: Database, turns: Turns): Database {
   return {
     ...db,
-    query: (statement, values) => turns.take(() => db.query(statement, values)),
+    query: (statement, ...values) => turns.take(() => db.query(statement, ...values)),
     script: (text) => turns.take(() => db.script(text)),
     copy: (text, rows) => turns.take(() => db.copy(text, rows)),
     transaction: (work) => turns.take(() => db.transaction(work)),

@@ -1,9 +1,12 @@
-/** Certificates of https addresses: whose, for how long, and whether the one in the file is the one that is shown. */
+/**
+ * Certificates of https addresses: whose, for how long, and whether the one in the file is the one that is
+ * shown.
+ */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { type Clock, day } from '../clock.ts'
-import type { Config, SiteConfig } from '../config.ts'
+import type { Config, SiteConfig } from '../settings/config.ts'
 import { type Answer, type Finding, fail, grade, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -11,18 +14,26 @@ const renew = 'Renew it and restart the nodes one after the other: certificates 
 
 /** The files that TLS_CERT_FILE and TLS_KEY_FILE name. */
 export function checkCertificateFile({ tls, sites }: Config, clock: Clock): Answer {
-  if (!tls) return { finding: ok('No TLS_CERT_FILE: this node speaks plain http, to a proxy or to this machine.') }
+  if (!tls)
+    return { finding: ok('No TLS_CERT_FILE: this node speaks plain http, to a proxy or to this machine.') }
   const certificate = new X509Certificate(tls.cert)
   if (!certificate.checkPrivateKey(createPrivateKey(tls.key)))
     return {
-      finding: fail('TLS_KEY_FILE is not the key of TLS_CERT_FILE.', 'Name the two files that belong together.'),
+      finding: fail(
+        'TLS_KEY_FILE is not the key of TLS_CERT_FILE.',
+        'Name the two files that belong together.',
+      ),
     }
   const hosts = sites.filter(({ baseUrl }) => baseUrl !== '').map(({ baseUrl }) => new URL(baseUrl).hostname)
   return { finding: judgeCertificate(certificate, hosts, clock.now()) }
 }
 
 /** What a client sees at the address. */
-export async function checkShownCertificate({ tls }: Config, { baseUrl }: SiteConfig, clock: Clock): Promise<Answer> {
+export async function checkShownCertificate(
+  { tls }: Config,
+  { baseUrl }: SiteConfig,
+  clock: Clock,
+): Promise<Answer> {
   if (!baseUrl.startsWith('https:'))
     return { finding: ok('Plain http, on this machine only: there is no certificate.') }
   const shown = await readShown(new URL(baseUrl))
@@ -61,7 +72,9 @@ function readShown(url: URL): Promise<Shown> {
       if (certificate) resolve({ certificate, distrust: distrust ? String(distrust) : undefined })
       else reject(new Error(`${url.host} shows no certificate.`))
     })
-    socket.setTimeout(limits.checkMs / 2, () => socket.destroy(new Error(`${url.host} does not speak TLS in time.`)))
+    socket.setTimeout(limits.checkMs / 2, () =>
+      socket.destroy(new Error(`${url.host} does not speak TLS in time.`)),
+    )
     socket.on('error', reject)
   })
 }
@@ -78,7 +91,12 @@ export function judgeCertificate(certificate: X509Certificate, hosts: readonly s
   if (days < 0) return fail(`The certificate ended on ${certificate.validTo}.`, renew)
   if (certificate.validFromDate > now)
     return fail(`The certificate begins on ${certificate.validFrom}.`, "Check this machine's clock, or wait.")
-  return grade(-days, { warn: -warnDays, fail: -failDays }, `The certificate is valid for ${days} more days.`, renew)
+  return grade(
+    -days,
+    { warn: -warnDays, fail: -failDays },
+    `The certificate is valid for ${days} more days.`,
+    renew,
+  )
 }
 
 /** Of an address in brackets, what is between them. */

@@ -8,7 +8,7 @@ import { limits } from './limits.ts'
 export async function checkClock({ db }: Primary, clock: Clock): Promise<Answer> {
   const asked = clock.now().getTime()
   const startedAt = performance.now()
-  const [row] = await db.query<{ time: Date }>(selectTimeOnce)
+  const [row] = await db.query(selectTimeOnce)
   const middle = asked + (performance.now() - startedAt) / 2
   const aheadMs = middle - row!.time.getTime()
   const { warnMs, failMs } = limits.clock

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 import { type Answer, fail, grade, ok } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -13,7 +13,9 @@ export function checkDataFolder({ dataDir, databaseUrl, mail }: Config): Answer 
   try {
     accessSync(path, constants.W_OK | constants.X_OK)
   } catch {
-    return { finding: fail(`${path} cannot be written by this user.`, 'Give it to the user that runs the gateway.') }
+    return {
+      finding: fail(`${path} cannot be written by this user.`, 'Give it to the user that runs the gateway.'),
+    }
   }
   const { bavail, bsize } = statfsSync(path)
   return { finding: judgeSpace(path, bavail * bsize) }

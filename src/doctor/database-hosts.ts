@@ -1,12 +1,14 @@
-/** Asks every host of DATABASE_URL, or the private server, what it is. Nothing is migrated, nothing is made. */
+/**
+ * Asks every host of DATABASE_URL, or the private server, what it is. Nothing is migrated, nothing is made.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Config } from '../config.ts'
 import { hasCluster } from '../database/cluster.ts'
 import { type Database, DatabaseUnavailable, openDatabase } from '../database/database.ts'
 import { parseHosts } from '../database/hosts.ts'
 import { NotPrimary } from '../database/pool.ts'
 import { openPrivateServer } from '../database/private-server.ts'
 import { selectVersion } from '../database/server.sql.ts'
+import type { Config } from '../settings/config.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -51,10 +53,15 @@ export function findPrimary(config: Config, closers: (() => Promise<void>)[]): P
     : askHosts(splitHosts(config.databaseUrl), closers)
 }
 
-async function visitPrivateServer(config: Config, closers: (() => Promise<void>)[]): Promise<Answer<Primary>> {
+async function visitPrivateServer(
+  config: Config,
+  closers: (() => Promise<void>)[],
+): Promise<Answer<Primary>> {
   const { dataDir, searchPath } = config
   if (!hasCluster(dataDir)) {
-    return { finding: warn(`There is no private server in ${dataDir} yet.`, 'Start the gateway: it makes one.') }
+    return {
+      finding: warn(`There is no private server in ${dataDir} yet.`, 'Start the gateway: it makes one.'),
+    }
   }
   const deadline = performance.now() + limits.leavingMs
   for (;;) {
@@ -71,14 +78,17 @@ async function visitPrivateServer(config: Config, closers: (() => Promise<void>)
   }
 }
 
-async function askHosts(hosts: readonly HostAddress[], closers: (() => Promise<void>)[]): Promise<Answer<Primary>> {
+async function askHosts(
+  hosts: readonly HostAddress[],
+  closers: (() => Promise<void>)[],
+): Promise<Answer<Primary>> {
   return judge(await Promise.all(hosts.map(askHost)), closers)
 }
 
 async function askHost(host: HostAddress): Promise<Asked> {
   const db = open(host.url)
   try {
-    const [row] = await db.query<{ version: number; text: string }>(selectVersion)
+    const [row] = await db.query(selectVersion)
     const { version, text } = row!
     return { ...host, state: 'primary', version, versionText: text.split(' ')[0]! }
   } catch (error) {
@@ -91,7 +101,12 @@ async function askHost(host: HostAddress): Promise<Asked> {
 
 function open(url: string): Database {
   const { checkMs } = limits
-  return openDatabase({ connectionString: url, connections: 1, connectTimeoutMs: checkMs, answerTimeoutMs: checkMs })
+  return openDatabase({
+    connectionString: url,
+    connections: 1,
+    connectTimeoutMs: checkMs,
+    answerTimeoutMs: checkMs,
+  })
 }
 
 function judge(asked: readonly Asked[], closers: (() => Promise<void>)[]): Answer<Primary> {
@@ -99,7 +114,9 @@ function judge(asked: readonly Asked[], closers: (() => Promise<void>)[]): Answe
   const primary = asked.find((host) => host.state === 'primary')
   const away = asked.find((host) => host.state === 'away')
   if (!primary) {
-    const advice = away ? adviceFor(away.error) : 'Name the primary in DATABASE_URL too, or promote a standby.'
+    const advice = away
+      ? adviceFor(away.error)
+      : 'Name the primary in DATABASE_URL too, or promote a standby.'
     return { finding: fail(found, advice) }
   }
   const value = openPrimary(primary, asked.length)
@@ -144,5 +161,8 @@ const advices: readonly (readonly [RegExp, string])[] = [
 function adviceFor(error: unknown): string {
   const code = String(rootOf(error).code ?? '')
   const known = advices.find(([pattern]) => pattern.test(code))
-  return known?.[1] ?? 'Check DATABASE_URL and what stands between this machine and PostgreSQL, such as a firewall.'
+  return (
+    known?.[1] ??
+    'Check DATABASE_URL and what stands between this machine and PostgreSQL, such as a firewall.'
+  )
 }

@@ -1,9 +1,9 @@
 /**
- * Looks at everything that a gateway needs and says what is not well, in the order in which one thing rests on another. It works
- * beside a gateway and without one, and changes nothing.
+ * Looks at everything that a gateway needs and says what is not well, in the order in which one thing rests
+ * on another. It works beside a gateway and without one, and changes nothing.
  */
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 import { ConfigError } from '../settings/read.ts'
 import { checkAnchors } from './audit-anchors.ts'
 import { checkCertificateFile, checkShownCertificate } from './certificate.ts'
@@ -47,7 +47,9 @@ function checkConfiguration(readConfig: () => Config): Answer<Config> {
     const database = config.databaseUrl === undefined ? 'a private PostgreSQL' : 'DATABASE_URL'
     const processes = config.processes === 1 ? 'one process' : `${config.processes} processes`
     return {
-      finding: ok(`Every setting can be used: roles ${config.roles.join(' and ')}, ${processes}, ${database}.`),
+      finding: ok(
+        `Every setting can be used: roles ${config.roles.join(' and ')}, ${processes}, ${database}.`,
+      ),
       value: config,
     }
   } catch (error) {
@@ -87,7 +89,12 @@ async function examineStorage(
   await round.ask('staff addresses', schema, checkAddresses)
   await round.ask('four eyes', both(schema, config), ([db, given]) => checkFourEyes(db, given))
   const known = both(schema, config)
-  await round.ask('identity providers', known, ([db, given]) => checkProviders(db, given, clock), limits.providersMs)
+  await round.ask(
+    'identity providers',
+    known,
+    ([db, given]) => checkProviders(db, given, clock),
+    limits.providersMs,
+  )
 }
 
 async function examineSites(round: Round, config: Known<Config>, clock: Clock): Promise<void> {

@@ -1,12 +1,14 @@
-/** The keys that seal stored secrets: there, kept from others, and able to open everything that was sealed. */
+/**
+ * The keys that seal stored secrets: there, kept from others, and able to open everything that was sealed.
+ */
 import { statSync } from 'node:fs'
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
-import type { Config } from '../config.ts'
 import { openVault, readKeyFile, type SecretKey, sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
-import type { SealedTable } from '../database/reseal.ts'
+import type { SealedRow, SealedTable } from '../database/reseal.ts'
 import { sealedProviders } from '../identity/provider.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
+import type { Config } from '../settings/config.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/subscriptions/webhook.ts'
 import { sealedWebhookHeaders } from '../webhooks/subscriptions/webhook-headers.ts'
@@ -23,7 +25,8 @@ export function checkKeys({ keySource }: Config): Answer<readonly SecretKey[]> {
   const { path } = keySource
   const file = statSync(path, { throwIfNoEntry: false })
   if (!file) {
-    const advice = 'A first start makes it. If secrets are stored already, put back the file they were sealed with.'
+    const advice =
+      'A first start makes it. If secrets are stored already, put back the file they were sealed with.'
     return { finding: warn(`${path} does not exist.`, advice), value: [] }
   }
   const keys = readKeys(path)
@@ -84,14 +87,15 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
       ),
     }
   }
-  const spare = keys.length > 1 ? ' Older keys are no longer needed: "countersign keys prune" removes them.' : ''
+  const spare =
+    keys.length > 1 ? ' Older keys are no longer needed: "countersign keys prune" removes them.' : ''
   return { finding: ok(`All ${total} stored secrets open with the first key.${spare}`) }
 }
 
 const pageSize = 500
 
 /** Page by page, without a lock. */
-async function count<Row extends { id: number; sealed: Buffer }>(
+async function count<Row extends SealedRow>(
   db: Database,
   vault: Vault,
   currentId: string | undefined,
@@ -100,7 +104,7 @@ async function count<Row extends { id: number; sealed: Buffer }>(
 ): Promise<void> {
   let lastId = 0
   for (;;) {
-    const rows = await db.query<Row>(read, [lastId, pageSize])
+    const rows = await db.query(read, { id: lastId, most: pageSize })
     if (rows.length === 0) return
     lastId = rows.at(-1)!.id
     for (const row of rows) {

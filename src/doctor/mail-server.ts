@@ -1,5 +1,5 @@
-import { type Config, isDevelopment } from '../config.ts'
 import { findServerProblem } from '../notices/smtp.ts'
+import { type Config, isDevelopment } from '../settings/config.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 
 /** Greets it, starts TLS and signs in; no message is sent. */

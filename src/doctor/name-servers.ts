@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
-import { type Config, isDevelopment } from '../config.ts'
+import { type Config, isDevelopment } from '../settings/config.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 

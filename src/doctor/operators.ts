@@ -1,11 +1,12 @@
 /** Whether those who run the gateway are guarded by more than a password. */
-import { type Config, isDevelopment } from '../config.ts'
+
 import type { Database } from '../database/database.ts'
+import { type Config, isDevelopment } from '../settings/config.ts'
 import { countOperators } from '../users/users.sql.ts'
 import { type Answer, ok, warn } from './finding.ts'
 
 export async function checkOperators(db: Database, config: Config): Promise<Answer> {
-  const [counted] = await db.query<{ operators: number; unguarded: number }>(countOperators)
+  const [counted] = await db.query(countOperators)
   const { operators, unguarded } = counted!
   const found = `${unguarded} of ${operators} operators have no second factor.`
   if (unguarded === 0)

@@ -1,11 +1,14 @@
-/** The brokerage's identity providers: whether they answer, are who we take them for, have keys, what time it is there, and who gave a second factor there. */
+/**
+ * The brokerage's identity providers: whether they answer, are who we take them for, have keys, what time it
+ * is there, and who gave a second factor there.
+ */
 import { after, type Clock, hour } from '../clock.ts'
-import { type Config, isDevelopment } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { countFactors } from '../identity/identities.sql.ts'
 import { openProviderFetch } from '../identity/open-providers.ts'
 import { listProviders, type Provider } from '../identity/provider.ts'
 import { lookAtProvider, type ProviderLook, providerClock } from '../identity/provider-look.ts'
+import { type Config, isDevelopment } from '../settings/config.ts'
 import { type Answer, type Finding, fail, ok, printDuration, warn } from './finding.ts'
 
 export async function checkProviders(db: Database, config: Config, clock: Clock): Promise<Answer> {
@@ -33,7 +36,8 @@ function judge(provider: Provider, { problem, aheadMs }: ProviderLook, factors: 
     return ok(`${label}: answers, with keys, and ${time}.${factors}`)
   const how = byToken ? ', by the last ID token that it issued' : ''
   const found = `This machine is ${printDuration(measuredMs)} ${measuredMs < 0 ? 'behind' : 'ahead of'} ${label}${how}.`
-  const advice = 'Let this machine keep time (chrony, systemd-timesyncd): ID tokens of another time are refused.'
+  const advice =
+    'Let this machine keep time (chrony, systemd-timesyncd): ID tokens of another time are refused.'
   return Math.abs(measuredMs) < failMs ? warn(found, advice) : fail(found, advice)
 }
 
@@ -48,8 +52,8 @@ function tellAnswered({ answeredAt }: Provider, now: Date): string {
 const lately = { days: 30, people: 1_000 }
 
 async function tellFactors(db: Database, { issuer, kind }: Provider, now: Date): Promise<string> {
-  const values = [issuer, after(now, -lately.days * 24 * hour), lately.people]
-  const [counted] = await db.query<{ people: number; strong: number }>(countFactors, values)
+  const since = after(now, -lately.days * 24 * hour)
+  const [counted] = await db.query(countFactors, { issuer, since, most: lately.people })
   const { people, strong } = counted!
   if (people === 0) return ` Nobody came from there in ${lately.days} days.`
   const who = kind === 'staff' ? 'Staff' : 'Customers'

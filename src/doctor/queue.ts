@@ -5,7 +5,8 @@ import { allThatWait, readDepths, readOldest } from '../webhooks/health/depths.t
 import { type Answer, grade, ok, printDuration, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
-const noWorker = 'Is a node with the role worker running, and is PostgreSQL busy? docs/operating.md, "Troubleshooting".'
+const noWorker =
+  'Is a node with the role worker running, and is PostgreSQL busy? docs/operating.md, "Troubleshooting".'
 
 export async function checkNumbering(db: Database, clock: Clock): Promise<Answer> {
   const { inbox } = await readDepths(db, clock.now())
@@ -14,11 +15,15 @@ export async function checkNumbering(db: Database, clock: Clock): Promise<Answer
   return { finding: judgeAge(`${inbox} events wait for their number`, publishedAt, clock, limits.numbering) }
 }
 
-/** Webhooks that keep failing, those that are paused, and those of partners that are not approved keep theirs waiting on purpose. */
+/**
+ * Webhooks that keep failing, those that are paused, and those of partners that are not approved keep theirs
+ * waiting on purpose.
+ */
 export async function checkDeliveries(db: Database, clock: Clock): Promise<Answer> {
   const waiting = allThatWait(await readDepths(db, clock.now()))
   const { dueAt } = await readOldest(db, clock.now())
-  if (!dueAt || dueAt > clock.now()) return { finding: ok(`${waiting} deliveries wait, none of them is late.`) }
+  if (!dueAt || dueAt > clock.now())
+    return { finding: ok(`${waiting} deliveries wait, none of them is late.`) }
   return { finding: judgeAge(`${waiting} deliveries wait`, dueAt, clock, limits.delivery) }
 }
 

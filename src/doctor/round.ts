@@ -55,7 +55,9 @@ async function settle<Needed, Value>(
     return await Promise.race([look(needed), tooLate])
   } catch (error) {
     const { message } = error as Error
-    return { finding: fail(message, 'Nobody expected this; the log of PostgreSQL or of the gateway may say more.') }
+    return {
+      finding: fail(message, 'Nobody expected this; the log of PostgreSQL or of the gateway may say more.'),
+    }
   } finally {
     clearTimeout(timer)
   }

@@ -1,10 +1,14 @@
-/** The PostgreSQL that was found: its release, its schema, its room for more connections, and whether it keeps its word. */
-import type { Config } from '../config.ts'
+/**
+ * The PostgreSQL that was found: its release, its schema, its room for more connections, and whether it keeps
+ * its word.
+ */
+
 import { findConnectionRoom } from '../database/connection-room.ts'
 import type { Database } from '../database/database.ts'
 import { inspectSchema } from '../database/migrations.ts'
 import { selectDurability } from '../database/server.sql.ts'
-import { wantedConnections } from '../share.ts'
+import type { Config } from '../settings/config.ts'
+import { wantedConnections } from '../settings/share.ts'
 import type { Primary } from './database-hosts.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
@@ -20,7 +24,10 @@ export async function checkSchema({ db }: Pick<Primary, 'db'>): Promise<Answer<D
   const schema = await inspectSchema(db)
   switch (schema.kind) {
     case 'current':
-      return { finding: ok(`The schema is at version ${schema.version}, as this release wants it.`), value: db }
+      return {
+        finding: ok(`The schema is at version ${schema.version}, as this release wants it.`),
+        value: db,
+      }
     case 'empty':
       return { finding: warn('The database is empty.', 'Start the gateway or run "countersign migrate".') }
     case 'behind':
@@ -40,8 +47,8 @@ export async function checkSchema({ db }: Pick<Primary, 'db'>): Promise<Answer<D
     case 'changed':
       return {
         finding: fail(
-          `Migration ${schema.name} is not the one that was applied.`,
-          'Install this release again: its file was changed, or the database belongs to another build.',
+          `Migration ${schema.name} is not the one that made this database.`,
+          'Install this release again if its file was changed; otherwise run the release that made the database, or start with an empty one.',
         ),
       }
   }
@@ -63,22 +70,19 @@ export async function checkConnections({ db }: Primary, config: Config): Promise
   }
 }
 
-interface Durability {
-  readonly fsync: string
-  readonly commit: string
-  readonly pages: string
-  readonly standbys: string
-}
-
 export async function checkDurability({ db, hosts }: Primary): Promise<Answer> {
-  const [row] = await db.query<Durability>(selectDurability)
+  const [row] = await db.query(selectDurability)
   const { fsync, commit, pages, standbys } = row!
   const found = `fsync is ${fsync}, synchronous_commit is ${commit}, full_page_writes is ${pages}.`
   if (fsync === 'off' || commit === 'off') {
-    return { finding: fail(found, 'Switch both on: otherwise what was acknowledged may be lost with the power.') }
+    return {
+      finding: fail(found, 'Switch both on: otherwise what was acknowledged may be lost with the power.'),
+    }
   }
   if (pages === 'off') {
-    return { finding: warn(found, 'Switch full_page_writes on, unless the file system never writes half a page.') }
+    return {
+      finding: warn(found, 'Switch full_page_writes on, unless the file system never writes half a page.'),
+    }
   }
   if (hosts > 1 && (standbys === '' || commit === 'local')) {
     return {

@@ -1,8 +1,10 @@
 /**
- * Whether a connection stays one session of PostgreSQL. A proxy that hands sessions out a transaction at a time breaks prepared
- * statements and notifications: revocations would reach nodes late, and workers would sleep until their next look.
+ * Whether a connection stays one session of PostgreSQL. A proxy that hands sessions out a transaction at a
+ * time breaks prepared statements and notifications: revocations would reach nodes late, and workers would
+ * sleep until their next look.
  */
 import { randomUUID } from 'node:crypto'
+import type { Sql } from '../database/database.ts'
 import { notifyHeard, selectSession } from '../database/server.sql.ts'
 import type { Primary } from './database-hosts.ts'
 import { type Answer, fail, ok } from './finding.ts'
@@ -14,15 +16,19 @@ const directAdvice =
 /** While another connection is in a transaction, ours must still speak to the session it spoke to before. */
 export async function checkSessions(primary: Primary): Promise<Answer> {
   const [one, other] = [primary.another(), primary.another()]
-  const read = async (sql: Pick<typeof one, 'query'>) =>
-    (await sql.query<{ session: number }>(selectSession))[0]!.session
+  const read = async (sql: Sql) => (await sql.query(selectSession))[0]!.session
   const before = await read(one)
   const after = await other.transaction(async (sql) => {
     await read(sql)
     return read(one)
   })
   if (before === after) return { finding: ok('A connection keeps its session.') }
-  return { finding: fail('A connection changed its session between two statements: a proxy pools them.', directAdvice) }
+  return {
+    finding: fail(
+      'A connection changed its session between two statements: a proxy pools them.',
+      directAdvice,
+    ),
+  }
 }
 
 export async function checkNotifications({ db }: Primary): Promise<Answer> {
@@ -36,7 +42,7 @@ export async function checkNotifications({ db }: Primary): Promise<Answer> {
   const startedAt = performance.now()
   const timer = setTimeout(() => heard.resolve(false), limits.checkMs / 2)
   try {
-    await db.query(notifyHeard, [channel])
+    await db.query(notifyHeard, { channel })
     if (await heard.promise)
       return { finding: ok(`A notification took ${Math.round(performance.now() - startedAt)} ms.`) }
     return { finding: fail('A notification was sent and not heard.', directAdvice) }

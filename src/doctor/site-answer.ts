@@ -1,4 +1,7 @@
-/** One GET, without keeping the connection. Certificates are judged elsewhere, so none is refused here, and nothing secret is sent. */
+/**
+ * One GET, without keeping the connection. Certificates are judged elsewhere, so none is refused here, and
+ * nothing secret is sent.
+ */
 import { type IncomingMessage, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 

@@ -1,5 +1,5 @@
 /** The two sites, from inside (the port on this machine) and from outside (the address that clients use). */
-import type { Config, SiteConfig } from '../config.ts'
+import type { Config, SiteConfig } from '../settings/config.ts'
 import { type Answer, type Finding, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 import { askSite, type SiteAnswer } from './site-answer.ts'
@@ -10,7 +10,9 @@ type PortState = 'ours' | 'free'
 const timeoutMs = limits.checkMs / 2
 
 function settingOf({ environment }: SiteConfig): { port: string; url: string } {
-  return environment === 'live' ? { port: 'PORT', url: 'BASE_URL' } : { port: 'SANDBOX_PORT', url: 'SANDBOX_URL' }
+  return environment === 'live'
+    ? { port: 'PORT', url: 'BASE_URL' }
+    : { port: 'SANDBOX_PORT', url: 'SANDBOX_URL' }
 }
 
 const anywhere = new Map([
@@ -42,7 +44,10 @@ export async function checkPort(config: Config, site: SiteConfig): Promise<Answe
   }
 }
 
-/** When nothing runs here, an address that nobody answers is no surprise. Answers the address when somebody does. */
+/**
+ * When nothing runs here, an address that nobody answers is no surprise. Answers the address when somebody
+ * does.
+ */
 export async function checkSite(config: Config, site: SiteConfig, port: PortState): Promise<Answer<string>> {
   const base = site.baseUrl === '' ? localUrl(config, site.port) : site.baseUrl
   const unwell = (found: string, advice: string) => ({

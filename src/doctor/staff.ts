@@ -1,19 +1,20 @@
 /** Whether somebody could do what takes an administrator, and two people could do what takes two. */
 import { permissionOfKind } from '../audit/powers.ts'
-import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { rolesWith } from '../permission.ts'
 import { proposableActs } from '../proposals/acts.ts'
 import { countDeciders } from '../proposals/deciders.ts'
+import type { Config } from '../settings/config.ts'
 import { selectAdministrators } from '../users/staff-roles.sql.ts'
 import { countOperators } from '../users/users.sql.ts'
+import { rolesWith } from '../vocabulary/permission.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 
 export async function checkAdministrators(db: Database): Promise<Answer> {
   const administrators = await db.query(selectAdministrators)
-  const [counted] = await db.query<{ operators: number }>(countOperators)
+  const [counted] = await db.query(countOperators)
   const count = administrators.length
-  if (count > 0) return { finding: ok(`${count} ${count === 1 ? 'person is' : 'people are'} administrator by hand.`) }
+  if (count > 0)
+    return { finding: ok(`${count} ${count === 1 ? 'person is' : 'people are'} administrator by hand.`) }
   if (counted!.operators === 0) return { finding: ok('There is no staff yet.') }
   return {
     finding: warn(
@@ -24,10 +25,14 @@ export async function checkAdministrators(db: Database): Promise<Answer> {
 }
 
 export async function checkAddresses(db: Database): Promise<Answer> {
-  const [counted] = await db.query<{ operators: number; unaddressed: number }>(countOperators)
+  const [counted] = await db.query(countOperators)
   const { operators, unaddressed } = counted!
   if (unaddressed === 0)
-    return { finding: ok(operators === 0 ? 'There is no staff yet.' : 'Everybody of the staff has an e-mail address.') }
+    return {
+      finding: ok(
+        operators === 0 ? 'There is no staff yet.' : 'Everybody of the staff has an e-mail address.',
+      ),
+    }
   return {
     finding: warn(
       `${unaddressed} of ${operators} operators ${unaddressed === 1 ? 'has' : 'have'} no e-mail address: nobody can tell them of proposals, or of what happens to their account.`,

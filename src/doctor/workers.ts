@@ -19,5 +19,7 @@ function printWorker({ number, address, lanes, state, seenAt }: SeenWorker, newe
   const name = `worker ${number}${address === null ? '' : ` at ${address}`}`
   if (state === 'gone') return `${name} is gone`
   const holds = `${name} holds ${lanes} ${lanes === 1 ? 'webhook' : 'webhooks'}`
-  return state === 'well' ? holds : `${holds} and has been silent for ${printDuration(newestMs - seenAt.getTime())}`
+  return state === 'well'
+    ? holds
+    : `${holds} and has been silent for ${printDuration(newestMs - seenAt.getTime())}`
 }

@@ -1,12 +1,15 @@
 /**
- * Every address answers every method that Node can read: those it does not take with 405 and Allow. What no route takes is looked up among
- * all addresses, whatever they take, in a router of its own: most gateways never need it, and it is made when it is first asked.
+ * Every address answers every method that Node can read: those it does not take with 405 and Allow. What no
+ * route takes is looked up among all addresses, whatever they take, in a router of its own: most gateways
+ * never need it, and it is made when it is first asked.
  */
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import findMyWay from 'find-my-way'
 import { Problem } from '../problem.ts'
 
-/** `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON. */
+/**
+ * `api`: the one JSON shape. `oauth`: RFC 6749 bodies. `page`: HTML for a person, unless they ask for JSON.
+ */
 export type ErrorShape = 'api' | 'oauth' | 'page'
 
 /** Where requests come that no route takes. */
@@ -81,7 +84,15 @@ function refuseForWiderOnes(app: FastifyInstance, address: Address, taken: Reado
   const config = address.errors ? { errors: address.errors } : {}
   // Before the body is read: what it holds does not matter.
   const onRequest: onRequestHookHandler = (request, _reply, done) => done(address.refuse(request))
-  app.route({ method, url: address.url, schema, config, exposeHeadRoute: false, onRequest, handler: () => {} })
+  app.route({
+    method,
+    url: address.url,
+    schema,
+    config,
+    exposeHeadRoute: false,
+    onRequest,
+    handler: () => {},
+  })
 }
 
 function describeKnown([url, { taken, errors }]: [string, Known]): Address {

@@ -36,14 +36,17 @@ export function addBodyParsers(app: FastifyInstance): void {
       done(findForeignEncoding(request.headers, json, packedLines) ?? null, body)
     else done(new Problem(415, 'invalid_request', 'This address takes no lines of JSON.'))
   })
-  app.addContentTypeParser('application/x-www-form-urlencoded', (request, body: IncomingMessage, done: FormRead) => {
-    readWhole(request, body, form, (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
-  })
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    (request, body: IncomingMessage, done: FormRead) => {
+      readWhole(request, body, form, (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
+    },
+  )
 }
 
 /**
- * For the few addresses that take files, each for itself: forms as multipart/form-data (RFC 7578), read by the parser that Node's own fetch has.
- * It is loaded by the first of them.
+ * For the few addresses that take files, each for itself: forms as multipart/form-data (RFC 7578), read by
+ * the parser that Node's own fetch has. It is loaded by the first of them.
  */
 export function addFileParser(app: FastifyInstance): void {
   app.addContentTypeParser('multipart/form-data', (request, body: IncomingMessage, done: FormRead) => {
@@ -102,8 +105,9 @@ const multipart: Reading = {
 }
 
 /**
- * What is too long by its own account, or in an encoding of its own, is refused unread. Most bodies arrive with their head, and are
- * here by the time their request is begun: those are taken at once, without the events of a stream.
+ * What is too long by its own account, or in an encoding of its own, is refused unread. Most bodies arrive
+ * with their head, and are here by the time their request is begun: those are taken at once, without the
+ * events of a stream.
  */
 function readWhole(request: FastifyRequest, body: IncomingMessage, reading: Reading, done: WholeRead): void {
   const limit = request.routeOptions.bodyLimit
@@ -175,7 +179,8 @@ function findForeignEncoding(
   return new Problem(415, 'invalid_request', 'Send the body in UTF-8.')
 }
 
-const tooLong = () => new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.')
+const tooLong = () =>
+  new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.')
 const brokenOff = () => new Problem(400, 'invalid_request', 'The request ended before its body did.')
 const hasNul = () => new Problem(400, 'invalid_request', 'The form contains a NUL character.')
 const notUtf8 = () => new Problem(400, 'invalid_request', 'The request body is not UTF-8.')

@@ -1,4 +1,7 @@
-/** What never reaches a route: too large a head, a body that dawdles, no HTTP at all, a tunnel that is asked for. */
+/**
+ * What never reaches a route: too large a head, a body that dawdles, no HTTP at all, a tunnel that is asked
+ * for.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
@@ -39,7 +42,11 @@ const refusals = new Map([
 ])
 
 /** Answers the status, or undefined when nobody is left to hear it. */
-export function answerBrokenRequest(error: BrokenRequest, socket: Duplex, requestId: string): number | undefined {
+export function answerBrokenRequest(
+  error: BrokenRequest,
+  socket: Duplex,
+  requestId: string,
+): number | undefined {
   // Its headers are not known; what was read of it may tell whether a person waits for a page.
   const isPerson = /^accept:[^\r\n]*text\/html/im.test(error.rawPacket?.toString('latin1') ?? '')
   return answer(refusals.get(error.code ?? '') ?? noHttp, socket, requestId, isPerson)
@@ -79,8 +86,8 @@ function answer(refusal: Refusal, socket: Duplex, requestId: string, isPerson: b
 }
 
 /**
- * Whether a part of an answer has left already: a second one would be written into it. Node's own handler asks the same, of the same
- * place; there is no other that tells.
+ * Whether a part of an answer has left already: a second one would be written into it. Node's own handler
+ * asks the same, of the same place; there is no other that tells.
  */
 function isAnswering(socket: Duplex): boolean {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }

@@ -1,4 +1,7 @@
-/** What stands between Node's HTTP and the routes: requests enter by the entrance, and those for whom there is no room hear so. */
+/**
+ * What stands between Node's HTTP and the routes: requests enter by the entrance, and those for whom there is
+ * no room hear so.
+ */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { openEntrance } from './entrance.ts'
@@ -13,7 +16,10 @@ export interface DoorOptions {
 /** In one turn of the event loop; more than any balancer asks. */
 const healthChecksInTurn = 50
 
-/** Whether it is well is asked most when it is not: that question does not wait. Who has left is not begun with. */
+/**
+ * Whether it is well is asked most when it is not: that question does not wait. Who has left is not begun
+ * with.
+ */
 export function guardEntrance(handle: RequestListener, { nextId, ...watch }: DoorOptions): RequestListener {
   const count = countTurnedAway(watch)
   const entrance = openEntrance<[IncomingMessage, ServerResponse]>({

@@ -1,10 +1,12 @@
 /**
- * The door of a site. Requests are begun together, once in a turn of the event loop and so many at most; between two turns connections
- * are accepted, bodies arrive, timers fire and the database is heard, however many there are. Left to itself, Node begins every
- * request in the middle of reading it, which costs a third more, and under a flood it reads for seconds without doing anything else.
+ * The door of a site. Requests are begun together, once in a turn of the event loop and so many at most;
+ * between two turns connections are accepted, bodies arrive, timers fire and the database is heard, however
+ * many there are. Left to itself, Node begins every request in the middle of reading it, which costs a third
+ * more, and under a flood it reads for seconds without doing anything else.
  *
- * Whoever has waited too long is turned away (load shedding), which costs a fraction of an answer. A queue that was empty a moment ago is a burst,
- * and worth waiting for; one that has not been empty for a second will not be, and waiting in it only makes every answer late.
+ * Whoever has waited too long is turned away (load shedding), which costs a fraction of an answer. A queue
+ * that was empty a moment ago is a burst, and worth waiting for; one that has not been empty for a second
+ * will not be, and waiting in it only makes every answer late.
  */
 interface Entrance<Guest> {
   enter(guest: Guest): void
@@ -21,7 +23,9 @@ export const begunInTurn = 256
 const burstMs = 1_000
 export const patienceInBurstMs = 1_000
 export const patienceInFloodMs = 150
-/** More than any number of connections sends at once; only who sends without waiting for answers gets further. */
+/**
+ * More than any number of connections sends at once; only who sends without waiting for answers gets further.
+ */
 export const waitingAtMost = 20_000
 
 export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<Guest> {
@@ -53,7 +57,10 @@ export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<G
     if (queue.length > 0) planTurn()
   }
 
-  /** The oldest first: on one connection, answers leave in the order of their requests, and only then is anything freed. */
+  /**
+   * The oldest first: on one connection, answers leave in the order of their requests, and only then is
+   * anything freed.
+   */
   function clear(): void {
     const all = queue
     queue = []

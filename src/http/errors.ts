@@ -1,8 +1,17 @@
-/** Every failure becomes a response here, in the shape its route speaks. Nothing of the inside leaves in one. */
+/**
+ * Every failure becomes a response here, in the shape its route speaks. Nothing of the inside leaves in one.
+ */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
-import { type FieldProblem, findOverflow, Invalid, Problem, printDescription, Unavailable } from '../problem.ts'
+import {
+  type FieldProblem,
+  findOverflow,
+  Invalid,
+  Problem,
+  printDescription,
+  Unavailable,
+} from '../problem.ts'
 import { addressOf } from './addresses.ts'
 
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
@@ -25,7 +34,10 @@ export function errorHandler(log: Logger, printPage: PrintPage, refused?: Refuse
 
 const turnedAwayEveryMs = 60_000
 
-/** What is turned away for want of room is many, and its stack tells nothing: it has a line a minute that counts, beside the line of each request. */
+/**
+ * What is turned away for want of room is many, and its stack tells nothing: it has a line a minute that
+ * counts, beside the line of each request.
+ */
 function openTurnedAway(log: Logger): (problem: Problem) => void {
   let toldAtMs = Number.NEGATIVE_INFINITY
   let requests = 0
@@ -55,7 +67,9 @@ export function sendProblem(
   }
   const body = { error: problem.code, error_description: printDescription(problem.message) }
   const extras = { ...(problem.fields && { fields: problem.fields }), request_id: request.id }
-  reply.type('application/json; charset=utf-8').send(JSON.stringify(shape === 'oauth' ? body : { ...body, ...extras }))
+  reply
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(shape === 'oauth' ? body : { ...body, ...extras }))
 }
 
 /** A person unless JSON is asked for and HTML is not. */
@@ -70,9 +84,18 @@ function asksForHtml(request: FastifyRequest): boolean {
 type Refusal = [status: number, code: string, description: string]
 
 const framework: ReadonlyMap<string, Refusal> = new Map([
-  ['FST_ERR_CTP_BODY_TOO_LARGE', [413, 'invalid_request', 'The request body is larger than this endpoint accepts.']],
-  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', [415, 'invalid_request', 'This endpoint does not take that Content-Type.']],
-  ['FST_ERR_CTP_EMPTY_JSON_BODY', [400, 'invalid_request', 'The request has no body; a JSON object is expected.']],
+  [
+    'FST_ERR_CTP_BODY_TOO_LARGE',
+    [413, 'invalid_request', 'The request body is larger than this endpoint accepts.'],
+  ],
+  [
+    'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+    [415, 'invalid_request', 'This endpoint does not take that Content-Type.'],
+  ],
+  [
+    'FST_ERR_CTP_EMPTY_JSON_BODY',
+    [400, 'invalid_request', 'The request has no body; a JSON object is expected.'],
+  ],
   ['FST_ERR_CTP_INVALID_JSON_BODY', [400, 'invalid_request', 'The request body is not JSON.']],
   [
     'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
@@ -98,17 +121,26 @@ export function toProblem(error: FastifyError | Problem | Error): Problem {
     return new Invalid(
       validation.slice(0, faultsAtMost).map((fault) => describeFault(fault, validationContext ?? 'request')),
     )
-  if (code === textWithNul) return new Problem(400, 'invalid_request', 'The request contains a NUL character.')
+  if (code === textWithNul)
+    return new Problem(400, 'invalid_request', 'The request contains a NUL character.')
   const known = framework.get(code ?? '') ?? refusalOf(error as FastifyError)
   if (known) return new Problem(...known)
   return new Problem(500, 'server_error', 'Something went wrong on our side. Tell support the request id.')
 }
 
-/** The framework refuses in more ways than the table knows: what it holds against a request stays one of its sender's. */
+/**
+ * The framework refuses in more ways than the table knows: what it holds against a request stays one of its
+ * sender's.
+ */
 function refusalOf({ code, statusCode }: FastifyError): Refusal | undefined {
-  const isRefusal = code?.startsWith('FST_') && statusCode !== undefined && statusCode >= 400 && statusCode < 500
+  const isRefusal =
+    code?.startsWith('FST_') && statusCode !== undefined && statusCode >= 400 && statusCode < 500
   if (!isRefusal) return undefined
-  return [statusCode, 'invalid_request', 'The request cannot be used as it is. Check its method, headers and body.']
+  return [
+    statusCode,
+    'invalid_request',
+    'The request cannot be used as it is. Check its method, headers and body.',
+  ]
 }
 
 /** A fault of the validator in the words of the field's sender. */

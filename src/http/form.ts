@@ -1,7 +1,7 @@
 /**
- * application/x-www-form-urlencoded, for queries and bodies. A name that comes twice becomes an array, so that no
- * reader can take one of two values by accident. `parseFormBytes` keeps every byte (as Latin-1), for values that
- * must be echoed exactly.
+ * application/x-www-form-urlencoded, for queries and bodies. A name that comes twice becomes an array, so
+ * that no reader can take one of two values by accident. `parseFormBytes` keeps every byte (as Latin-1), for
+ * values that must be echoed exactly.
  */
 export type Form = Record<string, string | string[]>
 
@@ -13,7 +13,10 @@ export function parseFormBytes(text: string): Form {
   return parse(text, decodeFormBytes)
 }
 
-/** Without a prototype: a form holds what was sent and nothing else. Made by a constructor, it is quick to fill and to read. */
+/**
+ * Without a prototype: a form holds what was sent and nothing else. Made by a constructor, it is quick to
+ * fill and to read.
+ */
 function EmptyForm() {}
 EmptyForm.prototype = Object.create(null)
 const makeForm = EmptyForm as unknown as new () => Form
@@ -53,7 +56,9 @@ const escapes = /%([0-9A-Fa-f]{2})|\+/g
 /** One value as bytes, a character a byte. A `%` that begins no escape stands for itself. */
 function decodeFormBytes(raw: string): string {
   if (!raw.includes('%') && !raw.includes('+')) return raw
-  return raw.replace(escapes, (_, hex?: string) => (hex ? String.fromCharCode(Number.parseInt(hex, 16)) : ' '))
+  return raw.replace(escapes, (_, hex?: string) =>
+    hex ? String.fromCharCode(Number.parseInt(hex, 16)) : ' ',
+  )
 }
 
 /** Percent-encodes every byte but the unreserved ones of RFC 3986. */

@@ -1,13 +1,18 @@
-/** One wide line a request, without anything that could be a secret: routes instead of addresses, no headers, no bodies. */
+/**
+ * One wide line a request, without anything that could be a secret: routes instead of addresses, no headers,
+ * no bodies.
+ */
 import fs from 'node:fs'
 import { isatty } from 'node:tty'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { escapeLines } from '../printable.ts'
+import { escapeLines } from '../text/printable.ts'
 import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
 
-/** Whoever a request was recognised to come from, as far as it is known. Never what a stranger merely claims. */
+/**
+ * Whoever a request was recognised to come from, as far as it is known. Never what a stranger merely claims.
+ */
 export interface Who {
   readonly clientId?: string | undefined
   readonly branchId?: number | undefined
@@ -41,8 +46,9 @@ const flushEveryMs = 200
 const atOnceBytes = 4 * 1024
 
 /**
- * Lines are written together, a few times a second; the last ones when the process ends. Several processes write so little at once that
- * no line of one comes into a line of another. A terminal is not moved by what they hold.
+ * Lines are written together, a few times a second; the last ones when the process ends. Several processes
+ * write so little at once that no line of one comes into a line of another. A terminal is not moved by what
+ * they hold.
  */
 export function openOutput(isShared = false): DestinationStream {
   const sizes = isShared ? { minLength: atOnceBytes / 2, maxWrite: atOnceBytes } : { minLength: 4 * 1024 }
@@ -55,8 +61,8 @@ export function openOutput(isShared = false): DestinationStream {
 }
 
 /**
- * The stream tries again and again, for ever, whatever keeps it from writing its last lines. A reader that is gone does not come back: what cannot be
- * written is taken for written, so that the process ends.
+ * The stream tries again and again, for ever, whatever keeps it from writing its last lines. A reader that is
+ * gone does not come back: what cannot be written is taken for written, so that the process ends.
  */
 function takeForWritten(): void {
   const write = fs.writeSync as (fd: number, text: string | Buffer, ...rest: unknown[]) => number
@@ -83,16 +89,18 @@ export function openLog(level: string, destination: DestinationStream = process.
 }
 
 /**
- * For wide lines, whose fields are ours and never a secret. Looking through every line for names that might be one costs as much as
- * the rest of a request; errors, which hold whatever they were thrown with, are still looked through.
+ * For wide lines, whose fields are ours and never a secret. Looking through every line for names that might
+ * be one costs as much as the rest of a request; errors, which hold whatever they were thrown with, are still
+ * looked through.
  */
 export function wideLines(log: Logger): Logger {
   return log.child({}, { redact: [] })
 }
 
 /**
- * Beside Fastify's own logger, which costs every request a child logger and two lines. Routes whose log level is silent leave no line:
- * health is asked for every few seconds. When nobody reads the lines, no request is touched.
+ * Beside Fastify's own logger, which costs every request a child logger and two lines. Routes whose log level
+ * is silent leave no line: health is asked for every few seconds. When nobody reads the lines, no request is
+ * touched.
  */
 export function logRequests(app: FastifyInstance, lines: Logger): void {
   if (!lines.isLevelEnabled('info')) return
@@ -119,7 +127,12 @@ export function logAnswer(lines: Logger, request: FastifyRequest, reply: Fastify
 }
 
 /** What Node's parser refuses is no request yet, and leaves its line all the same. */
-export function logBrokenRequest(lines: Logger, requestId: string, status: number, address: string | undefined): void {
+export function logBrokenRequest(
+  lines: Logger,
+  requestId: string,
+  status: number,
+  address: string | undefined,
+): void {
   lines.info({ request_id: requestId, route: 'none', address, status, refusal: 'invalid_request' }, 'request')
 }
 

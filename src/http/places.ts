@@ -1,4 +1,7 @@
-/** How much of something that lasts may be under way at once for one caller, in this process or in all that share its port. */
+/**
+ * How much of something that lasts may be under way at once for one caller, in this process or in all that
+ * share its port.
+ */
 export interface Places {
   /** A way to give the place back, or undefined when all are taken. */
   take(key: string): Promise<(() => void) | undefined>

@@ -1,7 +1,10 @@
-/** Counts in windows of one minute, or of an hour, aligned to the clock (fixed windows), of this process or of all that share its port. */
+/**
+ * Counts in windows of one minute, or of an hour, aligned to the clock (fixed windows), of this process or of
+ * all that share its port.
+ */
 import { type Clock, minute, second } from '../clock.ts'
+import { type Network, networksOf } from '../network/subnet.ts'
 import { TooManyRequests } from '../problem.ts'
-import { type Network, networksOf } from '../subnet.ts'
 import { openTally, type Tally } from './tally.ts'
 
 export interface Usage {
@@ -16,7 +19,9 @@ export interface RateLimit {
   readonly isOn: boolean
   /** Counts one; throws when the limit is passed. At once where the process counts for itself. */
   count(key: string): Usage | Promise<Usage>
-  /** Counts one for an address and for every network that it lies in; throws when the limit of one is passed. */
+  /**
+   * Counts one for an address and for every network that it lies in; throws when the limit of one is passed.
+   */
   countFrom(address: string): Promise<void>
   /** True while nothing was counted: there is no need to check. */
   readonly isQuiet: boolean

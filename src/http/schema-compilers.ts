@@ -1,6 +1,6 @@
 /**
- * Fastify's own compilers of schemas, put off: they are loaded, and a schema becomes a function, when the first request needs it. Whoever shares the
- * compilers shares what they made.
+ * Fastify's own compilers of schemas, put off: they are loaded, and a schema becomes a function, when the
+ * first request needs it. Whoever shares the compilers shares what they made.
  */
 import { createRequire } from 'node:module'
 
@@ -32,14 +32,18 @@ export function openSchemaCompilers(): SchemaCompilers {
     const known = new WeakMap<Schema, Made>()
     const build = once(() => (requireAsFastify(name) as Factory<Made>)())
     return (schemas: object, options: object) => (part: SchemaOfPart) => {
-      const made = known.get(part.schema) ?? wrap(once(() => build()(schemas, options)(withLowerCaseHeaders(part))))
+      const made =
+        known.get(part.schema) ?? wrap(once(() => build()(schemas, options)(withLowerCaseHeaders(part))))
       known.set(part.schema, made)
       return made
     }
   }
   return {
     buildValidator: putOff<Validator>('@fastify/ajv-compiler', wrapValidator),
-    buildSerializer: putOff<Serializer>('@fastify/fast-json-stringify-compiler', (make) => (value) => make()(value)),
+    buildSerializer: putOff<Serializer>(
+      '@fastify/fast-json-stringify-compiler',
+      (make) => (value) => make()(value),
+    ),
   }
 }
 

@@ -1,4 +1,7 @@
-/** What the TLS listener agrees to: TLS 1.3, and of TLS 1.2 what RFC 9325 (4.2) recommends: forward secrecy, authenticated encryption. */
+/**
+ * What the TLS listener agrees to: TLS 1.3, and of TLS 1.2 what RFC 9325 (4.2) recommends: forward secrecy,
+ * authenticated encryption.
+ */
 import type { TlsOptions } from 'node:tls'
 
 const suites = [

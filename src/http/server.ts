@@ -1,12 +1,20 @@
-/** The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no brokerage. */
+/**
+ * The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no
+ * brokerage.
+ */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import type { Logger } from 'pino'
-import type { Limits } from '../config.ts'
 import { NotFound, Problem } from '../problem.ts'
+import type { Limits } from '../settings/config.ts'
 import { collectAddresses, findMisuse, routerOptions } from './addresses.ts'
 import { addBodyParsers } from './body.ts'
 import { answerBrokenRequest, type BrokenRequest, refuseTunnel } from './broken-request.ts'
@@ -19,7 +27,10 @@ import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
 import { isUnhurried } from './unhurried.ts'
 
-/** Imported, it would bring along all of Node's own fetch and WebSocket, which nobody here uses: ten megabytes. */
+/**
+ * Imported, it would bring along all of Node's own fetch and WebSocket, which nobody here uses: ten
+ * megabytes.
+ */
 const { createServer } = process.getBuiltinModule('node:http')
 
 export interface ServerOptions {
@@ -48,7 +59,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const lines = wideLines(options.log)
   const timeoutMs = limits.requestTimeoutMs
   const patience = {
-    // A head that is too large by less than this is read all the same, to be answered in the shape its sender wants.
+    // A head that is too large by less than this is read all the same, to be answered in the shape its sender
+    // wants.
     maxHeaderSize: 2 * limits.headerBytes,
     requestTimeout: timeoutMs,
     headersTimeout: timeoutMs,
@@ -67,8 +79,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       const server = tls
         ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
         : createServer(patience, listener)
-      // Those beyond are closed unheard: whoever is being served stays so. Of several processes each has its share; without the second word those
-      // that are full would hand a connection round and round.
+      // Those beyond are closed unheard: whoever is being served stays so. Of several processes each has its
+      // share; without the second word those that are full would hand a connection round and round.
       Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
       server.on('connect', (_request, socket: Socket) => {
         const requestId = nextId()
@@ -86,7 +98,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         useDefaults: false,
         allErrors: true,
         discriminator: true,
-        // Faults are told in the words of the schema that found them, with the value that they are about: it may be what tells most.
+        // Faults are told in the words of the schema that found them, with the value that they are about: it
+        // may be what tells most.
         verbose: true,
       },
     },
@@ -119,7 +132,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     if (options.requiresHttps()) {
       reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains')
       if (request.protocol !== 'https' && !isHealthCheck(request.url)) {
-        return done(new Problem(400, 'invalid_request', 'Use https. Whatever was sent in the clear should be changed.'))
+        return done(
+          new Problem(400, 'invalid_request', 'Use https. Whatever was sent in the clear should be changed.'),
+        )
       }
     }
     // Before anything is made of what came with it.
@@ -177,8 +192,9 @@ function countFrom(beginning: string): () => string {
 }
 
 /**
- * Anybody may name a request, so that their log and ours can be laid side by side; who they are is told apart by other fields. Long
- * enough for every kind of id in use, and too short for a token of ours or a form's, which would otherwise be written down.
+ * Anybody may name a request, so that their log and ours can be laid side by side; who they are is told apart
+ * by other fields. Long enough for every kind of id in use, and too short for a token of ours or a form's,
+ * which would otherwise be written down.
  */
 function parseRequestId(text: string | string[] | undefined): string | undefined {
   return typeof text === 'string' && /^[\w.-]{1,40}$/.test(text) ? text : undefined

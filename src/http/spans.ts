@@ -1,4 +1,7 @@
-/** A span a request, where somebody collects them; where nobody does, no request is touched. Health checks have none. */
+/**
+ * A span a request, where somebody collects them; where nobody does, no request is touched. Health checks
+ * have none.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'

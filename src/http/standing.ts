@@ -1,10 +1,11 @@
 /**
- * An answer that goes on holds as long as whoever asked for it would be let in again. They are judged anew when something that they
- * depend on is announced, when their time may be over, and each second while no announcement can be heard.
+ * An answer that goes on holds as long as whoever asked for it would be let in again. They are judged anew
+ * when something that they depend on is announced, when their time may be over, and each second while no
+ * announcement can be heard.
  */
 import { type Clock, second } from '../clock.ts'
+import { openRerun } from '../concurrency/rerun.ts'
 import { type Changes, everything } from '../database/changes.ts'
-import { openRerun } from '../rerun.ts'
 
 export interface Standing {
   /** The rows it depends on, as their changes are announced. */

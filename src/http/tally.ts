@@ -1,6 +1,9 @@
 /** How much of a limit is used in a window of time: here, or counted by another for several. */
 export interface Tally {
-  /** Counts one more unless so many are counted; answers how many that makes, which is more than `allowed` when it was not counted. */
+  /**
+   * Counts one more unless so many are counted; answers how many that makes, which is more than `allowed`
+   * when it was not counted.
+   */
   count(window: number, key: string, allowed: number): number | Promise<number>
   /** As far as is known here. */
   find(window: number, key: string): number
@@ -14,7 +17,10 @@ export interface OwnTally extends Tally {
   learn(window: number, key: string, used: number): void
 }
 
-/** Each window starts with an empty table. The one before is kept: whose clock is a moment behind still counts in it. */
+/**
+ * Each window starts with an empty table. The one before is kept: whose clock is a moment behind still counts
+ * in it.
+ */
 export function openTally(): OwnTally {
   let newest = 0
   let counts = new Map<string, number>()

@@ -1,4 +1,7 @@
-/** A request has so many seconds to arrive, but for those that are known and may be as long as they like: they must not fall silent for as long. */
+/**
+ * A request has so many seconds to arrive, but for those that are known and may be as long as they like: they
+ * must not fall silent for as long.
+ */
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../problem.ts'
 

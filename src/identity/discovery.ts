@@ -1,6 +1,9 @@
-/** A provider is asked what it says of itself: metadata and keys. Whoever signs in, the test and the doctor ask in the same way. */
+/**
+ * A provider is asked what it says of itself: metadata and keys. Whoever signs in, the test and the doctor
+ * ask in the same way.
+ */
 import type { JWKS } from 'openid-client'
-import type { GuardedFetch } from './guarded-fetch.ts'
+import type { GuardedFetch } from '../network/guarded-fetch.ts'
 import type { Provider } from './provider.ts'
 import { ProviderMistaken, parseKeys, parseMetadata, type SaidMetadata, tellNoMetadata } from './said.ts'
 

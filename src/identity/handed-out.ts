@@ -1,18 +1,22 @@
 /**
- * What a provider hands out, and what it takes to say so. A role map gives roles to whomever the provider names, and a link claim gives it the accounts of
- * customers: whoever wrote them may be among those who come back. So it takes what giving the role by hand takes, and everything that the role may.
+ * What a provider hands out, and what it takes to say so. A role map gives roles to whomever the provider
+ * names, and a link claim gives it the accounts of customers: whoever wrote them may be among those who come
+ * back. So it takes what giving the role by hand takes, and everything that the role may.
  */
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
-import { type Permission, permissionsOf, permits, type StaffRole } from '../permission.ts'
 import { Forbidden } from '../problem.ts'
 import { listRolesIn } from '../users/staff-role.ts'
-import { staffRoleWords } from '../words/staff-role-words.ts'
+import { type Permission, permissionsOf, permits, type StaffRole } from '../vocabulary/permission.ts'
+import { staffRoleWords } from '../vocabulary/staff-role-words.ts'
 import type { ProviderDraft } from './provider-draft.ts'
 
 type HandingOut = Pick<ProviderDraft, 'roleMap' | 'linkClaim'>
 
-/** What whoever drafts, enables, decides about or changes such a provider must be allowed to do, beside managing providers. */
+/**
+ * What whoever drafts, enables, decides about or changes such a provider must be allowed to do, beside
+ * managing providers.
+ */
 export function neededToHandOut({ roleMap, linkClaim }: HandingOut): readonly Permission[] {
   const roles = Object.values(roleMap)
   const byRoles: Permission[] =
@@ -21,7 +25,10 @@ export function neededToHandOut({ roleMap, linkClaim }: HandingOut): readonly Pe
 }
 
 /** What somebody with these roles may not hand out, in words; undefined where they may hand out all of it. */
-export function findBeyond(own: readonly StaffRole[], { roleMap, linkClaim }: HandingOut): string | undefined {
+export function findBeyond(
+  own: readonly StaffRole[],
+  { roleMap, linkClaim }: HandingOut,
+): string | undefined {
   const lacks = (handed: HandingOut) => !neededToHandOut(handed).every((each) => permits(own, each))
   const role = Object.values(roleMap).find((each) => lacks({ roleMap: { each }, linkClaim: null }))
   if (role)
@@ -32,8 +39,9 @@ export function findBeyond(own: readonly StaffRole[], { roleMap, linkClaim }: Ha
 }
 
 /**
- * Throws `Forbidden` where whoever acts may not hand this out. Called in the transaction of every act that drafts, enables or changes a provider, with what the
- * provider hands out afterwards. People alone: whoever has the machine has everything.
+ * Throws `Forbidden` where whoever acts may not hand this out. Called in the transaction of every act that
+ * drafts, enables or changes a provider, with what the provider hands out afterwards. People alone: whoever
+ * has the machine has everything.
  */
 export async function refuseHandingOut(sql: Sql, handed: HandingOut, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return

@@ -1,10 +1,11 @@
 /**
- * Whom a provider means. Somebody is known by issuer and subject; the first time, by the one claim that was configured, which must equal a customer's
- * external id. Never by an e-mail address or a name: those change hands, and whoever gets one would get the account.
+ * Whom a provider means. Somebody is known by issuer and subject; the first time, by the one claim that was
+ * configured, which must equal a customer's external id. Never by an e-mail address or a name: those change
+ * hands, and whoever gets one would get the account.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { sha256 } from '../crypto/hash.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, NotFound } from '../problem.ts'
 import type { SessionUpstream } from '../users/session.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
@@ -39,9 +40,9 @@ export class LinkedMeanwhile extends Error {}
 export async function recogniseVouched(sql: Sql, provider: Provider, said: Said, act: Act): Promise<Known> {
   const { kind, issuer, linkSource } = provider
   const { subject, claimed } = said
-  const [held] = await sql.query(table.holdProvider, [provider.id])
+  const [held] = await sql.query(table.holdProvider, { id: provider.id })
   if (!held) return unknown('the provider was removed')
-  const [linked] = await sql.query<LinkedRow>(table.selectLinked, [kind, issuer, subject])
+  const [linked] = await sql.query(table.selectLinked, { kind, issuer, subject })
   if (linked) return judgeLinked(linked, provider, claimed)
   if (said.join) {
     const user = await said.join()
@@ -50,7 +51,7 @@ export async function recogniseVouched(sql: Sql, provider: Provider, said: Said,
   }
   if (provider.linkClaim === null) return unknown('nobody is linked to this subject')
   if (claimed === undefined) return unknown(`the claim ${provider.linkClaim} is missing`)
-  const [found] = await sql.query<LinkedRow>(table.selectByExternalId, [kind, linkSource, claimed])
+  const [found] = await sql.query(table.selectByExternalId, { kind, source: linkSource, externalId: claimed })
   if (!found) return unknown(`no customer has the external id ${claimed}`)
   if (!found.isOfKind) return unknown('the provider is for others')
   const other = await findOtherSubject(sql, provider, subject, found)
@@ -61,22 +62,36 @@ export async function recogniseVouched(sql: Sql, provider: Provider, said: Said,
 }
 
 async function findOtherSubject(sql: Sql, { issuer }: Provider, subject: string, { id }: Pick<User, 'id'>) {
-  const [other] = await sql.query<{ subject: string }>(table.selectOtherSubject, [id, issuer, subject])
+  const [other] = await sql.query(table.selectOtherSubject, { userId: id, issuer, subject })
   return other?.subject
 }
 
 async function link(sql: Sql, { id, label }: Provider, subject: string, user: Pick<User, 'id'>, act: Act) {
-  const [made] = await sql.query(table.insertIdentity, [id, subject, user.id, act.at])
+  const [made] = await sql.query(table.insertIdentity, {
+    providerId: id,
+    subject,
+    userId: user.id,
+    linkedAt: act.at,
+  })
   if (!made) throw new LinkedMeanwhile(`The subject ${subject} of ${label} was linked meanwhile.`)
   await recordAct(sql, act, 'identity.linked', `user:${user.id}`, { provider: label, subject })
 }
 
 /** A claim that names somebody else now contradicts the link: nobody can say who it is. */
-function judgeLinked(linked: LinkedRow, { linkClaim, linkSource }: Provider, claimed: string | undefined): Known {
+function judgeLinked(
+  linked: LinkedRow,
+  { linkClaim, linkSource }: Provider,
+  claimed: string | undefined,
+): Known {
   if (!linked.isOfKind) return unknown('the provider is for others')
   const contradicts =
-    linkClaim !== null && claimed !== undefined && linked.source === linkSource && linked.externalId !== claimed
-  return contradicts ? unknown(`the claim ${linkClaim} names another customer than before: ${claimed}`) : known(linked)
+    linkClaim !== null &&
+    claimed !== undefined &&
+    linked.source === linkSource &&
+    linked.externalId !== claimed
+  return contradicts
+    ? unknown(`the claim ${linkClaim} names another customer than before: ${claimed}`)
+    : known(linked)
 }
 
 function known({ source: _source, externalId: _id, isOfKind: _kind, ...user }: LinkedRow): Known {
@@ -85,17 +100,23 @@ function known({ source: _source, externalId: _id, isOfKind: _kind, ...user }: L
 
 const unknown = (why: string): Known => ({ kind: 'unknown', why })
 
-/** Whoever unlinks them, removes the provider or says that they signed out there, ends half a sign-in as well. */
+/**
+ * Whoever unlinks them, removes the provider or says that they signed out there, ends half a sign-in as well.
+ */
 export async function isStillVouched(
   sql: Sql,
   user: User,
   { providerId, subject, sid }: SessionUpstream,
   since: Date,
 ): Promise<boolean> {
-  const [linked] = await sql.query(table.holdLinked, [providerId, subject, user.id])
+  const [linked] = await sql.query(table.holdLinked, { providerId, subject, userId: user.id })
   if (!linked) return false
-  const said = [sha256(subject), sid === undefined ? null : sha256(sid)]
-  const [ended] = await sql.query(selectEnded, [providerId, since, ...said])
+  const [ended] = await sql.query(selectEnded, {
+    providerId,
+    since,
+    subjectHash: sha256(subject),
+    sidHash: sid === undefined ? null : sha256(sid),
+  })
   return !ended
 }
 
@@ -110,7 +131,7 @@ export class LinkedToOther extends Conflict {
 
 /** Throws `LinkedToOther`. */
 export async function linkByHand(
-  db: Database,
+  db: Sql,
   provider: Provider,
   subject: string,
   user: User,
@@ -123,10 +144,19 @@ export async function linkByHand(
         other,
         `${user.username} is linked to another subject of ${provider.label}: ${other}. Unlink that one first.`,
       )
-    const [linked] = await sql.query<LinkedRow>(table.selectLinked, [provider.kind, provider.issuer, subject])
+    const [linked] = await sql.query(table.selectLinked, {
+      kind: provider.kind,
+      issuer: provider.issuer,
+      subject,
+    })
     // As it was before the provider was removed and added again.
     if (linked?.id === user.id && linked.isOfKind) return
-    const [made] = await sql.query(table.insertIdentity, [provider.id, subject, user.id, act.at])
+    const [made] = await sql.query(table.insertIdentity, {
+      providerId: provider.id,
+      subject,
+      userId: user.id,
+      linkedAt: act.at,
+    })
     if (!made)
       throw new Conflict(
         `The subject is linked already, or ${user.username} is ${user.role === 'operator' ? 'staff' : 'a holder'} and the provider is not for them.`,
@@ -136,12 +166,15 @@ export async function linkByHand(
 }
 
 /** Ends what was opened by it, and takes the roles that the provider gave. */
-export async function unlinkByHand(db: Database, provider: Provider, subject: string, act: Act): Promise<void> {
+export async function unlinkByHand(db: Sql, provider: Provider, subject: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [gone] = await sql.query<{ userId: string }>(table.deleteIdentity, [provider.issuer, subject])
+    const [gone] = await sql.query(table.deleteIdentity, { issuer: provider.issuer, subject })
     if (!gone) throw new NotFound(`Nobody is linked to the subject "${subject}" of ${provider.label}.`)
-    await sql.query(table.deleteSessionsOfSubject, [provider.id, subject])
+    await sql.query(table.deleteSessionsOfSubject, { providerId: provider.id, subject })
     await dropProvidedRoles(sql, provider, act, gone.userId)
-    await recordAct(sql, act, 'identity.unlinked', `user:${gone.userId}`, { provider: provider.label, subject })
+    await recordAct(sql, act, 'identity.unlinked', `user:${gone.userId}`, {
+      provider: provider.label,
+      subject,
+    })
   })
 }

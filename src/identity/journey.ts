@@ -1,15 +1,23 @@
 /**
- * The way to a provider and back (OpenID Connect Core 3.1, with PKCE). What must fit together when somebody comes back waits in the database, under the
- * hash of the state, bound to the browser: it is taken once, and an answer that was made for another browser, another provider or another request fits nothing.
+ * The way to a provider and back (OpenID Connect Core 3.1, with PKCE). What must fit together when somebody
+ * comes back waits in the database, under the hash of the state, bound to the browser: it is taken once, and
+ * an answer that was made for another browser, another provider or another request fits nothing.
  */
 import { after, minute } from '../clock.ts'
 import { sha256 } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { cut } from '../cut.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { findUnreachable } from './guarded-fetch.ts'
+import type { Sql } from '../database/database.ts'
+import { findUnreachable } from '../network/guarded-fetch.ts'
+import { cut } from '../text/cut.ts'
 import type { Provider } from './provider.ts'
-import { claimsOf, ProviderMistaken, parseIdToken, parsePerson, type SaidPerson, type SaidSignIn } from './said.ts'
+import {
+  claimsOf,
+  ProviderMistaken,
+  parseIdToken,
+  parsePerson,
+  type SaidPerson,
+  type SaidSignIn,
+} from './said.ts'
 import * as table from './sign-ins.sql.ts'
 import { ProviderAway, type Upstream, type Upstreams } from './upstream.ts'
 
@@ -37,13 +45,13 @@ interface Kept extends Journey {
 }
 
 interface JourneyDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly upstreams: Upstreams
 }
 
 /** Where the browser comes back to: an address for each provider, so that none can answer for another. */
-export interface Place {
+interface Place {
   readonly redirectUri: string
   /** Known to this browser alone. */
   readonly browser: string
@@ -53,19 +61,38 @@ export interface Place {
 const purposeOf = (stateHash: Buffer) => `provider-sign-in:${stateHash.toString('base64url')}`
 
 /** The address to send the browser to. Throws `ProviderAway`, `ProviderMistaken` and `ProviderRefuses`. */
-export async function setOut(desk: JourneyDesk, provider: Provider, journey: Journey, place: Place): Promise<URL> {
+export async function setOut(
+  desk: JourneyDesk,
+  provider: Provider,
+  journey: Journey,
+  place: Place,
+): Promise<URL> {
   const { library, configuration, metadata } = await desk.upstreams.open(provider, { mayBeAway: false })
-  const [state, nonce, verifier] = [library.randomState(), library.randomNonce(), library.randomPKCECodeVerifier()]
+  const [state, nonce, verifier] = [
+    library.randomState(),
+    library.randomNonce(),
+    library.randomPKCECodeVerifier(),
+  ]
   const stateHash = sha256(state)
-  const sealed = desk.vault.seal(purposeOf(stateHash), JSON.stringify({ ...journey, nonce, verifier } satisfies Kept))
-  await desk.db.query(table.insertSignIn, [stateHash, sha256(place.browser), provider.id, sealed, place.now])
+  const sealed = desk.vault.seal(
+    purposeOf(stateHash),
+    JSON.stringify({ ...journey, nonce, verifier } satisfies Kept),
+  )
+  await desk.db.query(table.insertSignIn, {
+    stateHash,
+    browserHash: sha256(place.browser),
+    providerId: provider.id,
+    sealed,
+    startedAt: place.now,
+  })
   const { maxAgeSeconds, factor, otherAccount } = journey.asked
   const parameters = {
     ...{ redirect_uri: place.redirectUri, scope: provider.scopes.join(' '), state, nonce },
     code_challenge: await library.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
-    ...(factor !== undefined && provider.strongAcr.length > 0 && { acr_values: provider.strongAcr.join(' ') }),
+    ...(factor !== undefined &&
+      provider.strongAcr.length > 0 && { acr_values: provider.strongAcr.join(' ') }),
     ...(otherAccount && { prompt: promptOf(metadata) }),
   }
   const pushes = metadata.pushed_authorization_request_endpoint !== undefined
@@ -75,7 +102,10 @@ export async function setOut(desk: JourneyDesk, provider: Provider, journey: Jou
   })
 }
 
-/** A choice of accounts where the provider says that it has one; every provider can ask for a sign-in (OpenID Connect Core 3.1.2.1). */
+/**
+ * A choice of accounts where the provider says that it has one; every provider can ask for a sign-in (OpenID
+ * Connect Core 3.1.2.1).
+ */
 function promptOf({ prompt_values_supported: prompts }: Upstream['metadata']): string {
   return Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login'
 }
@@ -90,7 +120,7 @@ export interface Vouched extends SaidSignIn, SaidPerson {
   readonly idToken: string
 }
 
-export type Return =
+type Return =
   | { readonly kind: 'vouched'; readonly journey: Journey; readonly vouched: Vouched }
   /** It was not begun in this browser, long ago, or has come back already. */
   | { readonly kind: 'lost' }
@@ -100,7 +130,12 @@ export type Return =
   | { readonly kind: 'refused'; readonly journey: Journey; readonly why: string }
 
 /** Throws `ProviderAway` and `ProviderMistaken`. */
-export async function comeBack(desk: JourneyDesk, provider: Provider, url: URL, place: Place): Promise<Return> {
+export async function comeBack(
+  desk: JourneyDesk,
+  provider: Provider,
+  url: URL,
+  place: Place,
+): Promise<Return> {
   const kept = await takeKept(desk, provider, url.searchParams.get('state') ?? '', place)
   if (!kept) return { kind: 'lost' }
   const { nonce, verifier, ...journey } = kept
@@ -113,21 +148,32 @@ export async function comeBack(desk: JourneyDesk, provider: Provider, url: URL, 
     if (findUnreachable(error)) throw asAway(error, provider, place.now)
     const mistaken = findMistaken(error)
     if (mistaken) throw mistaken
-    if (error instanceof library.AuthorizationResponseError) return { kind: 'declined', journey, code: error.error }
+    if (error instanceof library.AuthorizationResponseError)
+      return { kind: 'declined', journey, code: error.error }
     return { kind: 'refused', journey, why: wordsOf(error) }
   }
 }
 
-async function takeKept(desk: JourneyDesk, { id }: Provider, state: string, place: Place): Promise<Kept | undefined> {
+async function takeKept(
+  desk: JourneyDesk,
+  { id }: Provider,
+  state: string,
+  place: Place,
+): Promise<Kept | undefined> {
   const stateHash = sha256(state)
-  const values = [stateHash, sha256(place.browser), id]
-  const [row] = await desk.db.query<{ sealed: Buffer; startedAt: Date }>(table.takeSignIn, values)
+  const values = { stateHash, browserHash: sha256(place.browser), providerId: id }
+  const [row] = await desk.db.query(table.takeSignIn, values)
   if (!row || row.startedAt <= after(place.now, -lifetimeMs)) return undefined
   const text = desk.vault.open(purposeOf(stateHash), row.sealed)
   return text === undefined ? undefined : (JSON.parse(text) as Kept)
 }
 
-async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }: Kept, now: Date): Promise<Vouched> {
+async function exchange(
+  upstream: Upstream,
+  url: URL,
+  { nonce, verifier, asked }: Kept,
+  now: Date,
+): Promise<Vouched> {
   const { library, configuration, provider } = upstream
   const { maxAgeSeconds } = asked
   const tokens = await library.authorizationCodeGrant(configuration, url, {
@@ -143,7 +189,10 @@ async function exchange(upstream: Upstream, url: URL, { nonce, verifier, asked }
   return { ...signIn, ...person, idToken: tokens.id_token! }
 }
 
-/** Some providers say there what is not in the ID token. It counts where it is of the same subject (OpenID Connect Core 5.3.2). */
+/**
+ * Some providers say there what is not in the ID token. It counts where it is of the same subject (OpenID
+ * Connect Core 5.3.2).
+ */
 async function askUserInfo(
   { library, configuration, metadata, provider }: Upstream,
   claims: { readonly sub: string; readonly [name: string]: unknown },
@@ -191,7 +240,8 @@ function wordsOf(fault: unknown): string {
 
 /** What its keys turned out to be while a token was checked. */
 function findMistaken(error: unknown): ProviderMistaken | undefined {
-  for (let each = error; each instanceof Error; each = each.cause) if (each instanceof ProviderMistaken) return each
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each instanceof ProviderMistaken) return each
   return undefined
 }
 
@@ -201,5 +251,5 @@ function asAway(error: unknown, provider: Provider, now: Date): unknown {
 }
 
 export function removeOldSignIns(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldSignIns, [after(now, -lifetimeMs), most])
+  return sql.query(table.deleteOldSignIns, { until: after(now, -lifetimeMs), most })
 }

@@ -1,19 +1,36 @@
-/** Signing out at the provider, when somebody signs out here (RP-Initiated Logout), and here, when the provider says so (Back-Channel Logout 1.0). */
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, type JSONWebKeySet, jwtVerify } from 'jose'
+/**
+ * Signing out at the provider, when somebody signs out here (RP-Initiated Logout), and here, when the
+ * provider says so (Back-Channel Logout 1.0).
+ */
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JSONWebKeySet,
+  jwtVerify,
+} from 'jose'
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, second } from '../clock.ts'
 import { sha256 } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import type { SessionUpstream } from '../users/session.ts'
 import * as table from './logout.sql.ts'
 import { findProviderById, type Provider } from './provider.ts'
-import { NotBelieved, ProviderMistaken, parseLogout, parseLogoutHead, type SaidLogout, signatures } from './said.ts'
+import {
+  NotBelieved,
+  ProviderMistaken,
+  parseLogout,
+  parseLogoutHead,
+  type SaidLogout,
+  signatures,
+} from './said.ts'
 import { idTokenPurpose } from './sign-in.ts'
 import type { Upstreams } from './upstream.ts'
 
 interface LogoutDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly upstreams: Upstreams
 }
@@ -33,7 +50,10 @@ export async function findLogout(
   const provider = await findProviderById(db, providerId)
   if (!provider) return undefined
   const hint = idToken && vault.open(idTokenPurpose, idToken)
-  const parameters = { post_logout_redirect_uri: returnTo, ...(hint !== undefined && { id_token_hint: hint }) }
+  const parameters = {
+    post_logout_redirect_uri: returnTo,
+    ...(hint !== undefined && { id_token_hint: hint }),
+  }
   const upstream = await upstreams.open(provider, { mayBeAway: true }).catch(() => undefined)
   if (upstream?.metadata.end_session_endpoint === undefined) return { provider, address: undefined }
   return { provider, address: upstream.library.buildEndSessionUrl(upstream.configuration, parameters) }
@@ -59,8 +79,13 @@ export async function takeLogoutToken(
   const { jti } = said
   return db.transaction(async (sql) => {
     const { subject, sid } = await reachOf(sql, provider, said)
-    const hashes = [subject, sid].map((said) => (said === undefined ? null : sha256(said)))
-    const [first] = await sql.query(table.spendLogoutToken, [provider.id, sha256(jti), act.at, ...hashes])
+    const [first] = await sql.query(table.spendLogoutToken, {
+      providerId: provider.id,
+      jtiHash: sha256(jti),
+      spentAt: act.at,
+      subjectHash: subject === undefined ? null : sha256(subject),
+      sidHash: sid === undefined ? null : sha256(sid),
+    })
     if (!first) throw new LogoutRefused('The logout token was taken before.')
     return endSessions(sql, provider, subject, sid, act)
   })
@@ -68,7 +93,10 @@ export async function takeLogoutToken(
 
 const tokenLength = 8_192
 
-/** Anybody may send one: until it could be right, by all that it says itself, nobody is asked for a key. Answers which key made it, by its own word. */
+/**
+ * Anybody may send one: until it could be right, by all that it says itself, nobody is asked for a key.
+ * Answers which key made it, by its own word.
+ */
 function foresee({ issuer, clientId }: Provider, token: string, now: Date): string | undefined {
   if (token.length > tokenLength) throw invalid('it is too long')
   const [head, payload] = readUnverified(token)
@@ -79,7 +107,10 @@ function foresee({ issuer, clientId }: Provider, token: string, now: Date): stri
     [signatures.includes(algorithm), 'it is not signed with a key of the provider'],
     [payload.iss === issuer, 'it is of another issuer'],
     [audience.includes(clientId), 'it was made for another application'],
-    [Math.abs(nowSeconds - issuedAt) <= youngSeconds + toleranceSeconds, 'it was not made within five minutes'],
+    [
+      Math.abs(nowSeconds - issuedAt) <= youngSeconds + toleranceSeconds,
+      'it was not made within five minutes',
+    ],
     [expiresAt > nowSeconds - toleranceSeconds, 'it has expired'],
   ].find(([isRight]) => !isRight)
   if (problem) throw invalid(String(problem[1]))
@@ -114,7 +145,11 @@ async function verify(
 ): Promise<SaidLogout> {
   const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
     ...{ algorithms: [...signatures], issuer, audience: clientId, typ: 'logout+jwt', currentDate: now },
-    ...{ clockTolerance: toleranceSeconds, maxTokenAge: youngSeconds, requiredClaims: ['iat', 'exp', 'jti', 'events'] },
+    ...{
+      clockTolerance: toleranceSeconds,
+      maxTokenAge: youngSeconds,
+      requiredClaims: ['iat', 'exp', 'jti', 'events'],
+    },
   }).catch((error: unknown) => {
     // What the library did not foresee is a key of theirs that is none.
     throw error instanceof errors.JOSEError
@@ -126,10 +161,12 @@ async function verify(
 
 type Ended = Pick<SaidLogout, 'subject' | 'sid'>
 
-/** Of a provider whose word ends all that a person has from there: whose it is, whichever session is named. */
+/**
+ * Of a provider whose word ends all that a person has from there: whose it is, whichever session is named.
+ */
 async function reachOf(sql: Sql, { id, logoutEnds }: Provider, { subject, sid }: SaidLogout): Promise<Ended> {
   if (logoutEnds === 'session' || sid === undefined) return { subject, sid }
-  const [found] = await sql.query<{ subject: string }>(table.selectSubjectOfSession, [id, sid])
+  const [found] = await sql.query(table.selectSubjectOfSession, { providerId: id, sid })
   const whose = subject ?? found?.subject
   return whose === undefined ? { subject, sid } : { subject: whose, sid: undefined }
 }
@@ -141,7 +178,7 @@ async function endSessions(
   sid: string | undefined,
   { by, at }: Act,
 ): Promise<number> {
-  const ended = await sql.query<{ userId: string }>(table.deleteEndedSessions, [id, subject, sid])
+  const ended = await sql.query(table.deleteEndedSessions, { providerId: id, subject, sid })
   const act = { by: { ...by, name: `provider:${name}` }, at }
   for (const [userId, sessions] of Map.groupBy(ended, (each) => each.userId))
     await recordAct(sql, act, 'session.ended_by_provider', `user:${userId}`, { sessions: sessions.length })
@@ -149,5 +186,5 @@ async function endSessions(
 }
 
 export function removeSpentLogoutTokens(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteSpentTokens, [after(now, -spentMs), most])
+  return sql.query(table.deleteSpentTokens, { until: after(now, -spentMs), most })
 }

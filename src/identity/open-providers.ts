@@ -1,14 +1,14 @@
 /** Opens the way to the brokerage's identity providers, by the settings. Nothing is asked yet. */
 import type { Clock } from '../clock.ts'
-import { type Config, isDevelopment } from '../config.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database } from '../database/database.ts'
-import { type GuardedFetch, openGuardedFetch } from './guarded-fetch.ts'
+import type { Sql } from '../database/database.ts'
+import { type GuardedFetch, openGuardedFetch } from '../network/guarded-fetch.ts'
+import { type Config, isDevelopment } from '../settings/config.ts'
 import { openUpstreams, type Upstreams } from './upstream.ts'
 
 interface Opened {
   readonly config: Config
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly clock: Clock
 }

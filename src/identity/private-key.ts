@@ -1,11 +1,13 @@
 /** The private key by which the gateway shows a provider who it is (RFC 7523, private_key_jwt). */
 import { createPrivateKey, type webcrypto } from 'node:crypto'
 
-const algorithms: ReadonlyMap<string, Readonly<Record<string, string>> & { readonly name: string }> = new Map([
-  ['rsa', { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
-  ['prime256v1', { name: 'ECDSA', namedCurve: 'P-256' }],
-  ['ed25519', { name: 'Ed25519' }],
-])
+const algorithms: ReadonlyMap<string, Readonly<Record<string, string>> & { readonly name: string }> = new Map(
+  [
+    ['rsa', { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
+    ['prime256v1', { name: 'ECDSA', namedCurve: 'P-256' }],
+    ['ed25519', { name: 'Ed25519' }],
+  ],
+)
 
 const rsaBitsAtLeast = 2_048
 

@@ -1,13 +1,23 @@
-/** A provider is set up otherwise, and keeps its people: links are the issuer's, and sessions go on. What it hands out is judged as when it was added. */
+/**
+ * A provider is set up otherwise, and keeps its people: links are the issuer's, and sessions go on. What it
+ * hands out is judged as when it was added.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
 import { refuseHandingOut } from './handed-out.ts'
 import { moveIdentities, selectAnyIdentity } from './identities.sql.ts'
-import { factsOf, handedOutBy, type Provider, type ProviderFacts, readCredential, sealFor } from './provider.ts'
+import {
+  factsOf,
+  handedOutBy,
+  type Provider,
+  type ProviderFacts,
+  readCredential,
+  sealFor,
+} from './provider.ts'
 import { findFactsProblems } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
@@ -25,7 +35,9 @@ export function changed(provider: ProviderFacts, change: ProviderChange): Provid
 /** What differs, by name. */
 export function findDifferences(before: ProviderFacts, after: ProviderFacts): string[] {
   const [was, is] = [factsOf(before), factsOf(after)]
-  return (Object.keys(is) as (keyof ProviderFacts)[]).filter((name) => !isDeepStrictEqual(was[name], is[name]))
+  return (Object.keys(is) as (keyof ProviderFacts)[]).filter(
+    (name) => !isDeepStrictEqual(was[name], is[name]),
+  )
 }
 
 /** What is believed, and of whom, stays as it was, or less is. */
@@ -36,13 +48,13 @@ export function isNarrower(before: ProviderFacts, after: ProviderFacts): boolean
 }
 
 /** In the transaction that it is handed. False when there is nothing to change, or it is gone. */
-export async function changeProvider(db: Database, id: number, after: ProviderFacts, act: Act): Promise<boolean> {
+export async function changeProvider(db: Sql, id: number, after: ProviderFacts, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [before] = await sql.query<Provider>(table.lockProvider, [id])
+    const [before] = await sql.query(table.lockProvider, { id })
     const differences = before ? findDifferences(before, after) : []
     if (!before || differences.length === 0) return false
     await refuseHandingOut(sql, after, act)
-    await update(sql, id, after)
+    await sql.query(table.updateProvider, { ...after, id })
     // Whoever has a role that the map gives to nobody any more does not keep it until they sign in again.
     if (differences.includes('roleMap') || differences.includes('rolesClaim'))
       await dropProvidedRoles(
@@ -59,12 +71,6 @@ export async function changeProvider(db: Database, id: number, after: ProviderFa
   })
 }
 
-async function update(sql: Sql, id: number, after: ProviderFacts): Promise<void> {
-  const { label, clientId, scopes, linkClaim, linkSource, strongAcr, strongAmr, ownSecondStep, logoutEnds } = after
-  const names = [label, clientId, scopes, linkClaim, linkSource, strongAcr, strongAmr, ownSecondStep]
-  await sql.query(table.updateProvider, [id, ...names, after.rolesClaim, JSON.stringify(after.roleMap), logoutEnds])
-}
-
 interface Change {
   /** By name. */
   readonly changed: readonly string[]
@@ -72,15 +78,18 @@ interface Change {
 }
 
 function recordChange(sql: Sql, after: ProviderFacts, change: Change, act: Act): Promise<void> {
-  return recordAct(sql, act, 'provider.changed', `provider:${after.name}`, { ...handedOutBy(after), ...change })
+  return recordAct(sql, act, 'provider.changed', `provider:${after.name}`, {
+    ...handedOutBy(after),
+    ...change,
+  })
 }
 
 /**
- * The same provider at another address. Its people go with it, so whoever speaks for the new issuer speaks for all of them: this is for whoever has the machine,
- * and could link anybody by hand.
+ * The same provider at another address. Its people go with it, so whoever speaks for the new issuer speaks
+ * for all of them: this is for whoever has the machine, and could link anybody by hand.
  */
 export async function moveProvider(
-  db: Database,
+  db: Sql,
   vault: Vault,
   provider: Provider,
   { issuer, allowLoopback }: { readonly issuer: string; readonly allowLoopback: boolean },
@@ -90,19 +99,19 @@ export async function moveProvider(
   const problems = findFactsProblems(after, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
   await db.transaction(async (sql) => {
-    await sql.query(table.lockProvider, [provider.id])
+    await sql.query(table.lockProvider, { id: provider.id })
     const { credential } = await readCredential(sql, vault, provider)
-    const [taken] = await sql.query(selectAnyIdentity, [issuer])
+    const [taken] = await sql.query(selectAnyIdentity, { issuer })
     if (taken) throw new Conflict(`People are linked to ${issuer} already, from a provider that was removed.`)
     await sql
-      .query(table.updateIssuer, [provider.id, issuer, sealFor(vault, issuer, credential)])
+      .query(table.updateIssuer, { id: provider.id, issuer, sealed: sealFor(vault, issuer, credential) })
       .catch((error: unknown) => {
         if (violates(error, 'identity_providers_issuer_key'))
           throw new Invalid([{ field: 'issuer', problem: 'is a provider already' }])
         throw error
       })
-    await sql.query(table.deleteDocuments, [provider.id])
-    await sql.query(moveIdentities, [provider.issuer, issuer])
+    await sql.query(table.deleteDocuments, { providerId: provider.id })
+    await sql.query(moveIdentities, { from: provider.issuer, to: issuer })
     await recordChange(sql, after, { changed: ['issuer'] }, act)
   })
 }

@@ -1,9 +1,9 @@
 /** What an operator says of a provider, and what is wrong with it. */
-import { isLoopbackUrl } from '../loopback.ts'
-import { findNameProblem } from '../name.ts'
-import { findStaffRole, type StaffRole, staffRoles } from '../permission.ts'
+import { isLoopbackUrl } from '../network/loopback.ts'
 import type { FieldProblem } from '../problem.ts'
-import { isSource } from '../source.ts'
+import { findNameProblem } from '../text/name.ts'
+import { findStaffRole, type StaffRole, staffRoles } from '../vocabulary/permission.ts'
+import { isSource } from '../vocabulary/source.ts'
 import { importPrivateKey } from './private-key.ts'
 
 export const providerKinds = ['holder', 'staff'] as const
@@ -39,12 +39,18 @@ export interface ProviderDraft extends ProviderCredential {
   readonly logoutEnds: (typeof logoutReaches)[number]
 }
 
-export async function findDraftProblems(draft: ProviderDraft, allowLoopback: boolean): Promise<FieldProblem[]> {
+export async function findDraftProblems(
+  draft: ProviderDraft,
+  allowLoopback: boolean,
+): Promise<FieldProblem[]> {
   return [...findFactsProblems(draft, allowLoopback), ...problemsIn([await checkCredential(draft)])]
 }
 
 /** The same, of all but its credential. */
-export function findFactsProblems(facts: Omit<ProviderDraft, 'credential'>, allowLoopback: boolean): FieldProblem[] {
+export function findFactsProblems(
+  facts: Omit<ProviderDraft, 'credential'>,
+  allowLoopback: boolean,
+): FieldProblem[] {
   return problemsIn([...checkNames(facts, allowLoopback), ...checkClaims(facts)])
 }
 
@@ -66,7 +72,10 @@ function checkNames({ name, label, issuer, clientId, scopes }: Facts, allowLoopb
     ['name', name === 'new' && 'must be another word: this one is an address of the console'],
     ['label', findNameProblem(label, 100)],
     ['issuer', findIssuerProblem(issuer, allowLoopback)],
-    ['client-id', !/^[\x21-\x7e]{1,500}$/.test(clientId) && 'must be the id that the provider gave to this gateway'],
+    [
+      'client-id',
+      !/^[\x21-\x7e]{1,500}$/.test(clientId) && 'must be the id that the provider gave to this gateway',
+    ],
     ['scopes', !scopes.includes('openid') && 'must include openid'],
     ['scopes', !scopes.every((each) => /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(each)) && 'must be words'],
   ]
@@ -80,11 +89,20 @@ function checkClaims(draft: Facts): Check[] {
   const noFactor = !ownSecondStep && strongAcr.length + strongAmr.length === 0
   const givesRoles = rolesClaim !== null || Object.keys(roleMap).length > 0
   return [
-    ['link-claim', linkClaim !== null && !/^[\x21-\x7e]{1,100}$/.test(linkClaim) && 'must be the name of a claim'],
-    ['link-claim', changing.includes(linkClaim ?? '') && 'must not be an e-mail address or a name: they change hands'],
+    [
+      'link-claim',
+      linkClaim !== null && !/^[\x21-\x7e]{1,100}$/.test(linkClaim) && 'must be the name of a claim',
+    ],
+    [
+      'link-claim',
+      changing.includes(linkClaim ?? '') && 'must not be an e-mail address or a name: they change hands',
+    ],
     ['link-claim', kind === 'staff' && linkClaim !== null && 'is for holders: staff have no external id'],
     ['link-source', !isSource(linkSource) && 'must be the name of a source, such as core'],
-    ['strong-acr', kind === 'staff' && noFactor && 'is missing: staff are asked for a second factor, there or here'],
+    [
+      'strong-acr',
+      kind === 'staff' && noFactor && 'is missing: staff are asked for a second factor, there or here',
+    ],
     [
       'strong-acr',
       kind === 'holder' &&
@@ -101,7 +119,8 @@ function checkClaims(draft: Facts): Check[] {
 }
 
 function findIssuerProblem(issuer: string, allowLoopback: boolean): string | undefined {
-  if (!URL.canParse(issuer) || issuer.length > 500) return 'must be an address such as https://login.example.com'
+  if (!URL.canParse(issuer) || issuer.length > 500)
+    return 'must be an address such as https://login.example.com'
   const { protocol, username, password } = new URL(issuer)
   if (username !== '' || password !== '' || /[?#]/.test(issuer))
     return 'must be an address without credentials, query and fragment'
@@ -112,5 +131,8 @@ function findIssuerProblem(issuer: string, allowLoopback: boolean): string | und
 async function checkCredential({ proof, credential }: ProviderCredential): Promise<Check> {
   if (proof !== 'private_key_jwt') return ['secret', credential === '' && 'is missing']
   const isKey = (await importPrivateKey(credential)) !== undefined
-  return ['key', !isKey && 'must be a private key in PEM (PKCS #8): RSA of 2048 bits or more, P-256 or Ed25519']
+  return [
+    'key',
+    !isKey && 'must be a private key in PEM (PKCS #8): RSA of 2048 bits or more, P-256 or Ed25519',
+  ]
 }

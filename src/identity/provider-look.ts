@@ -1,7 +1,7 @@
 /** A provider as a sign-in would find it, looked at from outside: nothing is kept, and nobody is told. */
 import { type Clock, second } from '../clock.ts'
+import { type GuardedFetch, Unreachable } from '../network/guarded-fetch.ts'
 import { askForKeys, discover } from './discovery.ts'
-import { type GuardedFetch, Unreachable } from './guarded-fetch.ts'
 import type { Provider } from './provider.ts'
 import { ProviderMistaken } from './said.ts'
 
@@ -11,7 +11,10 @@ export const providerClock = { warnMs: 10 * second, failMs: 30 * second } as con
 export interface ProviderLook {
   /** What keeps people from signing in there, with what to do about it; undefined when nothing does. */
   readonly problem?: { readonly found: string; readonly advice: string }
-  /** How far this machine is ahead of the provider, by the second; undefined when it does not say what time it is. */
+  /**
+   * How far this machine is ahead of the provider, by the second; undefined when it does not say what time it
+   * is.
+   */
   readonly aheadMs?: number | undefined
 }
 

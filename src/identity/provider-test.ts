@@ -1,6 +1,9 @@
-/** What the test button says: a provider is asked what a sign-in would ask it, and each answer is told with its remedy. Nobody signs in. */
+/**
+ * What the test button says: a provider is asked what a sign-in would ask it, and each answer is told with
+ * its remedy. Nobody signs in.
+ */
 import { type Clock, second } from '../clock.ts'
-import { findUnreachable } from './guarded-fetch.ts'
+import { findUnreachable } from '../network/guarded-fetch.ts'
 import { type Provider, vouches } from './provider.ts'
 import { providerClock } from './provider-look.ts'
 import type { Upstream, Upstreams } from './upstream.ts'
@@ -17,7 +20,11 @@ const finding = (check: string, state: ProviderFinding['state'], told: string): 
   told,
 })
 
-export async function testProvider(upstreams: Upstreams, clock: Clock, provider: Provider): Promise<ProviderFinding[]> {
+export async function testProvider(
+  upstreams: Upstreams,
+  clock: Clock,
+  provider: Provider,
+): Promise<ProviderFinding[]> {
   try {
     const { upstream, unusable, date } = await upstreams.ask(provider)
     const findings = [
@@ -68,7 +75,8 @@ async function testCredential({ library, configuration }: Upstream): Promise<Pro
     if (findUnreachable(error)) return finding('Client', 'wrong', (error as Error).message)
     const { error: code, status } = error instanceof library.ResponseBodyError ? error : {}
     if (code === 'invalid_grant') return finding('Client', 'good', 'It knows this client and its credential.')
-    // Whatever the word: 401 is for a client that did not prove who it is (RFC 6749, 5.2), and Keycloak calls a wrong secret `unauthorized_client`.
+    // Whatever the word: 401 is for a client that did not prove who it is (RFC 6749, 5.2), and Keycloak calls
+    // a wrong secret `unauthorized_client`.
     if (code === 'invalid_client' || status === 401 || error instanceof library.WWWAuthenticateChallengeError)
       return finding(
         'Client',
@@ -76,7 +84,11 @@ async function testCredential({ library, configuration }: Upstream): Promise<Pro
         'It does not accept the client id with this credential. Check both, and how they are sent.',
       )
     if (code === 'unauthorized_client')
-      return finding('Client', 'wrong', 'It does not let this client exchange a code: allow it the code flow there.')
+      return finding(
+        'Client',
+        'wrong',
+        'It does not let this client exchange a code: allow it the code flow there.',
+      )
     return finding(
       'Client',
       'warning',

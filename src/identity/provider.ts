@@ -1,11 +1,11 @@
 /**
- * The brokerage's identity providers. One is for holders or for staff, never for both, and an issuer stands here once. What it is asked with
- * (a secret, or a private key) is sealed.
+ * The brokerage's identity providers. One is for holders or for staff, never for both, and an issuer stands
+ * here once. What it is asked with (a secret, or a private key) is sealed.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import type { SealedTable } from '../database/reseal.ts'
+import { type Sql, violates } from '../database/database.ts'
+import type { SealedRow, SealedTable } from '../database/reseal.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
 import { refuseHandingOut } from './handed-out.ts'
@@ -48,31 +48,35 @@ export const addProvider: Write = (...given) => write('provider.added', ...given
 /** Writes it down, to be tested and enabled: so far it changes nothing for anybody. */
 export const draftProvider: Write = (...given) => write('provider.drafted', ...given)
 
-type Given = [db: Database, vault: Vault, draft: ProviderDraft, development: Development, act: Act]
+type Given = [db: Sql, vault: Vault, draft: ProviderDraft, development: Development, act: Act]
 type Write = (...given: Given) => Promise<Provider>
 type Written = 'provider.added' | 'provider.drafted'
 
-async function write(action: Written, ...[db, vault, draft, { allowLoopback }, act]: Given): Promise<Provider> {
+async function write(
+  action: Written,
+  ...[db, vault, draft, { allowLoopback }, act]: Given
+): Promise<Provider> {
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
-  const { name, kind, label, issuer, clientId, proof, scopes, linkClaim, linkSource } = draft
-  const { strongAcr, strongAmr, ownSecondStep, rolesClaim, roleMap, logoutEnds } = draft
-  const sealed = sealFor(vault, issuer, draft.credential)
-  const values = [name, kind, label.trim(), issuer, clientId, proof, sealed, scopes, linkClaim, linkSource]
-  const enabledAt = action === 'provider.added' ? act.at : null
-  const more = [strongAcr, strongAmr, ownSecondStep, rolesClaim, JSON.stringify(roleMap), logoutEnds, act.at, enabledAt]
+  const values = {
+    ...factsOf(draft),
+    label: draft.label.trim(),
+    sealed: sealFor(vault, draft.issuer, draft.credential),
+    createdAt: act.at,
+    enabledAt: action === 'provider.added' ? act.at : null,
+  }
   return db.transaction(async (sql) => {
     await refuseHandingOut(sql, draft, act)
-    const [written] = await sql.query<Provider>(table.insertProvider, [...values, ...more]).catch(tellTaken)
+    const [written] = await sql.query(table.insertProvider, values).catch(tellTaken)
     await record(sql, action, written!, act)
     return written!
   })
 }
 
 /** False when it is enabled already, or gone. */
-export async function enableProvider(db: Database, id: number, act: Act): Promise<boolean> {
+export async function enableProvider(db: Sql, id: number, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [enabled] = await sql.query<Provider>(table.enableDraft, [id, act.at])
+    const [enabled] = await sql.query(table.enableDraft, { id, enabledAt: act.at })
     if (!enabled) return false
     await refuseHandingOut(sql, enabled, act)
     await record(sql, 'provider.added', enabled, act)
@@ -92,7 +96,8 @@ export function handedOutBy(facts: Omit<ProviderFacts, 'name'>): Record<string, 
 }
 
 function tellTaken(error: unknown): never {
-  if (violates(error, 'identity_providers_name_key')) throw new Invalid([{ field: 'name', problem: 'is taken' }])
+  if (violates(error, 'identity_providers_name_key'))
+    throw new Invalid([{ field: 'name', problem: 'is taken' }])
   if (violates(error, 'identity_providers_issuer_key'))
     throw new Invalid([
       { field: 'issuer', problem: 'is a provider already: its people are holders or staff, not both' },
@@ -102,30 +107,30 @@ function tellTaken(error: unknown): never {
 
 /** At which people sign in. */
 export function listProviders(sql: Sql): Promise<Provider[]> {
-  return sql.query<Provider>(table.selectProviders)
+  return sql.query(table.selectProviders)
 }
 
 /** With those that are not enabled yet. */
 export function listEveryProvider(sql: Sql): Promise<Provider[]> {
-  return sql.query<Provider>(table.selectEveryProvider)
+  return sql.query(table.selectEveryProvider)
 }
 
 /** One at which people sign in. */
 export async function findProvider(sql: Sql, name: string): Promise<Provider | undefined> {
-  const [provider] = await sql.query<Provider>(table.selectProvider, [name])
+  const [provider] = await sql.query(table.selectProvider, { name })
   return provider
 }
 
 /** Also one that is not enabled yet. */
 export async function getProvider(sql: Sql, name: string): Promise<Provider> {
-  const [provider] = await sql.query<Provider>(table.selectAnyProvider, [name])
+  const [provider] = await sql.query(table.selectAnyProvider, { name })
   if (!provider) throw new NotFound(`There is no identity provider "${name}".`)
   return provider
 }
 
 /** Held still until the transaction ends; undefined when it is gone. */
 export async function holdProvider(sql: Sql, id: number): Promise<Provider | undefined> {
-  const [provider] = await sql.query<Provider>(table.lockProvider, [id])
+  const [provider] = await sql.query(table.lockProvider, { id })
   return provider
 }
 
@@ -142,15 +147,18 @@ export function factsOf(provider: ProviderFacts): ProviderFacts {
 }
 
 export async function findProviderById(sql: Sql, id: number): Promise<Provider | undefined> {
-  const [provider] = await sql.query<Provider>(table.selectProviderById, [id])
+  const [provider] = await sql.query(table.selectProviderById, { id })
   return provider
 }
 
-/** Ends every session that it vouched for, and takes every role that it gave. People stay linked to its issuer. False when it is gone already. */
-export async function removeProvider(db: Database, provider: Provider, act: Act): Promise<boolean> {
+/**
+ * Ends every session that it vouched for, and takes every role that it gave. People stay linked to its
+ * issuer. False when it is gone already.
+ */
+export async function removeProvider(db: Sql, provider: Provider, act: Act): Promise<boolean> {
   const { id, name, issuer } = provider
   return db.transaction(async (sql) => {
-    const [removed] = await sql.query(table.deleteProvider, [id])
+    const [removed] = await sql.query(table.deleteProvider, { id })
     if (!removed) return false
     await dropProvidedRoles(sql, provider, act)
     await recordAct(sql, act, 'provider.removed', `provider:${name}`, { issuer })
@@ -168,7 +176,7 @@ export function sealFor(vault: Vault, issuer: string, credential: string): Buffe
 
 /** Asked with this one from the next sign-in on. Whoever is signed in or linked stays so. */
 export async function replaceCredential(
-  db: Database,
+  db: Sql,
   vault: Vault,
   { id, name, issuer }: Provider,
   { proof, credential }: ProviderCredential,
@@ -178,21 +186,26 @@ export async function replaceCredential(
   if (problems.length > 0) throw new Invalid(problems)
   const sealed = sealFor(vault, issuer, credential)
   await db.transaction(async (sql) => {
-    const [replaced] = await sql.query(table.updateCredential, [id, proof, sealed, act.at])
+    const [replaced] = await sql.query(table.updateCredential, { id, proof, sealed, credentialAt: act.at })
     if (!replaced) throw new NotFound(`There is no identity provider "${name}" any more.`)
     await recordAct(sql, act, 'provider.credential_replaced', `provider:${name}`, { proof })
   })
 }
 
 /** As it is now, with the way it is proven: whoever found the provider a moment ago may know another. */
-export async function readCredential(sql: Sql, vault: Vault, { id, issuer }: Provider): Promise<ProviderCredential> {
-  const [row] = await sql.query<Pick<ProviderCredential, 'proof'> & { sealed: Buffer }>(table.selectCredential, [id])
+export async function readCredential(
+  sql: Sql,
+  vault: Vault,
+  { id, issuer }: Provider,
+): Promise<ProviderCredential> {
+  const [row] = await sql.query(table.selectCredential, { id })
   const credential = row && vault.open(purposeOf(issuer), row.sealed)
-  if (credential === undefined) throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)
+  if (credential === undefined)
+    throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)
   return { proof: row!.proof, credential }
 }
 
-export const sealedProviders: SealedTable<{ id: number; issuer: string; sealed: Buffer }> = {
+export const sealedProviders: SealedTable<SealedRow & { readonly issuer: string }> = {
   select: table.selectSealed,
   read: table.readSealed,
   update: table.updateSealed,

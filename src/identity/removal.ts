@@ -13,7 +13,7 @@ interface Touched {
 }
 
 export async function findTouched(sql: Sql, { issuer }: Provider): Promise<Touched> {
-  const [touched] = await sql.query<Touched>(countTouched, [issuer, countedAtMost])
+  const [touched] = await sql.query(countTouched, { issuer, most: countedAtMost })
   return touched!
 }
 
@@ -21,7 +21,9 @@ export function tellTouched({ label, kind, enabledAt }: Provider, { people, stra
   const count = `${people.toLocaleString('en')}${people >= countedAtMost ? ' or more' : ''}`
   const [one, many] = kind === 'staff' ? ['member of staff', 'members of staff'] : ['customer', 'customers']
   const linked =
-    people === 0 ? `No ${one} is linked to it.` : `${count} ${people === 1 ? `${one} is` : `${many} are`} linked to it.`
+    people === 0
+      ? `No ${one} is linked to it.`
+      : `${count} ${people === 1 ? `${one} is` : `${many} are`} linked to it.`
   const left =
     stranded === 0
       ? ''
@@ -31,6 +33,8 @@ export function tellTouched({ label, kind, enabledAt }: Provider, { people, stra
       ? `Nobody signs in at ${label} yet.`
       : `Whoever signed in at ${label} is signed out at once, and nobody can sign in there any more.`
   const kept =
-    people === 0 ? '' : ' They stay linked, and are known again when a provider with the same issuer is added.'
+    people === 0
+      ? ''
+      : ' They stay linked, and are known again when a provider with the same issuer is added.'
   return `${ended} ${linked}${left}${kept}`
 }

@@ -26,8 +26,37 @@ const now = new Date('2026-01-05T12:00:00Z')
 
 /** What JSON can hold and nobody meant. */
 const hostile: readonly unknown[] = [
-  ...[undefined, null, '', ' ', 'a\0b', '\ud800', '\u202ex', '__proto__', 'constructor', 'x'.repeat(5_000), 'https://'],
-  ...[0, -0, -1, 1.5, 1e308, -1e308, 2 ** 60, Number.NaN, true, false, [], {}, [[]], [null], [undefined], ['a\0b', 7]],
+  ...[
+    undefined,
+    null,
+    '',
+    ' ',
+    'a\0b',
+    '\ud800',
+    '\u202ex',
+    '__proto__',
+    'constructor',
+    'x'.repeat(5_000),
+    'https://',
+  ],
+  ...[
+    0,
+    -0,
+    -1,
+    1.5,
+    1e308,
+    -1e308,
+    2 ** 60,
+    Number.NaN,
+    true,
+    false,
+    [],
+    {},
+    [[]],
+    [null],
+    [undefined],
+    ['a\0b', 7],
+  ],
   ...[{ toString: 1 }, { length: 1 }, { '': { a: [] } }, JSON.parse('{"__proto__": {"a": 1}}')],
 ]
 
@@ -52,14 +81,26 @@ const metadata = {
   token_endpoint: 'https://login.example.com/t',
   jwks_uri: 'https://login.example.com/k',
 }
-const samples: Record<string, [said: Record<string, unknown>, parse: (said: never) => unknown, names: string[]]> = {
+const samples: Record<
+  string,
+  [said: Record<string, unknown>, parse: (said: never) => unknown, names: string[]]
+> = {
   metadata: [
     metadata,
     (said) => parseMetadata(said, provider, false),
     [
       ...Object.keys(metadata),
-      ...['userinfo_endpoint', 'end_session_endpoint', 'pushed_authorization_request_endpoint', 'acr_values_supported'],
-      ...['code_challenge_methods_supported', 'id_token_signing_alg_values_supported', 'backchannel_logout_supported'],
+      ...[
+        'userinfo_endpoint',
+        'end_session_endpoint',
+        'pushed_authorization_request_endpoint',
+        'acr_values_supported',
+      ],
+      ...[
+        'code_challenge_methods_supported',
+        'id_token_signing_alg_values_supported',
+        'backchannel_logout_supported',
+      ],
       ...['authorization_response_iss_parameter_supported', 'backchannel_logout_session_supported', 'more'],
     ],
   ],
@@ -138,7 +179,16 @@ test('an address is taken only where the provider says that it has verified it',
   const email = (more: object) => parsePerson({ email: 'olga@example.com', ...more }, {}, provider).email
   assert.equal(email({ email_verified: true }), 'olga@example.com')
   const said = { email: 'eve@example.com', email_verified: true }
-  assert.equal(parsePerson({ email: 'olga@example.com' }, said, provider).email, undefined, 'nor of another address')
-  for (const more of [{}, { email_verified: false }, { email_verified: 1 }, { email: 'Olga', email_verified: true }])
+  assert.equal(
+    parsePerson({ email: 'olga@example.com' }, said, provider).email,
+    undefined,
+    'nor of another address',
+  )
+  for (const more of [
+    {},
+    { email_verified: false },
+    { email_verified: 1 },
+    { email: 'Olga', email_verified: true },
+  ])
     assert.equal(email(more), undefined, JSON.stringify(more))
 })

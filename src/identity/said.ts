@@ -1,14 +1,15 @@
 /**
- * The one door for what a provider says: its metadata and keys, ID tokens, userinfo and logout tokens. Each becomes a value of ours here, or is refused with
- * a reason that an operator reads; what nobody reads is left out. Signatures, issuer, audience and expiry are the libraries' to check.
+ * The one door for what a provider says: its metadata and keys, ID tokens, userinfo and logout tokens. Each
+ * becomes a value of ours here, or is refused with a reason that an operator reads; what nobody reads is left
+ * out. Signatures, issuer, audience and expiry are the libraries' to check.
  */
 import type { JWK, ServerMetadata } from 'openid-client'
 import { minute, second } from '../clock.ts'
-import { isLoopbackUrl } from '../loopback.ts'
-import { findNameProblem } from '../name.ts'
-import type { StaffRole } from '../permission.ts'
-import { unprintable } from '../printable.ts'
+import { isLoopbackUrl } from '../network/loopback.ts'
+import { findNameProblem } from '../text/name.ts'
+import { unprintable } from '../text/printable.ts'
 import { parseEmail } from '../users/email-address.ts'
+import type { StaffRole } from '../vocabulary/permission.ts'
 import { type Provider, vouches } from './provider.ts'
 
 /** What it says of itself cannot be used: somebody has to mend it, here or there. */
@@ -23,13 +24,15 @@ export class NotBelieved extends Error {
 
 type Said = Readonly<Record<string, unknown>>
 
-const isObject = (said: unknown): said is Said => typeof said === 'object' && said !== null && !Array.isArray(said)
+const isObject = (said: unknown): said is Said =>
+  typeof said === 'object' && said !== null && !Array.isArray(said)
 
 /** One line that PostgreSQL and a page can hold. */
 const isWord = (said: unknown, most: number): said is string =>
   typeof said === 'string' && said !== '' && said.length <= most && !unprintable.test(said)
 
-const wordsIn = (said: unknown): string[] => (Array.isArray(said) ? said.filter((each) => isWord(each, 500)) : [])
+const wordsIn = (said: unknown): string[] =>
+  Array.isArray(said) ? said.filter((each) => isWord(each, 500)) : []
 
 /** Those that a key of the provider's makes; not what anybody could make who knows our secret, or nothing. */
 export const signatures: readonly string[] = [
@@ -89,7 +92,8 @@ export function parseMetadata(
 export const tellNoMetadata = (why: string) =>
   `Its metadata cannot be used: ${why}. Is the issuer right? It answers at /.well-known/openid-configuration.`
 
-const tell = (said: unknown): string => (typeof said === 'string' ? said : (JSON.stringify(said) ?? 'nothing'))
+const tell = (said: unknown): string =>
+  typeof said === 'string' ? said : (JSON.stringify(said) ?? 'nothing')
 
 function isAddress(said: unknown, allowLoopback: boolean): boolean {
   const url = isWord(said, addressLength) ? URL.parse(said) : null
@@ -132,10 +136,12 @@ export interface SaidSignIn {
 /** Throws `NotBelieved`. */
 export function parseIdToken(claims: Said, provider: Provider, now: Date): SaidSignIn {
   const { sub, sid, azp, auth_time: authTime } = claims
-  if (!isWord(sub, subjectLength)) throw new NotBelieved(`its sub is not a text of 1 to ${subjectLength} characters`)
+  if (!isWord(sub, subjectLength))
+    throw new NotBelieved(`its sub is not a text of 1 to ${subjectLength} characters`)
   if (sid !== undefined && !isWord(sid, subjectLength))
     throw new NotBelieved(`its sid is not a text of 1 to ${subjectLength} characters`)
-  if (azp !== undefined && azp !== provider.clientId) throw new NotBelieved('it was issued to another client (azp)')
+  if (azp !== undefined && azp !== provider.clientId)
+    throw new NotBelieved('it was issued to another client (azp)')
   const authenticatedAt = whenOf(authTime, now)
   const isStrong = authenticatedAt.getTime() > 0 && hasFactor(provider, claims)
   return { subject: sub, sid, authenticatedAt, factorAt: isStrong ? authenticatedAt : undefined }
@@ -152,7 +158,10 @@ function whenOf(authTime: unknown, now: Date): Date {
 function hasFactor(provider: Provider, { acr, amr }: Said): boolean {
   if (!vouches(provider)) return false
   const methods = wordsIn(amr)
-  return provider.strongAcr.some((each) => each === acr) || methods.some((each) => provider.strongAmr.includes(each))
+  return (
+    provider.strongAcr.some((each) => each === acr) ||
+    methods.some((each) => provider.strongAmr.includes(each))
+  )
 }
 
 /** Who somebody is: from the ID token, or where it is silent from the userinfo endpoint. */
@@ -167,7 +176,10 @@ export interface SaidPerson {
   readonly email: string | undefined
 }
 
-/** The claims that are read, beside how somebody signed in: nobody is let in without the first, or kept out for want of the second. */
+/**
+ * The claims that are read, beside how somebody signed in: nobody is let in without the first, or kept out
+ * for want of the second.
+ */
 export function claimsOf({ kind, linkClaim, rolesClaim }: Provider): {
   readonly needed: string[]
   readonly wanted: string[]
@@ -181,7 +193,9 @@ export function parsePerson(idToken: Said, userInfo: Said, provider: Provider): 
   const { kind, linkClaim, rolesClaim, roleMap } = provider
   const claims = { ...userInfo, ...idToken }
   const said = rolesClaim === null ? [] : [claims[rolesClaim]].flat()
-  const roles = said.flatMap((each) => (typeof each === 'string' && Object.hasOwn(roleMap, each) ? roleMap[each]! : []))
+  const roles = said.flatMap((each) =>
+    typeof each === 'string' && Object.hasOwn(roleMap, each) ? roleMap[each]! : [],
+  )
   return {
     claimed: linkClaim === null ? undefined : parseLink(linkClaim, claims[linkClaim]),
     roles: [...new Set(roles)],
@@ -195,7 +209,8 @@ export function parsePerson(idToken: Said, userInfo: Said, provider: Provider): 
 function parseLink(name: string, said: unknown): string | undefined {
   if (said === undefined) return undefined
   if (Number.isSafeInteger(said)) return String(said)
-  if (!isWord(said, 500)) throw new NotBelieved(`its ${name} is neither a text nor a whole number that JSON keeps`)
+  if (!isWord(said, 500))
+    throw new NotBelieved(`its ${name} is neither a text nor a whole number that JSON keeps`)
   return said
 }
 
@@ -212,9 +227,13 @@ function parseAddress({ email, email_verified: isVerified }: Said): string | und
   }
 }
 
-/** When the ID token of a token endpoint's answer was made, by its own word, in milliseconds; undefined where it does not say. */
+/**
+ * When the ID token of a token endpoint's answer was made, by its own word, in milliseconds; undefined where
+ * it does not say.
+ */
 export function findIssuedMs(answer: unknown): number | undefined {
-  const payload = isObject(answer) && typeof answer.id_token === 'string' ? answer.id_token.split('.')[1] : undefined
+  const payload =
+    isObject(answer) && typeof answer.id_token === 'string' ? answer.id_token.split('.')[1] : undefined
   if (payload === undefined) return undefined
   try {
     const said: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -264,8 +283,14 @@ export function parseLogout({ nonce, events, sub, sid, jti }: Said): SaidLogout 
     [isMissing(nonce), 'it has a nonce, as ID tokens do'],
     [isObject(events) && isObject(events[logoutEvent]), 'its event is not a logout'],
     [isWord(jti, 1_000), 'its jti is no text'],
-    [isMissing(sub) || isWord(sub, subjectLength), `its sub is not a text of 1 to ${subjectLength} characters`],
-    [isMissing(sid) || isWord(sid, subjectLength), `its sid is not a text of 1 to ${subjectLength} characters`],
+    [
+      isMissing(sub) || isWord(sub, subjectLength),
+      `its sub is not a text of 1 to ${subjectLength} characters`,
+    ],
+    [
+      isMissing(sid) || isWord(sid, subjectLength),
+      `its sid is not a text of 1 to ${subjectLength} characters`,
+    ],
     [!isMissing(sub) || !isMissing(sid), 'it says neither whose session ended nor which'],
   ].find(([isRight]) => !isRight)
   if (problem) throw new NotBelieved(String(problem[1]))

@@ -2,8 +2,8 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { cut } from '../cut.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
+import { cut } from '../text/cut.ts'
 import { type KnownDevice, markPassword, recognise } from '../users/known-device.ts'
 import { hasSecondFactor } from '../users/second-factor.ts'
 import { countSecondStepFailures, type FirstStep, noteUpstream } from '../users/second-step.ts'
@@ -26,14 +26,16 @@ type ProviderSignIn =
   | { readonly kind: 'too-weak' }
 
 interface SignInDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
 }
 
 type Answer = { readonly vouched: Vouched; readonly asked: AskedUpstream }
 type FromDevice = From & { readonly device: KnownDevice | undefined }
 
-/** A second time from the beginning for whoever was linked meanwhile; a third time nobody can say who it is. */
+/**
+ * A second time from the beginning for whoever was linked meanwhile; a third time nobody can say who it is.
+ */
 export async function signInVouched(
   desk: SignInDesk,
   provider: Provider,
@@ -89,7 +91,7 @@ function signInOnce(
     }
     const upstream = upstreamOf(vault, provider, vouched, act.at)
     const { authenticatedAt, factorAt } = vouched
-    await sql.query(markSeen, [provider.issuer, subject, act.at, factorAt])
+    await sql.query(markSeen, { issuer: provider.issuer, subject, seenAt: act.at, factorAt })
     const passwordMark = markPassword(passwordHash)
     if (factorAt === undefined && provider.ownSecondStep && (await hasSecondFactor(sql, user.id))) {
       const failuresBefore = await countSecondStepFailures(sql, user.id)
@@ -100,13 +102,21 @@ function signInOnce(
       }
     }
     if (asked.factor === 'required' && factorAt === undefined) {
-      await recordAct(sql, act, 'identity.refused', about, { why: 'it vouched for no second factor', userId: user.id })
+      await recordAct(sql, act, 'identity.refused', about, {
+        why: 'it vouched for no second factor',
+        userId: user.id,
+      })
       return { kind: 'too-weak' }
     }
     const known = recognise(from.device, { id: user.id, passwordMark }, act.at)
     const proofs = { passwordAt: authenticatedAt, factorAt }
     const details = { provider: provider.label }
-    const opened = await openSignedIn(sql, { user, passwordMark, known, proofs, upstream, details }, from, act)
+    const opened = await openSignedIn(
+      sql,
+      { user, passwordMark, known, proofs, upstream, details },
+      from,
+      act,
+    )
     return { kind: 'signed-in', user, ...opened }
   })
 }

@@ -1,9 +1,12 @@
+import { json, list, text } from '../database/column.ts'
+import type { NoticeFacts } from '../notices/facts.ts'
 import { tellStaff } from '../notices/notices.sql.ts'
 
-/** $4 keys it, $5 is told to whoever has one of the roles of $6, where staff have a provider to sign in at. */
-export const tellOfStaffPassword = tellStaff(
-  'tell_of_staff_password',
-  'staff-password',
-  `SELECT $4::text AS key, $5::jsonb AS facts, '' AS about, $6::text[] AS roles
+/** Whoever has one of these roles is told, where staff have a provider to sign in at. */
+export const tellOfStaffPassword = tellStaff({
+  name: 'tell_of_staff_password',
+  kind: 'staff-password',
+  takes: { key: text, facts: json<NoticeFacts['staff-password']>(), roles: list(text) },
+  found: `SELECT :key::text AS key, :facts::jsonb AS facts, '' AS about, :roles::text[] AS roles
    WHERE EXISTS (SELECT FROM identity_providers WHERE kind = 'staff' AND enabled_at IS NOT NULL)`,
-)
+})

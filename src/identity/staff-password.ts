@@ -1,17 +1,26 @@
-/** The way in that is left to operators when their provider is away. Where they have one, every use of a password is told to those who manage them (break-glass). */
+/**
+ * The way in that is left to operators when their provider is away. Where they have one, every use of a
+ * password is told to those who manage them (break-glass).
+ */
 import type { Act } from '../audit/audit.ts'
 import { hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
 import { memberLimits } from '../notices/notice.ts'
-import { rolesWith } from '../permission.ts'
 import type { User } from '../users/user.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { rolesWith } from '../vocabulary/permission.ts'
 import { tellOfStaffPassword } from './staff-password.sql.ts'
 
 /** Whoever confirms that it is them within the hour has been told of. */
-export async function tellOfPassword(sql: Sql, user: User, environment: Environment, { by, at }: Act): Promise<void> {
+export async function tellOfPassword(
+  sql: Sql,
+  user: User,
+  environment: Environment,
+  { by, at }: Act,
+): Promise<void> {
   if (user.role !== 'operator') return
   const key = `${user.id}:${Math.floor(at.getTime() / hour)}`
   const facts = { name: user.name, environment, from: by.address ?? null, userAgent: by.userAgent ?? null }
-  await sql.query(tellOfStaffPassword, [...memberLimits(at), key, facts, rolesWith('staff.manage')])
+  const roles = rolesWith('staff.manage')
+  await sql.query(tellOfStaffPassword, { ...memberLimits(at), key, facts, roles })
 }

@@ -1,4 +1,7 @@
-/** Staff who come by single sign-on: their roles are what the provider's groups or app roles say, at each sign-in anew. Whoever has one is let in, also for the first time. */
+/**
+ * Staff who come by single sign-on: their roles are what the provider's groups or app roles say, at each
+ * sign-in anew. Whoever has one is let in, also for the first time.
+ */
 import type { Act } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Sql } from '../database/database.ts'
@@ -18,12 +21,21 @@ export function addStaff(sql: Sql, { name = unnamed, email }: Named, act: Act): 
 }
 
 /** At the first sign-in that tells the name of somebody who has none. */
-export async function nameStaff(sql: Sql, user: User, { label }: Provider, { name }: Named, act: Act): Promise<void> {
+export async function nameStaff(
+  sql: Sql,
+  user: User,
+  { label }: Provider,
+  { name }: Named,
+  act: Act,
+): Promise<void> {
   if (user.name === unnamed && name !== undefined && name !== unnamed)
     await nameInstead(sql, user, { name, provider: label }, act)
 }
 
-/** The address is the provider's to say, as the roles are: one that it has verified takes the place of the one before, which is told. */
+/**
+ * The address is the provider's to say, as the roles are: one that it has verified takes the place of the one
+ * before, which is told.
+ */
 export async function addressStaff(
   sql: Sql,
   user: User,

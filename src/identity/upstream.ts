@@ -1,14 +1,15 @@
 /**
- * A provider as it says it is: its metadata and its keys, kept in the database for every node. It is asked when somebody signs in, never at a start; one
- * that does not answer is away, and what it said before is believed for a day by those who are on their way already.
+ * A provider as it says it is: its metadata and its keys, kept in the database for every node. It is asked
+ * when somebody signs in, never at a start; one that does not answer is away, and what it said before is
+ * believed for a day by those who are on their way already.
  */
 import type * as library from 'openid-client'
 import { after, type Clock, hour, minute, second, systemClock } from '../clock.ts'
+import { openFlights } from '../concurrency/single-flight.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database } from '../database/database.ts'
-import { openFlights } from '../single-flight.ts'
+import type { Sql } from '../database/database.ts'
+import { findUnreachable, type GuardedFetch, patienceMs } from '../network/guarded-fetch.ts'
 import { askForKeys, type Discovered, discover } from './discovery.ts'
-import { findUnreachable, type GuardedFetch, patienceMs } from './guarded-fetch.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
 import type { ProviderCredential } from './provider-draft.ts'
@@ -33,7 +34,10 @@ export class ProviderAway extends Error {
 }
 
 export interface Upstreams {
-  /** Throws `ProviderAway`, with `mayBeAway` only where nothing is left of what it said within a day; and `ProviderMistaken`. */
+  /**
+   * Throws `ProviderAway`, with `mayBeAway` only where nothing is left of what it said within a day; and
+   * `ProviderMistaken`.
+   */
   open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
   /** Asks the provider now, whatever was kept. Throws `ProviderAway` and `ProviderMistaken`. */
   ask(provider: Provider): Promise<Discovered & { readonly upstream: Upstream }>
@@ -44,12 +48,15 @@ export interface Upstream {
   readonly configuration: library.Configuration
   readonly metadata: library.ServerMetadata
   readonly provider: Provider
-  /** Those that it signs with, fetched within a minute or, where it is away, before. For a key that is not among them it is asked again, each ten seconds at most. */
+  /**
+   * Those that it signs with, fetched within a minute or, where it is away, before. For a key that is not
+   * among them it is asked again, each ten seconds at most.
+   */
   keys(kid?: string): Promise<library.JWKS>
 }
 
 interface UpstreamDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly clock: Clock
   readonly fetch: GuardedFetch
@@ -59,7 +66,10 @@ interface UpstreamDesk {
 
 type FetchKeys = (id: number, fetch: () => Promise<library.JWKS>) => Promise<library.JWKS>
 
-/** Whoever asks meanwhile, or within ten seconds, gets the same answer, also when there was none: nobody makes us ask a provider over and over. */
+/**
+ * Whoever asks meanwhile, or within ten seconds, gets the same answer, also when there was none: nobody makes
+ * us ask a provider over and over.
+ */
 function openKeyDesk(clock: Clock): FetchKeys {
   const asked = new Map<number, { readonly at: Date; readonly answer: Promise<library.JWKS> }>()
   return (id, fetch) => {
@@ -89,14 +99,19 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
   async function look(provider: Provider): Promise<Discovered> {
     try {
       const discovered = await discover(desk.fetch, provider, desk.allowLoopback)
-      await db.query(table.upsertDocument, [provider.id, 'metadata', JSON.stringify(discovered.metadata), clock.now()])
-      await db.query(table.markThere, [provider.id, clock.now()])
+      await db.query(table.upsertDocument, {
+        providerId: provider.id,
+        kind: 'metadata',
+        document: discovered.metadata,
+        fetchedAt: clock.now(),
+      })
+      await db.query(table.markThere, { id: provider.id, lookedAt: clock.now() })
       return discovered
     } catch (error) {
       const unreachable = findUnreachable(error)
       if (!unreachable) throw error
       const why = unreachable.message
-      const [away] = await db.query<{ awaySince: Date }>(table.markAway, [provider.id, clock.now(), why])
+      const [away] = await db.query(table.markAway, { id: provider.id, lookedAt: clock.now(), awayWhy: why })
       throw new ProviderAway(provider, away?.awaySince ?? clock.now(), why)
     }
   }
@@ -104,7 +119,8 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
   async function getMetadata(provider: Provider, kept: Documents['metadata'], mayBeAway: boolean) {
     const now = clock.now()
     const { awaySince, lookedAt, awayWhy } = provider
-    if (kept && !awaySince && kept.fetchedAt > after(now, -(mayBeAway ? hour : seenLatelyMs))) return kept.document
+    if (kept && !awaySince && kept.fetchedAt > after(now, -(mayBeAway ? hour : seenLatelyMs)))
+      return kept.document
     const wasJustAway = awaySince !== null && lookedAt !== null && lookedAt > after(now, -lookAgainMs)
     const looked = wasJustAway
       ? Promise.reject(new ProviderAway(provider, awaySince, awayWhy ?? ''))
@@ -118,18 +134,27 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
   return {
     async open(provider, { mayBeAway }) {
       const kept = await readDocuments(desk, provider)
-      return configure(desk, fetchKeys, provider, await getMetadata(provider, kept.metadata, mayBeAway), kept.keys)
+      return configure(
+        desk,
+        fetchKeys,
+        provider,
+        await getMetadata(provider, kept.metadata, mayBeAway),
+        kept.keys,
+      )
     },
     async ask(provider) {
       const discovered = await look(provider)
       const askKeys: FetchKeys = (_id, fetch) => fetch()
-      return { ...discovered, upstream: await configure(desk, askKeys, provider, discovered.metadata, undefined) }
+      return {
+        ...discovered,
+        upstream: await configure(desk, askKeys, provider, discovered.metadata, undefined),
+      }
     },
   }
 }
 
 async function readDocuments({ db, clock }: UpstreamDesk, { id }: Provider): Promise<Documents> {
-  const rows = await db.query<{ kind: string }>(table.selectDocuments, [id, after(clock.now(), -staleMs)])
+  const rows = await db.query(table.selectDocuments, { providerId: id, since: after(clock.now(), -staleMs) })
   return Object.fromEntries(rows.map((row) => [row.kind, row]))
 }
 
@@ -188,7 +213,12 @@ function keepingKeys(
     if (options.method !== 'GET' || url !== metadata.jwks_uri) return fetch(url, options)
     try {
       const document = await askForKeys(fetch, url)
-      await db.query(table.upsertDocument, [id, 'keys', JSON.stringify(document), clock.now()])
+      await db.query(table.upsertDocument, {
+        providerId: id,
+        kind: 'keys',
+        document,
+        fetchedAt: clock.now(),
+      })
       return Response.json(document)
     } catch (error) {
       if (kept && findUnreachable(error)) return Response.json(kept.document)
@@ -197,7 +227,9 @@ function keepingKeys(
   }
 }
 
-/** What time it is there stands in the ID tokens that it issues, also in those that are then refused for it. */
+/**
+ * What time it is there stands in the ID tokens that it issues, also in those that are then refused for it.
+ */
 function measuring(
   { db, clock }: UpstreamDesk,
   { id }: Provider,
@@ -214,7 +246,8 @@ function measuring(
         .catch(() => undefined),
     )
     const now = clock.now()
-    if (issuedMs !== undefined) await db.query(table.markAhead, [id, now.getTime() - issuedMs, now])
+    if (issuedMs !== undefined)
+      await db.query(table.markAhead, { id, aheadMs: now.getTime() - issuedMs, aheadAt: now })
     return answer
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What Prometheus may ask of a node. Rates and times are counted where they happen; depths are read from the database when
- * somebody asks, at most once a second. No label carries
- * anything that a partner or an account holder could choose.
+ * What Prometheus may ask of a node. Rates and times are counted where they happen; depths are read from the
+ * database when somebody asks, at most once a second. No label carries anything that a partner or an account
+ * holder could choose.
  */
 import {
   type Aggregator,
@@ -51,12 +51,15 @@ export interface Metrics {
 export type CollectedMetrics = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 /** Those for requests and deliveries, and those for answers that go on. */
-export interface Pools {
+interface Pools {
   readonly db: Database
   readonly streamDb: Database
 }
 
-/** What is not their sum: the slowest of them is the one to look at, and the oldest tells since when there are any. */
+/**
+ * What is not their sum: the slowest of them is the one to look at, and the oldest tells since when there are
+ * any.
+ */
 const ofSeveralProcesses = new Map<string, Aggregator>([
   ['process_start_time_seconds', 'min'],
   ['nodejs_eventloop_lag_seconds', 'max'],
@@ -154,7 +157,10 @@ const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
   inbox: ['countersign_outbox_events', 'Events that were published and wait for their number.'],
   waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
   blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
-  exhausted: ['countersign_exhausted_deliveries', 'Deliveries that failed after all retries and can be replayed.'],
+  exhausted: [
+    'countersign_exhausted_deliveries',
+    'Deliveries that failed after all retries and can be replayed.',
+  ],
   overdueSeconds: [
     'countersign_overdue_seconds',
     'How long the oldest delivery that is due, and may be sent, has been waiting.',

@@ -1,4 +1,7 @@
-/** GET /metrics on an address of its own, which the brokerage keeps to itself: the sites that partners reach know nothing of it. */
+/**
+ * GET /metrics on an address of its own, which the brokerage keeps to itself: the sites that partners reach
+ * know nothing of it.
+ */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -25,10 +28,14 @@ interface MetricsAddress {
   readonly port: number
 }
 
-export async function openMetricsServer(metrics: Printed, { host, port }: MetricsAddress): Promise<MetricsServer> {
+export async function openMetricsServer(
+  metrics: Printed,
+  { host, port }: MetricsAddress,
+): Promise<MetricsServer> {
   const server = createServer(async (request, response) => {
     if (request.url?.split('?', 1)[0] !== '/metrics') return void response.writeHead(404).end()
-    if (!methods.includes(request.method!)) return void response.writeHead(405, { allow: methods.join(', ') }).end()
+    if (!methods.includes(request.method!))
+      return void response.writeHead(405, { allow: methods.join(', ') }).end()
     try {
       const text = await metrics.print()
       response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
@@ -42,7 +49,9 @@ export async function openMetricsServer(metrics: Printed, { host, port }: Metric
     once(server, 'listening'),
     once(server, 'error').then(([error]) => {
       const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-      throw taken ? new Error(`Port ${port} is taken by another program. Set METRICS_PORT to a free one.`) : error
+      throw taken
+        ? new Error(`Port ${port} is taken by another program. Set METRICS_PORT to a free one.`)
+        : error
     }),
   ])
   const { port: taken } = server.address() as AddressInfo

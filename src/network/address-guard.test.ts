@@ -36,8 +36,22 @@ const forbiddenV6: Record<string, string[]> = {
   'outside of global unicast': ['4000::1', '8000::1', 'e000::1', '1::1'],
 }
 
-const allowed = ['8.8.8.8', '1.1.1.1', '9.255.255.255', '11.0.0.0', '172.15.255.255', '172.32.0.0', '192.167.255.255']
-const allowedToo = ['100.63.255.255', '100.128.0.0', '168.63.129.15', '223.255.255.254', '2606:4700:4700::1111']
+const allowed = [
+  '8.8.8.8',
+  '1.1.1.1',
+  '9.255.255.255',
+  '11.0.0.0',
+  '172.15.255.255',
+  '172.32.0.0',
+  '192.167.255.255',
+]
+const allowedToo = [
+  '100.63.255.255',
+  '100.128.0.0',
+  '168.63.129.15',
+  '223.255.255.254',
+  '2606:4700:4700::1111',
+]
 
 /** The IPv6 addresses that carry an IPv4 address inside. */
 function carriersOf(v4: string): Record<string, string> {
@@ -97,12 +111,22 @@ test('public addresses are allowed, to the edges of the forbidden ranges', () =>
 })
 
 test('what is no address is forbidden', () => {
-  for (const text of ['', 'localhost', 'example.com', '1.2.3.4.5', ':::', '127.0.0.1:80', 'fe80::1%eth0', '[::1]'])
+  for (const text of [
+    '',
+    'localhost',
+    'example.com',
+    '1.2.3.4.5',
+    ':::',
+    '127.0.0.1:80',
+    'fe80::1%eth0',
+    '[::1]',
+  ])
     assert.equal(isAllowedAddress(text, local), false, text)
 })
 
 test('with loopback allowed, loopback is all that is added', () => {
-  for (const address of ['127.0.0.1', '127.1.2.3', '::1']) assert.equal(isAllowedAddress(address, local), true, address)
+  for (const address of ['127.0.0.1', '127.1.2.3', '::1'])
+    assert.equal(isAllowedAddress(address, local), true, address)
   for (const [range, addresses] of Object.entries({ ...forbiddenV4, ...forbiddenV6 })) {
     if (range === 'loopback') continue
     for (const address of addresses) assert.equal(isAllowedAddress(address, local), false, address)
@@ -169,7 +193,12 @@ test('local names are refused, with a trailing dot and as subdomains too', () =>
 })
 
 test('with loopback allowed, http and any port are for loopback alone', () => {
-  for (const url of ['http://localhost:3000/', 'http://127.0.0.1:1/', 'http://[::1]:8080/', 'https://localhost:9/'])
+  for (const url of [
+    'http://localhost:3000/',
+    'http://127.0.0.1:1/',
+    'http://[::1]:8080/',
+    'https://localhost:9/',
+  ])
     assert.equal(findUrlProblem(url, local), undefined, url)
   for (const url of [
     'http://example.com/',

@@ -1,10 +1,11 @@
 /**
- * Where a webhook may go (a guard against SSRF and DNS rebinding). Checked when a URL is registered, and again at the address
- * that is really dialled: a name can change its mind between the two. Only public unicast addresses pass; everything special is
- * refused, in every notation, because `new URL` has normalised the host and the library has parsed the address.
+ * Where a webhook may go (a guard against SSRF and DNS rebinding). Checked when a URL is registered, and
+ * again at the address that is really dialled: a name can change its mind between the two. Only public
+ * unicast addresses pass; everything special is refused, in every notation, because `new URL` has normalised
+ * the host and the library has parsed the address.
  */
 import ipaddr from 'ipaddr.js'
-import { text as textOf } from '../schema.ts'
+import { text as textOf } from '../vocabulary/schema.ts'
 
 /** "Public" to most libraries, and yet the inside of a cloud. */
 const metadataAddresses = new Set(['168.63.129.16'])
@@ -63,7 +64,8 @@ export function isAllowedAddress(address: string, { allowLoopback, networks = []
   const parsed = ipaddr.parse(address)
   if (networks.some((network) => isWithin(parsed, network))) return true
   if (parsed.range() === 'loopback') return allowLoopback
-  if (parsed.kind() === 'ipv6') return parsed.range() === 'unicast' && (parsed as ipaddr.IPv6).match(globalUnicastV6)
+  if (parsed.kind() === 'ipv6')
+    return parsed.range() === 'unicast' && (parsed as ipaddr.IPv6).match(globalUnicastV6)
   return parsed.range() === 'unicast' && !metadataAddresses.has(parsed.toString())
 }
 

@@ -1,16 +1,10 @@
 /**
- * The connections that attempts are made on. A receiver may close one that it keeps in the moment in which it is used again: that is nobody's
- * failure, and shows as an error of a connection that was there before the attempt began.
+ * The connections that attempts are made on. A receiver may close one that it keeps in the moment in which it
+ * is used again: that is nobody's failure, and shows as an error of a connection that was there before the
+ * attempt began.
  */
-import { createRequire } from 'node:module'
 import type { LookupFunction } from 'node:net'
-import type undici from 'undici'
 import type { Agent, buildConnector } from 'undici'
-
-/** Of undici's hundred files these need a third; the rest is fetch, caches and mocks. */
-const require = createRequire(import.meta.url)
-const AgentOfUndici: typeof undici.Agent = require('undici/lib/dispatcher/agent.js')
-const makeConnector: typeof undici.buildConnector = require('undici/lib/core/connect.js')
 
 export interface Connections {
   /** Keeps connections and uses them again. */
@@ -22,7 +16,7 @@ export interface Connections {
   close(): Promise<void>
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly deadlineMs: number
   readonly lookup: LookupFunction
   readonly certificateAuthority: string | undefined
@@ -33,10 +27,16 @@ const nextAddressAfterMs = 500
 
 const endedUnheard = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/
 
-export function openConnections({ deadlineMs, lookup, certificateAuthority }: ConnectionOptions): Connections {
+/** Loads undici, which a gateway that starts does not wait for. */
+export async function openConnections({
+  deadlineMs,
+  lookup,
+  certificateAuthority,
+}: ConnectionOptions): Promise<Connections> {
+  const undici = await import('undici')
   /** When the connection was opened that an error ended. */
   const openedAt = new WeakMap<Error, number>()
-  const dial = makeConnector({
+  const dial = undici.buildConnector({
     lookup,
     timeout: deadlineMs,
     autoSelectFamily: true,
@@ -51,7 +51,8 @@ export function openConnections({ deadlineMs, lookup, certificateAuthority }: Co
       done(...opened)
     })
   const settings: Agent.Options = {
-    // The lanes bound what is under way. A bound by host would let one webhook starve another on the same host.
+    // The lanes bound what is under way. A bound by host would let one webhook starve another on the same
+    // host.
     connections: null,
     keepAliveTimeout: 30_000,
     keepAliveMaxTimeout: 60_000,
@@ -61,13 +62,14 @@ export function openConnections({ deadlineMs, lookup, certificateAuthority }: Co
     maxHeaderSize: 16 * 1024,
     connect,
   }
-  const kept = new AgentOfUndici({ ...settings, pipelining: 1 })
-  const fresh = new AgentOfUndici({ ...settings, pipelining: 0 })
+  const kept = new undici.Agent({ ...settings, pipelining: 1 })
+  const fresh = new undici.Agent({ ...settings, pipelining: 0 })
   return {
     kept,
     fresh,
     wasOpenAt(error, atMs) {
-      if (!(error instanceof Error) || !endedUnheard.test(String((error as { code?: unknown }).code))) return false
+      if (!(error instanceof Error) || !endedUnheard.test(String((error as { code?: unknown }).code)))
+        return false
       return (openedAt.get(error) ?? Number.POSITIVE_INFINITY) < atMs
     },
     async close() {

@@ -1,11 +1,12 @@
 /**
- * Names to addresses, with a time-out and a short memory. Not `dns.lookup`: that runs on the thread pool, where two dead
- * name servers would stall every delivery. Answers are filtered by the guard before anybody dials them.
+ * Names to addresses, with a time-out and a short memory. Not `dns.lookup`: that runs on the thread pool,
+ * where two dead name servers would stall every delivery. Answers are filtered by the guard before anybody
+ * dials them.
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openFlights } from '../single-flight.ts'
+import { openFlights } from '../concurrency/single-flight.ts'
 import { type GuardPolicy, isAllowedAddress } from './address-guard.ts'
 
 const timeoutMs = 2_000
@@ -52,7 +53,9 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
     return answer
   }
 
-  /** Both kinds at once. Who has one waits for the other only a moment; what comes later is known to the next. */
+  /**
+   * Both kinds at once. Who has one waits for the other only a moment; what comes later is known to the next.
+   */
   async function ask(name: string): Promise<Answer> {
     const found: Address[] = []
     const asked = ([4, 6] as const).map(async (family) => {
@@ -71,7 +74,8 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
   }
 
   function find(name: string): Promise<Answer> {
-    if (name === 'localhost') return Promise.resolve({ addresses: [{ address: '127.0.0.1', family: 4 }], until: 0 })
+    if (name === 'localhost')
+      return Promise.resolve({ addresses: [{ address: '127.0.0.1', family: 4 }], until: 0 })
     const remembered = known.get(name)
     if (remembered && remembered.until > performance.now()) return Promise.resolve(remembered)
     return asking.join(name)

@@ -1,6 +1,7 @@
 /**
- * The token in the link of an invitation, or of a password that was forgotten, of which only a hash is stored. It is derived from a seed by a key of the vault, so that whoever sends
- * the message, and sends it once more after a crash, finds the same one, and whoever reads the database finds none.
+ * The token in the link of an invitation, or of a password that was forgotten, of which only a hash is
+ * stored. It is derived from a seed by a key of the vault, so that whoever sends the message, and sends it
+ * once more after a crash, finds the same one, and whoever reads the database finds none.
  */
 import { equalBytes, hmacSha256 } from '../crypto/hash.ts'
 import { randomLetters } from '../crypto/random.ts'
@@ -21,7 +22,10 @@ export function issueLink(vault: Vault, kind: LinkKind = 'invitation'): Invitati
   return { seed, token: tokenOf(kind, vault.derive(kind)[0]!, seed) }
 }
 
-/** Keys may have been rotated since: it is the one with the hash that was written down. Undefined when its key is gone. */
+/**
+ * Keys may have been rotated since: it is the one with the hash that was written down. Undefined when its key
+ * is gone.
+ */
 export function findLinkToken(
   vault: Vault,
   seed: string,

@@ -1,10 +1,12 @@
 /**
- * A message, laid out twice from the same words: as text, which is what counts and what every program can read, and as HTML in the colours of the
- * brand. Nothing is loaded from anywhere: styles stand in the message, and so does the logo. Whatever came from outside is one line before it gets here.
+ * A message, laid out twice from the same words: as text, which is what counts and what every program can
+ * read, and as HTML in the colours of the brand. Nothing is loaded from anywhere: styles stand in the
+ * message, and so does the logo. Whatever came from outside is one line before it gets here.
  */
-import { type Brand, type Colours, houseAccent, houseBackground, type Mode } from '../brand.ts'
+
 import { makePalette, type Palette } from '../brands/palette.ts'
-import { type Content, Html, html } from '../html.ts'
+import { type Content, Html, html } from '../text/html.ts'
+import { type Brand, type Colours, houseAccent, houseBackground, type Mode } from '../vocabulary/brand.ts'
 
 export interface Letter {
   readonly brand: Brand
@@ -68,29 +70,38 @@ const nightClasses = {
   act: 'color',
 } as const
 
-/** `logo` is where the picture is: a part of the message, or of a preview; without one the name stands there. */
+/**
+ * `logo` is where the picture is: a part of the message, or of a preview; without one the name stands there.
+ */
 export function printLetterPage(letter: Letter, subject: string, logo?: string): string {
   const { brand, greeting, happened, facts, paragraphs, closing, own } = letter
   const day = makePalette(brand.colours ?? houseColours, 'light')
   const rows = facts.map(
     ([name, value]) =>
-      html`<tr><td class="faint" style="${style(day, 'faint')};padding:4px 16px 4px 0;vertical-align:top;white-space:nowrap">${name}</td><td class="ink" style="${style(day, 'ink')};padding:4px 0;vertical-align:top;word-break:break-word">${value}</td></tr>`,
+      html`<tr><td class="faint"
+        style="${style(day, 'faint')};padding:4px 16px 4px 0;vertical-align:top;white-space:nowrap">${name}</td><td class="ink" style="${style(day, 'ink')};padding:4px 0;vertical-align:top;word-break:break-word">${value}</td></tr>`,
   )
   const paragraph = (content: Content) =>
     html`<p class="ink" style="margin:0 0 16px;${style(day, 'ink')}">${content}</p>`
   const small = (content: Content) =>
     html`<p class="faint" style="margin:0 0 6px;font-size:13px;line-height:1.5;${style(day, 'faint')}">${content}</p>`
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark"><title>${subject}</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport"
+  content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta
+  name="supported-color-schemes" content="light dark"><title>${subject}</title>
 <style>${printNight(brand)}</style></head>
 <body class="paper" style="margin:0;padding:0;background-color:${day.paper}">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="paper" style="background-color:${day.paper}"><tr><td align="center" style="padding:24px 12px">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:600px;${font}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="paper"
+  style="background-color:${day.paper}"><tr><td align="center" style="padding:24px 12px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"
+  style="max-width:600px;${font}">
 <tr><td style="padding:0 8px 16px;text-align:left">${printMark(brand, day, logo)}</td></tr>
-<tr><td class="card line" style="padding:28px 24px 12px;text-align:left;font-size:16px;line-height:1.55;background-color:${day.card};border:1px solid ${day.line};border-top:4px solid ${day.act};border-radius:10px">
+<tr><td class="card line"
+  style="padding:28px 24px 12px;text-align:left;font-size:16px;line-height:1.55;background-color:${day.card};border:1px solid ${day.line};border-top:4px solid ${day.act};border-radius:10px">
 ${paragraph(greeting)}
 ${paragraph(html`<strong>${happened}</strong>`)}
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px;font-size:15px;line-height:1.45">${rows}</table>
+<table role="presentation" cellpadding="0" cellspacing="0" border="0"
+  style="margin:0 0 20px;font-size:15px;line-height:1.45">${rows}</table>
 ${paragraphs.map((text) => paragraph(link(text, own, day)))}
 </td></tr>
 <tr><td style="padding:16px 8px 0;text-align:left">${closing.map((text) => small(link(text, own, day)))}${printImprint(brand, small, day)}</td></tr>
@@ -105,7 +116,8 @@ function style(day: Palette, part: 'ink' | 'faint' | 'act'): string {
 /** A logo keeps its own paper by night. */
 function printMark({ name }: Brand, day: Palette, logo: string | undefined): Html {
   if (logo !== undefined)
-    return html`<img src="${logo}" alt="${name}" height="32" style="display:block;height:32px;border:0;padding:6px;border-radius:6px;background-color:${day.paper}">`
+    return html`<img src="${logo}" alt="${name}" height="32"
+      style="display:block;height:32px;border:0;padding:6px;border-radius:6px;background-color:${day.paper}">`
   return html`<span class="ink" style="font-size:18px;font-weight:600;${style(day, 'ink')}">${name}</span>`
 }
 

@@ -1,9 +1,9 @@
 /** What is said of members of a partner. An invitation has a link that carries a secret (decision 0024). */
 import type { Vault } from '../crypto/vault.ts'
-import { roleWords } from '../words/role-words.ts'
+import { roleWords } from '../vocabulary/role-words.ts'
+import type { NoticeFacts } from './facts.ts'
 import { findLinkToken, linkPath } from './invitation-link.ts'
 import { oneLine } from './message.ts'
-import type { NoticeFacts } from './notice.ts'
 import { printMoment, type Teller } from './told.ts'
 
 export const memberTellers: { readonly [Kind in 'invitation' | 'member-joined']: Teller<Kind> } = {

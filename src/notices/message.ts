@@ -1,9 +1,12 @@
-/** A notice as a message: text, and the same as HTML. Whatever came from outside is one line of printable characters before it gets here. */
+/**
+ * A notice as a message: text, and the same as HTML. Whatever came from outside is one line of printable
+ * characters before it gets here.
+ */
 import type { SendMailOptions } from 'nodemailer/lib/mailer'
-import { type Brand, houseBrand, type ImageType } from '../brand.ts'
 import { sha256 } from '../crypto/hash.ts'
-import { unprintable } from '../printable.ts'
 import type { Mailbox } from '../settings/kinds.ts'
+import { unprintable } from '../text/printable.ts'
+import { type Brand, houseBrand, type ImageType } from '../vocabulary/brand.ts'
 import { type Letter, printLetterPage } from './letter.ts'
 
 export interface NoticeWords {
@@ -22,7 +25,9 @@ export interface Message extends NoticeWords {
   readonly at: Date
 }
 
-/** Who gets it twice, because a node died between sending and writing it down, gets the same message id twice. */
+/**
+ * Who gets it twice, because a node died between sending and writing it down, gets the same message id twice.
+ */
 export function composeMessage(usual: Mailbox, message: Message): SendMailOptions {
   const { id, key, to, at, subject, text, letter, logo } = message
   const { brand = houseBrand } = letter ?? {}

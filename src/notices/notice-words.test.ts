@@ -7,9 +7,9 @@ import { parseMail } from '../../test/support/mail-server.ts'
 import { anyText } from '../../test/support/text.ts'
 import { brandOf } from '../brands/brand-row.ts'
 import { generateKey, openVault } from '../crypto/vault.ts'
+import type { NoticeFacts } from './facts.ts'
 import { issueLink } from './invitation-link.ts'
 import { composeMessage } from './message.ts'
-import type { NoticeFacts } from './notice.ts'
 import { noticeWords } from './notice-words.ts'
 import type { NoticeToSend } from './post.ts'
 
@@ -20,7 +20,15 @@ const { seed, token } = issueLink(vault)
 const reset = issueLink(vault, 'reset')
 
 const second = brandOf({
-  ...{ ...secondWords, id: 1, environment: 'live', state: 'active', version: 1, changedAt: at, activatedAt: at },
+  ...{
+    ...secondWords,
+    id: 1,
+    environment: 'live',
+    state: 'active',
+    version: 1,
+    changedAt: at,
+    activatedAt: at,
+  },
   ...{ logoLight: null, logoDark: null, favicon: null },
 })
 
@@ -38,7 +46,14 @@ function everyKind(text: string): NoticeToSend[] {
   const facts: NoticeFacts = {
     'sign-in': { environment, address: text, userAgent: text },
     application: { environment, client: text, partner: text, scopes: ['read', text], address: text },
-    'access-ended': { environment, client: text, partner: text, accounts: [text], ended: false, reason: text },
+    'access-ended': {
+      environment,
+      client: text,
+      partner: text,
+      accounts: [text],
+      ended: false,
+      reason: text,
+    },
     address: { ...guard, changed: 'replaced' },
     password: guard,
     'second-factor': { ...guard, change: 'added', factor: text },
@@ -66,8 +81,19 @@ function everyKind(text: string): NoticeToSend[] {
     proposal: { kind: 'partner.approve', proposalId: 3, expiresAt: at.toISOString() },
     'break-glass': { kind: 'keys.rotate', by: text, subject: text },
     power: {
-      ...{ action: 'provider.added', actor: 'user:id-a', subject: `provider:${text}`, names: { 'user:id-a': text } },
-      details: { kind: 'staff', issuer: text, rolesClaim: text, roleMap: { [text]: 'administrator' }, reason: text },
+      ...{
+        action: 'provider.added',
+        actor: 'user:id-a',
+        subject: `provider:${text}`,
+        names: { 'user:id-a': text },
+      },
+      details: {
+        kind: 'staff',
+        issuer: text,
+        rolesClaim: text,
+        roleMap: { [text]: 'administrator' },
+        reason: text,
+      },
     },
   }
   const common = { id: 1, email: 'ada@example.com', name: text, key: 'k', attempts: 1, createdAt: at }
@@ -169,7 +195,13 @@ test('the HTML names the brand, wears its colours, and brings the logo along', a
   assert.match(raw, /^Reply-To: help@northwind\.example$/m)
   assert.doesNotMatch(raw, /Countersign/i)
   const { text, html, types, images } = parseMail(raw)
-  assert.deepEqual(types, ['multipart/alternative', 'text/plain', 'multipart/related', 'text/html', 'image/png'])
+  assert.deepEqual(types, [
+    'multipart/alternative',
+    'text/plain',
+    'multipart/related',
+    'text/html',
+    'image/png',
+  ])
   const [, id] = /<img src="cid:([^"]+)" alt="Northwind"/.exec(html!)!
   assert.deepEqual(images.get(id!), logo.bytes)
   assert.match(html!, /#7a1f5c/)
@@ -228,7 +260,11 @@ test('each says what happened, when, and what to do; in the sandbox it says so',
   const facts = { ...signIn!.facts, environment: 'sandbox' }
   const sandbox = noticeWords({ ...signIn!, facts } as NoticeToSend, addresses, vault)
   assert.equal(sandbox.subject, 'New sign-in to your account (sandbox)')
-  assert.match(sandbox.text, /sign in at https:\/\/api\.broker\.example and/, 'devices are signed out on the live site')
+  assert.match(
+    sandbox.text,
+    /sign in at https:\/\/api\.broker\.example and/,
+    'devices are signed out on the live site',
+  )
   for (const notice of everyKind('Pal')) assert.match(noticeWords(notice, addresses, vault).text, /UTC/)
 })
 

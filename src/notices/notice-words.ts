@@ -1,17 +1,20 @@
 /**
- * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret, and no link that carries one
- * but an invitation's and a password reset's (decision 0024). Addresses of webhooks are named by their host alone, because partners put secrets into the rest.
+ * Notices in plain words: what happened, when, from where, and what to do if it should not have. No secret,
+ * and no link that carries one but an invitation's and a password reset's (decision 0024). Addresses of
+ * webhooks are named by their host alone, because partners put secrets into the rest.
  */
-import { houseBrand } from '../brand.ts'
+
 import type { Vault } from '../crypto/vault.ts'
-import type { SiteAddresses } from '../environment.ts'
-import { type Scope, scopes } from '../scope.ts'
-import { deviceWords } from '../words/device-words.ts'
-import { scopeWords } from '../words/scope-words.ts'
+import { houseBrand } from '../vocabulary/brand.ts'
+import { deviceWords } from '../vocabulary/device-words.ts'
+import type { SiteAddresses } from '../vocabulary/environment.ts'
+import { type Scope, scopes } from '../vocabulary/scope.ts'
+import { scopeWords } from '../vocabulary/scope-words.ts'
+import type { GuardFacts, NoticeFacts, NoticeKind } from './facts.ts'
 import { type Letter, printLetter } from './letter.ts'
 import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
-import { type GuardFacts, type NoticeFacts, type NoticeKind, noticesADay } from './notice.ts'
+import { noticesADay } from './notice.ts'
 import type { NoticeToSend } from './post.ts'
 import { resetTellers } from './reset-words.ts'
 import { staffTellers } from './staff-words.ts'
@@ -59,7 +62,8 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
   }),
   address: (facts, at, addresses) => ({
     ...guarded(facts, at, addresses),
-    subject: facts.changed === 'removed' ? 'Your e-mail address was removed' : 'Your e-mail address was changed',
+    subject:
+      facts.changed === 'removed' ? 'Your e-mail address was removed' : 'Your e-mail address was changed',
     happened:
       facts.changed === 'removed'
         ? 'The e-mail address of your account was removed. Notices no longer come.'
@@ -86,14 +90,16 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     return {
       ...common,
       subject: 'An API token was made for your account',
-      happened: 'An API token was made for your account. It acts as you, with every scope, until it is revoked.',
+      happened:
+        'An API token was made for your account. It acts as you, with every scope, until it is revoked.',
       facts: [['Name', `“${oneLine(facts.name)}”`], ['Kind', kind], ...common.facts],
     }
   },
   'webhook-failing': (facts, _at, addresses) => ({
     environment: facts.environment,
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
-    happened: 'This webhook has been failing for an hour. Deliveries are queued and retried at increasing intervals.',
+    happened:
+      'This webhook has been failing for an hour. Deliveries are queued and retried at increasing intervals.',
     facts: [...webhookFacts(facts), ['Failing since', printMoment(new Date(facts.since))]],
     advice: `See why at ${webhookPage(facts, addresses)}/incident and fix the receiver: queued deliveries are then sent automatically. After five days without one success the webhook is disabled.`,
   }),
@@ -104,7 +110,11 @@ const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
     facts: [...webhookFacts(facts), ['When', printMoment(at)], ['Why', oneLine(facts.reason, 200)]],
     advice: `Fix the receiver and resume the webhook at ${webhookPage(facts, addresses)}. Queued deliveries are then sent.`,
   }),
-  'secret-expiring': ({ environment, partner, branchId, client, madeAt, endsAt, lastUsedAt }, _at, addresses) => ({
+  'secret-expiring': (
+    { environment, partner, branchId, client, madeAt, endsAt, lastUsedAt },
+    _at,
+    addresses,
+  ) => ({
     environment,
     subject: `A secret of “${oneLine(client)}” ends soon`,
     happened:
@@ -166,16 +176,16 @@ const decisionWords = {
 
 const ofTheHouse: Brands = { live: houseBrand, sandbox: houseBrand }
 
-export function noticeWords(
-  notice: NoticeToSend,
+export function noticeWords<Kind extends NoticeKind>(
+  notice: NoticeToSend<Kind>,
   addresses: SiteAddresses,
   vault: Vault,
   brands = ofTheHouse,
 ): NoticeWords {
-  const tell = tellers[notice.kind] as Teller<NoticeKind>
-  const told = tell(notice.facts, notice.createdAt, addresses, vault, brands)
+  const told = tellers[notice.kind](notice.facts, notice.createdAt, addresses, vault, brands)
   const { subject, happened, facts, advice, notes = [], environment } = told
-  const site = environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
+  const site =
+    environment === 'sandbox' ? [['Site', `${addresses.sandbox} (sandbox: no real money)`] as const] : []
   const brand = brands[environment]
   const why = told.isForStranger
     ? 'because somebody entered this address there.'
@@ -200,7 +210,11 @@ export function noticeWords(
 }
 
 /** What all have in common that would hand the account to somebody else. */
-function guarded({ byHolder, from, userAgent, former, more }: GuardFacts, at: Date, addresses: SiteAddresses) {
+function guarded(
+  { byHolder, from, userAgent, former, more }: GuardFacts,
+  at: Date,
+  addresses: SiteAddresses,
+) {
   const notes = [
     ...(more
       ? [
@@ -243,7 +257,10 @@ function factorWords({ change, factor }: NoticeFacts['second-factor']): Pick<Tol
   const name = oneLine(factor ?? '')
   switch (change) {
     case 'added':
-      return { subject: 'A second factor was added', happened: `A second factor was added to your account: ${name}.` }
+      return {
+        subject: 'A second factor was added',
+        happened: `A second factor was added to your account: ${name}.`,
+      }
     case 'removed':
       return {
         subject: 'A second factor was removed',

@@ -1,5 +1,5 @@
 /** Takes messages away: to a mail server where one is named, into a folder where none is. */
-import type { MailConfig } from '../config.ts'
+import type { MailConfig } from '../settings/config.ts'
 import type { Courier } from './courier.ts'
 
 /** What writes messages is loaded with the first of them. */

@@ -1,4 +1,6 @@
-/** Without a mail server each message is a file, for its owner to read. The folder is bounded: the oldest go. */
+/**
+ * Without a mail server each message is a file, for its owner to read. The folder is bounded: the oldest go.
+ */
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'

@@ -1,42 +1,41 @@
 /**
- * Sends what was written. One worker at a time has a notice in hand, under a lease; it is sent before that is written down, so that
- * a node that dies between the two costs a second copy and never the notice. What cannot be sent is tried for a day.
+ * Sends what was written. One worker at a time has a notice in hand, under a lease; it is sent before that is
+ * written down, so that a node that dies between the two costs a second copy and never the notice. What
+ * cannot be sent is tried for a day.
  */
 import type { Logger } from 'pino'
 import { after, type Clock, day, hour, minute } from '../clock.ts'
-import { cut } from '../cut.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { repeat } from '../repeat.ts'
-import type { Rounds } from '../rounds.ts'
+import { repeat } from '../concurrency/repeat.ts'
+import type { Sql } from '../database/database.ts'
+import type { Rounds } from '../database/rounds.ts'
+import { cut } from '../text/cut.ts'
 import type { Courier, Taken } from './courier.ts'
+import type { NoticeFacts, NoticeKind } from './facts.ts'
 import type { NoticeWords } from './message.ts'
-import type { NoticeFacts, NoticeKind } from './notice.ts'
 import * as table from './notices.sql.ts'
 
 /** Longer than a courier takes for a message. */
 export const leaseMs = minute
 export const waitsMs = [minute, 5 * minute, 15 * minute, hour, 3 * hour] as const
-export const patienceMs = day
+const patienceMs = day
 const keptMs = 90 * day
 const batchSize = 1_000
 const errorMaxCharacters = 300
 
-export type NoticeToSend = {
-  readonly [Kind in NoticeKind]: {
-    readonly id: number
-    readonly email: string
-    /** Of the user; null where it goes to an address alone. */
-    readonly name: string | null
-    readonly key: string
-    readonly kind: Kind
-    readonly facts: NoticeFacts[Kind]
-    readonly attempts: number
-    readonly createdAt: Date
-  }
-}[NoticeKind]
+export interface NoticeToSend<Kind extends NoticeKind = NoticeKind> {
+  readonly id: number
+  readonly email: string
+  /** Of the user; null where it goes to an address alone. */
+  readonly name: string | null
+  readonly key: string
+  readonly kind: Kind
+  readonly facts: NoticeFacts[Kind]
+  readonly attempts: number
+  readonly createdAt: Date
+}
 
 export interface PostDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly clock: Clock
   readonly log: Logger
   readonly courier: Courier
@@ -56,7 +55,7 @@ export async function sendDue(desk: PostDesk): Promise<SentNotices> {
     const { db, clock } = desk
     const claimId = crypto.randomUUID()
     const now = clock.now()
-    const [notice] = await db.query<NoticeToSend>(table.claimNotice, [claimId, now, after(now, leaseMs)])
+    const [notice] = await db.query(table.claimNotice, { claimId, now, until: after(now, leaseMs) })
     if (!notice) break
     const taken = await send(desk, notice)
     await settle(desk, notice, claimId, taken)
@@ -77,35 +76,44 @@ async function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Pro
   }
 }
 
-async function settle({ db, clock, log, closing }: PostDesk, notice: NoticeToSend, claimId: string, taken: Taken) {
+async function settle(
+  { db, clock, log, closing }: PostDesk,
+  notice: NoticeToSend,
+  claimId: string,
+  taken: Taken,
+) {
   const now = clock.now()
   const { id, kind, attempts } = notice
   if (taken.kind === 'sent') {
-    await db.query(table.settleNotice, [id, claimId, 'sent', null, null, now])
+    await db.query(table.settleNotice, { id, claimId, state: 'sent', settledAt: now })
     return
   }
   const error = cut(taken.why, errorMaxCharacters)
   const dueAt = taken.kind === 'refused' ? undefined : closing.aborted ? now : nextAttemptAt(notice, now)
   const state = dueAt ? 'waiting' : 'given up'
-  await db.query(table.settleNotice, [id, claimId, state, dueAt, error, dueAt ? null : now])
+  await db.query(table.settleNotice, { id, claimId, state, dueAt, error, settledAt: dueAt ? null : now })
   // What a server says may hold an address: it stays in the database.
   const line = { notice: id, kind, attempts, outcome: taken.kind }
-  log.warn(line, dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is dropped')
+  log.warn(
+    line,
+    dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is dropped',
+  )
 }
 
-export function nextAttemptAt({ attempts, createdAt }: Pick<NoticeToSend, 'attempts' | 'createdAt'>, now: Date) {
+function nextAttemptAt({ attempts, createdAt }: Pick<NoticeToSend, 'attempts' | 'createdAt'>, now: Date) {
   const next = after(now, waitsMs[Math.min(attempts, waitsMs.length) - 1]!)
   return next <= after(createdAt, patienceMs) ? next : undefined
 }
 
 export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {
-  while ((await sql.query(table.deleteOldNotices, [after(now, -keptMs), batchSize])).length === batchSize);
+  const values = { until: after(now, -keptMs), most: batchSize }
+  while ((await sql.query(table.deleteOldNotices, values)).length === batchSize);
 }
 
 /** Looks for what nobody did and somebody should know; answers how many notices that made. */
-export type Watch = (sql: Sql, now: Date) => Promise<number>
+type Watch = (sql: Sql, now: Date) => Promise<number>
 
-export interface Post {
+interface Post {
   close(): Promise<void>
 }
 

@@ -1,7 +1,10 @@
-/** A mail server. TLS unless it is on this machine, a limit on every wait, and an answer that says whether to try again. */
+/**
+ * A mail server. TLS unless it is on this machine, a limit on every wait, and an answer that says whether to
+ * try again.
+ */
 import { createTransport } from 'nodemailer'
 import { second } from '../clock.ts'
-import type { MailServer } from '../config.ts'
+import type { MailServer } from '../settings/config.ts'
 import type { Mailbox } from '../settings/kinds.ts'
 import type { Courier, Taken } from './courier.ts'
 import { composeMessage } from './message.ts'
@@ -14,7 +17,8 @@ function openTransport({ host, port, secure, user, password, requireTls, certifi
   return createTransport({
     pool: true,
     maxConnections: 1,
-    // A connection that ends under way may have ended after the message was taken: whether to repeat is decided outside.
+    // A connection that ends under way may have ended after the message was taken: whether to repeat is
+    // decided outside.
     maxRequeues: 0,
     idleTimeout: silenceMs,
     host,
@@ -71,8 +75,8 @@ interface SmtpError extends Error {
 const notLetIn = [421, 530, 535, 538]
 
 /**
- * Only what was said about this message can be the end of it. A server that does not let us in, does not know our sender or does not
- * relay for us (5.7.x) may do so tomorrow.
+ * Only what was said about this message can be the end of it. A server that does not let us in, does not know
+ * our sender or does not relay for us (5.7.x) may do so tomorrow.
  */
 function judge({ code, command, responseCode, permanent, response, message }: SmtpError): Taken {
   const why = [code, response ?? message].filter((part) => part).join(': ')

@@ -1,8 +1,8 @@
 /** What the brokerage's staff is told: of what takes two people, and of a way in that is for emergencies. */
 import { type Sentence, tell } from '../audit/sentence.ts'
-import { cut } from '../cut.ts'
-import { deviceWords } from '../words/device-words.ts'
-import { proposalWords } from '../words/proposal-words.ts'
+import { cut } from '../text/cut.ts'
+import { deviceWords } from '../vocabulary/device-words.ts'
+import { proposalWords } from '../vocabulary/proposal-words.ts'
 import { oneLine } from './message.ts'
 import { printMoment, type Teller } from './told.ts'
 
@@ -23,7 +23,8 @@ export const staffTellers: {
   'break-glass': ({ kind, by, subject }, at, addresses) => ({
     environment: 'live',
     subject: 'Four eyes were bypassed on the command line',
-    happened: 'Something that takes two people was done by one, with a command on the machine of the gateway.',
+    happened:
+      'Something that takes two people was done by one, with a command on the machine of the gateway.',
     facts: [
       ['What', `${proposalWords[kind]} ${oneLine(subject)}`],
       ['By', oneLine(by)],
@@ -37,7 +38,9 @@ export const staffTellers: {
     happened: 'Something was done that gives, takes or opens power at your gateway.',
     facts: [
       ['What', printSentence(tell(entry), entry.names)],
-      ...(typeof entry.details.reason === 'string' ? [['Reason', `“${oneLine(entry.details.reason)}”`] as const] : []),
+      ...(typeof entry.details.reason === 'string'
+        ? [['Reason', `“${oneLine(entry.details.reason)}”`] as const]
+        : []),
       ['When', printMoment(at)],
     ],
     advice: `If you know of it, there is nothing to do. If not, ask whoever did it: ${addresses.live}/console/audit has the entry.`,

@@ -1,8 +1,9 @@
 /** What a notice says, before it is laid out as a message. */
-import type { Brand } from '../brand.ts'
+
 import type { Vault } from '../crypto/vault.ts'
-import type { Environment, SiteAddresses } from '../environment.ts'
-import type { NoticeFacts, NoticeKind } from './notice.ts'
+import type { Brand } from '../vocabulary/brand.ts'
+import type { Environment, SiteAddresses } from '../vocabulary/environment.ts'
+import type { NoticeFacts, NoticeKind } from './facts.ts'
 
 export interface Told {
   readonly subject: string
@@ -30,6 +31,11 @@ export type Brands = Readonly<Record<Environment, Brand>>
 
 /** `2 March 2026, 10:00 UTC` */
 export function printMoment(date: Date): string {
-  const words = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+  const words = date.toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
   return `${words}, ${date.toISOString().slice(11, 16)} UTC`
 }

@@ -1,11 +1,11 @@
 /**
- * How often applications used each of their scopes, by day, for the account holder who decides whether to keep them. The
- * hot path pays one map entry; a minute's uses are written together.
+ * How often applications used each of their scopes, by day, for the account holder who decides whether to
+ * keep them. The hot path pays one map entry; a minute's uses are written together.
  */
 import { after, day } from '../clock.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { inTurn } from '../in-turn.ts'
-import { type Scope, scopes } from '../scope.ts'
+import { inTurn } from '../concurrency/in-turn.ts'
+import type { Sql } from '../database/database.ts'
+import { type Scope, scopes } from '../vocabulary/scope.ts'
 import * as table from './activity.sql.ts'
 import type { Bearer } from './bearer.ts'
 
@@ -25,7 +25,7 @@ interface Uses {
 /** One number for an authorization and a scope: a key that costs nothing to make. */
 const places = 8
 
-export function openActivity(db: Database): Activity {
+export function openActivity(db: Sql): Activity {
   let noted = new Map<number, Uses>()
   return {
     note({ authorizationId }, scope, at) {
@@ -41,12 +41,12 @@ export function openActivity(db: Database): Activity {
       if (noted.size === 0) return
       const written = [...noted]
       noted = new Map()
-      await db.query(table.addUses, [
-        written.map(([key]) => Math.floor(key / places)),
-        written.map(([key]) => scopes[key % places]),
-        written.map(([, { count }]) => count),
-        written.map(([, { lastAt }]) => lastAt),
-      ])
+      await db.query(table.addUses, {
+        ids: written.map(([key]) => Math.floor(key / places)),
+        scopes: written.map(([key]) => scopes[key % places]!),
+        counts: written.map(([, { count }]) => count),
+        ats: written.map(([, { lastAt }]) => lastAt),
+      })
     }),
   }
 }
@@ -59,10 +59,14 @@ export interface ScopeActivity {
 }
 
 /** What each scope was used for in the last 30 days. */
-export function listActivity(sql: Sql, authorizationIds: readonly number[], now: Date): Promise<ScopeActivity[]> {
-  return sql.query<ScopeActivity>(table.selectActivity, [authorizationIds, after(now, -keptDays * day)])
+export function listActivity(
+  sql: Sql,
+  authorizationIds: readonly number[],
+  now: Date,
+): Promise<ScopeActivity[]> {
+  return sql.query(table.selectActivity, { authorizationIds, since: after(now, -keptDays * day) })
 }
 
 export function removeOldActivity(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldActivity, [after(now, -keptDays * day), most])
+  return sql.query(table.deleteOldActivity, { before: after(now, -keptDays * day), most })
 }

@@ -1,8 +1,8 @@
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
 import { tellUser } from '../notices/notice.ts'
 import { selectApplicationNames } from '../partners/clients.sql.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 
 interface Approved {
@@ -18,7 +18,7 @@ export async function tellOfApplication(
   authorizationId: number,
   act: Act,
 ): Promise<void> {
-  const [names] = await sql.query<{ client: string; partner: string }>(selectApplicationNames, [request.clientId])
+  const [names] = await sql.query(selectApplicationNames, { id: request.clientId })
   const facts = { environment, ...names!, scopes: request.scopes, address: act.by.address ?? null }
   await tellUser(sql, userId, { kind: 'application', key: String(authorizationId), facts }, act.at)
 }

@@ -4,9 +4,9 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import { after, second } from '../clock.ts'
 import { issueToken, parseToken } from '../crypto/token.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import type { Database } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { requireInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
@@ -18,17 +18,7 @@ interface PresentedCode {
   readonly verifier: string | undefined
 }
 
-type Outcome =
-  | 'exchanged'
-  | 'foreign'
-  | 'replayed'
-  | 'expired'
-  | 'revoked'
-  | 'paused'
-  | 'other-callback'
-  | 'wrong-verifier'
-  | 'no-account'
-  | 'no-scope'
+type Outcome = (typeof table.outcomes)[number]
 
 interface Exchange {
   readonly codeHash: Buffer
@@ -44,13 +34,14 @@ interface JudgedCode {
   readonly codeHash: Buffer
   readonly id: number
   readonly outcome: Outcome
-  readonly scopes: string[]
+  readonly scopes: readonly string[]
 }
 
 const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
   foreign: 'The code is unknown, expired or already used.',
   expired: 'The code is unknown, expired or already used.',
-  replayed: 'The code has been used before; the tokens that it gave are revoked. Start the authorization again.',
+  replayed:
+    'The code has been used before; the tokens that it gave are revoked. Start the authorization again.',
   revoked: 'The user has revoked the authorization.',
   paused: pausedText,
   'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
@@ -63,10 +54,13 @@ export interface CodeExchange {
   exchange(client: Registration, presented: PresentedCode, act: Act): Promise<IssuedTokens>
 }
 
-export function openCodeExchange(db: Database, environment: Environment): CodeExchange {
-  const batch: Batch<Exchange, JudgedCode | undefined> = openBatch((items) => exchangeAll(db, items, environment), {
-    keyOf: (item) => item.codeHash.toString('latin1'),
-  })
+export function openCodeExchange(db: Sql, environment: Environment): CodeExchange {
+  const batch: Batch<Exchange, JudgedCode | undefined> = openBatch(
+    (items) => exchangeAll(db, items, environment),
+    {
+      keyOf: (item) => item.codeHash.toString('latin1'),
+    },
+  )
 
   return {
     async exchange(client, presented, act) {
@@ -80,7 +74,8 @@ export function openCodeExchange(db: Database, environment: Environment): CodeEx
         codeHash: code.hash,
         clientId: client.id,
         callbackUrl: presented.callbackUrl,
-        challenge: presented.verifier === undefined ? undefined : hash('sha256', presented.verifier, 'base64url'),
+        challenge:
+          presented.verifier === undefined ? undefined : hash('sha256', presented.verifier, 'base64url'),
         accessHash: access.hash,
         refreshHash: refresh?.hash,
         act,
@@ -89,7 +84,12 @@ export function openCodeExchange(db: Database, environment: Environment): CodeEx
         if (judged) await punish(db, judged, act)
         throw refusalOf(judged?.outcome ?? 'foreign')
       }
-      return { accessToken: access.text, refreshToken: refresh?.text, scopes: judged.scopes, issuedAt: act.at }
+      return {
+        accessToken: access.text,
+        refreshToken: refresh?.text,
+        scopes: judged.scopes,
+        issuedAt: act.at,
+      }
     },
   }
 }
@@ -99,39 +99,42 @@ function refusalOf(outcome: Exclude<Outcome, 'exchanged'>): OAuthError {
 }
 
 async function exchangeAll(
-  db: Database,
+  db: Sql,
   items: Exchange[],
   environment: Environment,
 ): Promise<(JudgedCode | undefined)[]> {
   const now = items[0]!.act.at
-  const rows = await db.query<JudgedCode>(table.exchangeCodes, [
-    items.map((item) => item.codeHash),
-    items.map((item) => item.clientId),
-    items.map((item) => item.callbackUrl),
-    items.map((item) => item.challenge),
-    items.map((item) => item.accessHash),
-    items.map((item) => item.refreshHash),
-    items.map((item) => item.act.by.address),
-    items.map((item) => item.act.by.requestId),
-    ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
-  ])
+  const rows = await db.query(table.exchangeCodes, {
+    codeHashes: items.map((item) => item.codeHash),
+    clientIds: items.map((item) => item.clientId),
+    callbackUrls: items.map((item) => item.callbackUrl ?? null),
+    challenges: items.map((item) => item.challenge ?? null),
+    accessHashes: items.map((item) => item.accessHash),
+    refreshHashes: items.map((item) => item.refreshHash ?? null),
+    addresses: items.map((item) => item.act.by.address ?? null),
+    requestIds: items.map((item) => item.act.by.requestId ?? null),
+    issuedAt: now,
+    expiresAt: after(now, accessTokenLifetimeSeconds * second),
+    environment,
+  })
   const byHash = new Map(rows.map((row) => [row.codeHash.toString('latin1'), row]))
   return items.map((item) => byHash.get(item.codeHash.toString('latin1')))
 }
 
 /**
- * A code used twice by its own client ends every token it gave. Another client's attempt ends nothing, or a leaked code
- * would be a switch to cut people off. A code that was seen expired stays so, whatever the clock does next.
+ * A code used twice by its own client ends every token it gave. Another client's attempt ends nothing, or a
+ * leaked code would be a switch to cut people off. A code that was seen expired stays so, whatever the clock
+ * does next.
  */
-async function punish(db: Database, judged: JudgedCode, act: Act): Promise<void> {
+async function punish(db: Sql, judged: JudgedCode, act: Act): Promise<void> {
   const subject = `grant:${judged.id}`
   if (judged.outcome === 'foreign') return recordAct(db, act, 'code.presented_by_other_client', subject)
   if (judged.outcome === 'expired') {
-    await db.query(table.revokeGrant, [judged.id, act.at, 'code expired'])
+    await db.query(table.revokeGrant, { id: judged.id, at: act.at, reason: 'code expired' })
   }
   if (judged.outcome === 'replayed') {
     await db.transaction(async (sql) => {
-      await sql.query(table.revokeGrant, [judged.id, act.at, 'code replayed'])
+      await sql.query(table.revokeGrant, { id: judged.id, at: act.at, reason: 'code replayed' })
       await recordAct(sql, act, 'code.replayed', subject)
     })
   }

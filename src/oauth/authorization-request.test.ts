@@ -50,7 +50,11 @@ function judgeSound(query: string): AuthorizationRequest {
 function travel(encodedState: string): string {
   const request = judgeSound(`client_id=${client.id}&scope=read&state=${encodedState}`)
   const unsealed = unsealRequest(vault, 'live', sealRequest(vault, 'live', request), now)
-  return printCallback(unsealed!.callbackUrl, { code: 'c0de', iss: 'https://api.example.com' }, unsealed!.state)
+  return printCallback(
+    unsealed!.callbackUrl,
+    { code: 'c0de', iss: 'https://api.example.com' },
+    unsealed!.state,
+  )
 }
 
 const printable = anyText({ minLength: 1, maxLength: 300 }).map((text) => text.replaceAll(/\p{Cc}/gu, '%'))
@@ -73,12 +77,16 @@ test('any printable state survives the whole way, for every way in which a clien
 })
 
 test('any bytes above the control characters survive, also those that are not UTF-8', () => {
-  const bytes = fc.uint8Array({ min: 0x20, minLength: 1, maxLength: 300 }).filter((array) => !array.includes(0x7f))
+  const bytes = fc
+    .uint8Array({ min: 0x20, minLength: 1, maxLength: 300 })
+    .filter((array) => !array.includes(0x7f))
   fc.assert(
     fc.property(bytes, (array) => {
       const sent = [...array].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
       const echoed = /[?&]state=([^&]*)/.exec(travel(sent))![1]!
-      const received = echoed.replaceAll(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+      const received = echoed.replaceAll(/%(..)/g, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      )
       assert.deepEqual([...Buffer.from(received, 'latin1')], [...array])
     }),
     { numRuns: 300 },
@@ -86,12 +94,17 @@ test('any bytes above the control characters survive, also those that are not UT
 })
 
 test('a state with a control character anywhere is refused and not echoed', () => {
-  const control = fc.constantFrom(...Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)), '\x7f')
+  const control = fc.constantFrom(
+    ...Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)),
+    '\x7f',
+  )
   fc.assert(
     fc.property(fc.string(), control, fc.string(), (before, character, after) => {
       const judged = judge(`scope=read&state=${encodeURIComponent(before + character + after)}`)
       assert.equal(judged.kind, 'refused')
-      assert.ok(judged.kind === 'refused' && judged.error.code === 'invalid_request' && judged.state === undefined)
+      assert.ok(
+        judged.kind === 'refused' && judged.error.code === 'invalid_request' && judged.state === undefined,
+      )
     }),
   )
 })
@@ -117,7 +130,10 @@ test('the registered callback is kept byte for byte, with the right joint', () =
     'https://a': '?',
   }
   for (const [callback, joint] of Object.entries(joints)) {
-    assert.equal(printCallback(callback, { code: 'c', iss: 'i' }, 's'), `${callback}${joint}code=c&state=s&iss=i`)
+    assert.equal(
+      printCallback(callback, { code: 'c', iss: 'i' }, 's'),
+      `${callback}${joint}code=c&state=s&iss=i`,
+    )
   }
 })
 

@@ -1,29 +1,34 @@
 /**
- * Spec 4.1: the authorization request. It is judged in one order: first everything that decides whether the callback
- * can be trusted (those faults are shown to the person, never redirected), then the rest (told to the callback).
- * A sound request travels through login and consent sealed in the address: the server keeps nothing of it.
+ * Spec 4.1: the authorization request. It is judged in one order: first everything that decides whether the
+ * callback can be trusted (those faults are shown to the person, never redirected), then the rest (told to
+ * the callback). A sound request travels through login and consent sealed in the address: the server keeps
+ * nothing of it.
  */
 import { randomBytes } from 'node:crypto'
 import { after, minute } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Environment } from '../environment.ts'
 import { encodeFormBytes, type Form } from '../http/form.ts'
 import type { Registration } from '../partners/client.ts'
 import { printDescription } from '../problem.ts'
-import { covers, parseScopes, type Scope } from '../scope.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { covers, parseScopes, type Scope } from '../vocabulary/scope.ts'
 import { requireInForce } from './client-directory.ts'
 import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
 
 /**
- * Whatever these allow fits into the head of a request, which has 16 KiB: in an address a character that takes three or four bytes of
- * UTF-8 takes up to twelve, any other up to six. Every `state` of 2,048 bytes is allowed.
+ * Whatever these allow fits into the head of a request, which has 16 KiB: in an address a character that
+ * takes three or four bytes of UTF-8 takes up to twelve, any other up to six. Every `state` of 2,048 bytes is
+ * allowed.
  */
 export const stateMaxCharacters = 2_048
 /** However wide they are. */
 export const stateWideLength = 1_280
 /** Those beyond U+07FF, in a longer one. */
 export const stateWideCharacters = 512
-/** For schemas: what `findStateFault` lets pass, but for `stateMaxCharacters`. No repetition is beyond what RE2 takes. */
+/**
+ * For schemas: what `findStateFault` lets pass, but for `stateMaxCharacters`. No repetition is beyond what
+ * RE2 takes.
+ */
 export const statePattern = [
   `^(?:[^\\u0000-\\u001f\\u007f]{1,${stateWideLength / 2}}[^\\u0000-\\u001f\\u007f]{0,${stateWideLength / 2}}`,
   `(?:[ -~\\u0080-\\u07ff]*[^\\u0000-\\u07ff]){0,${stateWideCharacters}}[ -~\\u0080-\\u07ff]*)$`,
@@ -46,9 +51,14 @@ type JudgedRequest =
   | { readonly kind: 'refused'; readonly error: OAuthError; readonly state: string | undefined }
 
 /** Faults that must not redirect: throws what the person is shown. */
-export function checkRecipient(query: Form, client: Registration | undefined, environment: Environment): Registration {
+export function checkRecipient(
+  query: Form,
+  client: Registration | undefined,
+  environment: Environment,
+): Registration {
   const clientId = query.client_id
-  if (clientId === undefined || clientId === '') throw new OAuthError('invalid_request', 'client_id is missing.')
+  if (clientId === undefined || clientId === '')
+    throw new OAuthError('invalid_request', 'client_id is missing.')
   if (Array.isArray(clientId)) throw new OAuthError('invalid_request', 'client_id was sent more than once.')
   if (!client || client.environment !== environment) {
     throw new OAuthError(
@@ -70,7 +80,9 @@ export function checkRecipient(query: Form, client: Registration | undefined, en
 /** Everything else. `bytes` is the same query with the bytes of each value kept. */
 export function judgeRequest(query: Form, bytes: Form, client: Registration, now: Date): JudgedRequest {
   const state =
-    typeof bytes.state === 'string' && findStateFault(bytes.state, query.state) === undefined ? bytes.state : undefined
+    typeof bytes.state === 'string' && findStateFault(bytes.state, query.state) === undefined
+      ? bytes.state
+      : undefined
   const fault = findFault(query, bytes)
   if (fault) return { kind: 'refused', error: new OAuthError(...fault), state }
 
@@ -80,7 +92,10 @@ export function judgeRequest(query: Form, bytes: Form, client: Registration, now
   if (parsed.kind === 'unknown') {
     return {
       kind: 'refused',
-      error: new OAuthError('invalid_scope', 'scope has a word that is none of read, write, market, trade, stream.'),
+      error: new OAuthError(
+        'invalid_scope',
+        'scope has a word that is none of read, write, market, trade, stream.',
+      ),
       state,
     }
   }
@@ -109,7 +124,10 @@ type Fault = [OAuthErrorCode, string]
 function findFault(query: Form, bytes: Form): Fault | undefined {
   const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
   if (repeated !== undefined) return ['invalid_request', 'A parameter was sent more than once.']
-  const { response_type, scope, code_challenge, code_challenge_method } = query as Record<string, string | undefined>
+  const { response_type, scope, code_challenge, code_challenge_method } = query as Record<
+    string,
+    string | undefined
+  >
   if (response_type !== undefined && response_type !== 'code')
     return ['unsupported_response_type', 'response_type must be code.']
   const stateFault = findStateFault(bytes.state as string | undefined, query.state)
@@ -128,7 +146,8 @@ function findStateFault(bytes: string | undefined, text: Form[string] | undefine
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
   if (/[\x00-\x1f\x7f]/.test(bytes)) return 'state must not contain control characters.'
   const characters = [...(text as string)]
-  if (characters.length > stateMaxCharacters) return `state must have at most ${stateMaxCharacters} characters.`
+  if (characters.length > stateMaxCharacters)
+    return `state must have at most ${stateMaxCharacters} characters.`
   const wide = characters.filter((character) => character > '\u07ff')
   if (characters.length > stateWideLength && wide.length > stateWideCharacters)
     return `state must have at most ${stateWideLength} characters when more than ${stateWideCharacters} of them take three bytes or more in UTF-8.`
@@ -149,8 +168,10 @@ export function unsealRequest(
   now: Date,
 ): AuthorizationRequest | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
-  // Decoding skips what is not base64url; only the one spelling that was issued may travel on into a Location.
-  const text = bytes.toString('base64url') === sealed ? vault.open(sealPurpose(environment), bytes) : undefined
+  // Decoding skips what is not base64url; only the one spelling that was issued may travel on into a
+  // Location.
+  const text =
+    bytes.toString('base64url') === sealed ? vault.open(sealPurpose(environment), bytes) : undefined
   if (text === undefined) return undefined
   const request = JSON.parse(text) as AuthorizationRequest
   return now < after(new Date(request.receivedAt), answerWithinMs) ? request : undefined

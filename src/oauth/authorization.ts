@@ -2,11 +2,11 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
 import type { PartnerStatus } from '../partners/partner-status.ts'
 import { NotFound } from '../problem.ts'
-import type { Scope } from '../scope.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import type { Scope } from '../vocabulary/scope.ts'
 import { tellOfApplication } from './application-notice.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import * as table from './authorizations.sql.ts'
@@ -37,7 +37,7 @@ export interface Authorization {
   readonly lasting: boolean
 }
 
-export interface Consent {
+interface Consent {
   readonly request: AuthorizationRequest
   readonly userId: string
   readonly environment: Environment
@@ -45,20 +45,25 @@ export interface Consent {
 }
 
 /**
- * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved before, also in the
- * tokens given then; whoever approves a paused application resumes it.
+ * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved
+ * before, also in the tokens given then; whoever approves a paused application resumes it.
  */
-export async function approve(db: Database, consent: Consent, act: Act): Promise<Token | undefined> {
+export async function approve(db: Sql, consent: Consent, act: Act): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
-    const [granted] = await sql.query<{ id: number; authorizationId: number; resumed: boolean; isNew: boolean }>(
-      table.approveRequest,
-      [
-        ...[request.id, act.at, userId, request.clientId, request.scopes, accountNumbers],
-        ...[request.callbackUrl, request.codeChallenge, code.hash, after(act.at, codeLifetimeMs)],
-      ],
-    )
+    const [granted] = await sql.query(table.approveRequest, {
+      requestId: request.id,
+      at: act.at,
+      userId,
+      clientId: request.clientId,
+      scopes: request.scopes,
+      accountNumbers,
+      callbackUrl: request.callbackUrl,
+      codeChallenge: request.codeChallenge,
+      codeHash: code.hash,
+      codeExpiresAt: after(act.at, codeLifetimeMs),
+    })
     if (!granted) return undefined
     const { id, authorizationId, resumed } = granted
     const details = { userId, authorizationId, grantId: id, scopes: request.scopes, accountNumbers }
@@ -71,11 +76,13 @@ export async function approve(db: Database, consent: Consent, act: Act): Promise
 }
 
 /** False when the request has been answered before. */
-export async function deny(db: Database, request: AuthorizationRequest, act: Act): Promise<boolean> {
+export async function deny(db: Sql, request: AuthorizationRequest, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [answered] = await sql.query(table.denyRequest, [request.id, act.at])
+    const [answered] = await sql.query(table.denyRequest, { requestId: request.id, at: act.at })
     if (!answered) return false
-    await recordAct(sql, act, 'authorization.denied', `client:${request.clientId}`, { scopes: request.scopes })
+    await recordAct(sql, act, 'authorization.denied', `client:${request.clientId}`, {
+      scopes: request.scopes,
+    })
     return true
   })
 }
@@ -84,40 +91,37 @@ export async function listAuthorizations(
   sql: Sql,
   { userId, clientId }: { userId?: string | undefined; clientId?: string | undefined },
 ): Promise<Authorization[]> {
-  if (userId === undefined && clientId === undefined) return sql.query<Authorization>(table.selectAll)
-  if (userId === undefined) return sql.query<Authorization>(table.selectOfClient, [clientId])
-  const own = await sql.query<Authorization>(table.selectOfUser, [userId])
+  if (userId === undefined)
+    return clientId === undefined ? sql.query(table.selectAll) : sql.query(table.selectOfClient, { clientId })
+  const own = await sql.query(table.selectOfUser, { userId })
   return clientId === undefined ? own : own.filter((each) => each.clientId === clientId)
 }
 
 /** Ends every code and token that came of it. */
 export async function revokeAuthorization(
-  db: Database,
+  db: Sql,
   { id, ownerId, reason }: { id: number; ownerId?: string; reason: string },
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query<{ userId: string; clientId: string }>(table.revokeAuthorization, [
-      id,
-      act.at,
-      reason,
-      ownerId,
-    ])
+    const [revoked] = await sql.query(table.revokeAuthorization, { id, userId: ownerId, at: act.at, reason })
     if (!revoked) throw new NotFound(`There is no living authorization ${id}.`)
     const details = { authorizationId: id, userId: revoked.userId, reason }
     await recordAct(sql, act, 'authorization.revoked', `client:${revoked.clientId}`, details)
   })
 }
 
-/** While an application is paused its tokens, codes and refresh tokens are refused, and none of them is lost. */
+/**
+ * While an application is paused its tokens, codes and refresh tokens are refused, and none of them is lost.
+ */
 export async function setAuthorizationPaused(
-  db: Database,
+  db: Sql,
   { id, ownerId, paused }: { id: number; ownerId: string; paused: boolean },
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const values = [id, ownerId, paused ? act.at : null, act.at]
-    const [changed] = await sql.query<{ clientId: string }>(table.setPaused, values)
+    const values = { id, userId: ownerId, pausedAt: paused ? act.at : null, at: act.at }
+    const [changed] = await sql.query(table.setPaused, values)
     if (!changed) throw new NotFound(`There is no authorization ${id} to ${paused ? 'pause' : 'resume'}.`)
     const details = { authorizationId: id, userId: ownerId }
     const action = paused ? 'authorization.paused' : 'authorization.resumed'
@@ -127,7 +131,7 @@ export async function setAuthorizationPaused(
 
 /** Every application of a holder who no longer trusts what has been happening. */
 export async function pauseAuthorizationsOf(sql: Sql, userId: string, act: Act): Promise<void> {
-  const paused = await sql.query<{ id: number; clientId: string }>(table.pauseAll, [userId, act.at])
+  const paused = await sql.query(table.pauseAll, { userId, at: act.at })
   for (const { id, clientId } of paused) {
     await recordAct(sql, act, 'authorization.paused', `client:${clientId}`, { authorizationId: id, userId })
   }
@@ -136,12 +140,16 @@ export async function pauseAuthorizationsOf(sql: Sql, userId: string, act: Act):
 /** What a user's approval of a client is good for now. */
 export type StandingApproval = Pick<Authorization, 'scopes' | 'accountNumbers' | 'pausedAt'>
 
-export async function findStanding(sql: Sql, userId: string, clientId: string): Promise<StandingApproval | undefined> {
-  const [standing] = await sql.query<StandingApproval>(table.selectStanding, [userId, clientId])
+export async function findStanding(
+  sql: Sql,
+  userId: string,
+  clientId: string,
+): Promise<StandingApproval | undefined> {
+  const [standing] = await sql.query(table.selectStanding, { userId, clientId })
   return standing
 }
 
 /** A request can no longer be answered well before its answer is forgotten. */
 export function removeOldAnswers(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldAnswers, [after(now, -2 * hour), most])
+  return sql.query(table.deleteOldAnswers, { before: after(now, -2 * hour), most })
 }

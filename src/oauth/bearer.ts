@@ -1,16 +1,16 @@
 /**
- * Spec 5.3: who a bearer token speaks for. Access tokens and personal tokens are told apart by their prefix; both are
- * looked up once and remembered until something they depend on changes.
+ * Spec 5.3: who a bearer token speaks for. Access tokens and personal tokens are told apart by their prefix;
+ * both are looked up once and remembered until something they depend on changes.
  */
 import type { Clock } from '../clock.ts'
 import { fingerprint } from '../crypto/hash.ts'
 import { parseToken, type Token, tokenLength } from '../crypto/token.ts'
 import type { Changes } from '../database/changes.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { openMemory, type Remembered } from '../database/memory.ts'
-import type { Environment } from '../environment.ts'
-import { type Scope, scopes } from '../scope.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { type Scope, scopes } from '../vocabulary/scope.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
 import { BearerError, noAccountText, pausedText } from './oauth-error.ts'
 
@@ -25,7 +25,10 @@ export interface Bearer {
   readonly clientId: string | undefined
   readonly branchId: number | undefined
   readonly authorizationId: number | undefined
-  /** Open accounts that the user still holds, in a way that allows all of these scopes; of those of an application, the ones shared with it. */
+  /**
+   * Open accounts that the user still holds, in a way that allows all of these scopes; of those of an
+   * application, the ones shared with it.
+   */
   readonly accountNumbers: readonly string[]
   readonly issuedAtMs: number | undefined
   readonly expiresAtMs: number
@@ -46,7 +49,7 @@ export type Obstacle = 'paused' | 'no-account'
 /** Tens of thousands by estimate: whoever comes again after so many others is looked up. */
 const keptBytes = 32 * 1024 * 1024
 
-export function openBearers(db: Database, changes: Changes, clock: Clock): Bearers {
+export function openBearers(db: Sql, changes: Changes, clock: Clock): Bearers {
   const memory = openMemory<Bearer>(changes, keptBytes)
   const living = (bearer: Bearer | undefined) =>
     bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
@@ -70,31 +73,14 @@ export function openBearers(db: Database, changes: Changes, clock: Clock): Beare
   }
 }
 
-function readBearer(db: Database, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
+function readBearer(db: Sql, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
   if (token.kind === 'access') return readAccessToken(db, token)
   if (token.kind === 'personal') return readPersonalToken(db, token)
   return Promise.resolve(undefined)
 }
 
-interface AccessTokenRow {
-  readonly id: number
-  readonly scopes: Scope[]
-  readonly issuedAt: Date
-  readonly expiresAt: Date
-  readonly grantId: number
-  readonly authorizationId: number
-  readonly accountNumbers: string[]
-  readonly userId: string
-  readonly username: string
-  readonly clientId: string
-  readonly branchId: number
-  readonly paused: boolean
-  readonly holds: boolean
-  readonly inForce: boolean
-}
-
-async function readAccessToken(db: Database, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
-  const [row] = await db.query<AccessTokenRow>(selectAccessToken, [token.hash])
+async function readAccessToken(db: Sql, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
+  const [row] = await db.query(selectAccessToken, { hash: token.hash })
   if (!row?.inForce) return undefined
   if (row.paused) return 'paused'
   if (!row.holds) return 'no-account'
@@ -125,17 +111,8 @@ async function readAccessToken(db: Database, token: Token): Promise<Remembered<B
   }
 }
 
-interface PersonalTokenRow {
-  readonly id: number
-  readonly userId: string
-  readonly username: string
-  readonly revokedAt: Date | null
-  readonly status: string
-  readonly accountNumbers: string[]
-}
-
-async function readPersonalToken(db: Database, token: Token): Promise<Remembered<Bearer> | undefined> {
-  const [row] = await db.query<PersonalTokenRow>(selectApiTokenByHash, [token.hash, scopes])
+async function readPersonalToken(db: Sql, token: Token): Promise<Remembered<Bearer> | undefined> {
+  const [row] = await db.query(selectApiTokenByHash, { hash: token.hash, scopes })
   if (!row || row.revokedAt !== null || row.status !== 'active') return undefined
   return {
     value: {
@@ -190,10 +167,15 @@ export interface TakenKinds {
 const anyBearer: TakenKinds = { kinds: ['access', 'personal'], remedy: 'Send an access token.' }
 
 /**
- * A token of this environment, or the reason why it is none (RFC 6750, 3). All of it is told from the text alone: whether a token of
- * another kind is in force is not looked up.
+ * A token of this environment, or the reason why it is none (RFC 6750, 3). All of it is told from the text
+ * alone: whether a token of another kind is in force is not looked up.
  */
-export function parseBearer(text: string, environment: Environment, otherUrl: string, taken = anyBearer): Token {
+export function parseBearer(
+  text: string,
+  environment: Environment,
+  otherUrl: string,
+  taken = anyBearer,
+): Token {
   const token = parseToken(text)
   if (!token) throw invalidToken()
   if (!taken.kinds.includes(token.kind))

@@ -1,15 +1,15 @@
 /**
- * Decides whether presented credentials are a client's (or, for introspection, a brokerage service's). A refusal is
- * never given from memory: an unknown client and a wrong secret both cost one read of the database, and a secret
- * that was made a moment ago on another node is known here.
+ * Decides whether presented credentials are a client's (or, for introspection, a brokerage service's). A
+ * refusal is never given from memory: an unknown client and a wrong secret both cost one read of the
+ * database, and a secret that was made a moment ago on another node is known here.
  */
 import { equalBytes, fingerprint, sha256 } from '../crypto/hash.ts'
 import type { Changes } from '../database/changes.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { openMemory } from '../database/memory.ts'
-import type { Environment } from '../environment.ts'
 import type { Registration } from '../partners/client.ts'
 import { findService, type Service } from '../services/service.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import type { ClientCredentials } from './client-credentials.ts'
 import { type ClientDirectory, wellFormed } from './client-directory.ts'
 
@@ -88,7 +88,8 @@ function matchSecret(
   now: Date,
 ): AuthenticatedClient | undefined {
   const presented = sha256(secret)
-  const living = client?.secrets.filter((each) => each.expiresAt === null || new Date(each.expiresAt) > now) ?? []
+  const living =
+    client?.secrets.filter((each) => each.expiresAt === null || new Date(each.expiresAt) > now) ?? []
   let found: (typeof living)[number] | undefined
   for (const each of living) if (equalBytes(presented, Buffer.from(each.hash, 'hex'))) found = each
   if (living.length === 0) equalBytes(presented, decoy)
@@ -107,14 +108,20 @@ export interface ServiceDesk {
   authenticate(readings: readonly ClientCredentials[], environment: Environment): Promise<Service | undefined>
 }
 
-export function openServiceDesk(db: Database, changes: Changes): ServiceDesk {
+export function openServiceDesk(db: Sql, changes: Changes): ServiceDesk {
   const memory = openMemory<Service & { hash: Buffer }>(changes)
   const read = async (id: string) => {
     const value = await findService(db, wellFormed(id))
     return value && { value, tags: [`service:${id}`] }
   }
-  const matches = (service: (Service & { hash: Buffer }) | undefined, secret: string, environment: Environment) =>
-    equalBytes(sha256(secret), service?.hash ?? decoy) && service?.environment === environment ? service : undefined
+  const matches = (
+    service: (Service & { hash: Buffer }) | undefined,
+    secret: string,
+    environment: Environment,
+  ) =>
+    equalBytes(sha256(secret), service?.hash ?? decoy) && service?.environment === environment
+      ? service
+      : undefined
   return {
     recall(readings, environment) {
       for (const { id, secret } of readings) {

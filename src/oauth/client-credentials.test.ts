@@ -105,7 +105,10 @@ test('nothing sent is nothing found, and half of a pair is not a pair', () => {
 })
 
 test('credentials that come twice are refused, even when both are equal', () => {
-  for (const form of ['client_id=a&client_id=a&client_secret=b', 'client_id=a&client_secret=b&client_secret=b']) {
+  for (const form of [
+    'client_id=a&client_id=a&client_secret=b',
+    'client_id=a&client_secret=b&client_secret=b',
+  ]) {
     assertRefused(() => parseCredentials(undefined, parseForm(form)), 'invalid_request')
     assertRefused(() => parseCredentials(basic('a:b'), parseForm(form)), 'invalid_request')
   }

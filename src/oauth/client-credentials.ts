@@ -1,6 +1,7 @@
 /**
- * Spec 4.3 and 5.4: how a client says who it is. HTTP Basic in both readings that clients in the field produce
- * (form-encoded as RFC 6749 has it, and raw), or `client_id` and `client_secret` in the form; never in the query.
+ * Spec 4.3 and 5.4: how a client says who it is. HTTP Basic in both readings that clients in the field
+ * produce (form-encoded as RFC 6749 has it, and raw), or `client_id` and `client_secret` in the form; never
+ * in the query.
  */
 import { decodeFormText, type Form } from '../http/form.ts'
 import { OAuthError } from './oauth-error.ts'
@@ -11,7 +12,10 @@ export interface ClientCredentials {
 }
 
 /** One sender, one or two ways to read what it sent. Undefined when nothing was sent. */
-export function parseCredentials(authorization: string | undefined, form: Form): ClientCredentials[] | undefined {
+export function parseCredentials(
+  authorization: string | undefined,
+  form: Form,
+): ClientCredentials[] | undefined {
   const id = stringIn(form, 'client_id')
   const secret = stringIn(form, 'client_secret')
   const basic = authorization === undefined ? undefined : parseBasic(authorization)
@@ -21,7 +25,8 @@ export function parseCredentials(authorization: string | undefined, form: Form):
     return [{ id, secret }]
   }
   const agreeing = basic.filter(
-    (reading) => (id === undefined || reading.id === id) && (secret === undefined || reading.secret === secret),
+    (reading) =>
+      (id === undefined || reading.id === id) && (secret === undefined || reading.secret === secret),
   )
   if (agreeing.length === 0) {
     throw new OAuthError(
@@ -36,7 +41,8 @@ export function parseCredentials(authorization: string | undefined, form: Form):
 export function parseBasic(authorization: string): ClientCredentials[] {
   const match = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)
   const bytes = match ? Buffer.from(match[1]!, 'base64') : undefined
-  const isCanonical = bytes?.toString('base64').replace(/(?<!=)=+$/, '') === match?.[1]?.replace(/(?<!=)=+$/, '')
+  const isCanonical =
+    bytes?.toString('base64').replace(/(?<!=)=+$/, '') === match?.[1]?.replace(/(?<!=)=+$/, '')
   const text = bytes?.toString('utf8') ?? ''
   const colon = text.indexOf(':')
   if (!isCanonical || colon < 0) {

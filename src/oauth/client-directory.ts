@@ -1,6 +1,9 @@
-/** The registered clients as the authorization server sees them, remembered until something about them changes. */
+/**
+ * The registered clients as the authorization server sees them, remembered until something about them
+ * changes.
+ */
 import type { Changes } from '../database/changes.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
 import type { Registration } from '../partners/client.ts'
 import { selectRegistration } from '../partners/clients.sql.ts'
@@ -14,10 +17,10 @@ export interface ClientDirectory {
   recall(id: string): Registration | undefined
 }
 
-export function openClientDirectory(db: Database, changes: Changes): ClientDirectory {
+export function openClientDirectory(db: Sql, changes: Changes): ClientDirectory {
   const memory: Memory<Registration> = openMemory(changes)
   async function read(id: string): Promise<Remembered<Registration> | undefined> {
-    const [value] = await db.query<Registration>(selectRegistration, [wellFormed(id)])
+    const [value] = await db.query(selectRegistration, { id: wellFormed(id) })
     return value && { value, tags: [`client:${id}`, `branch:${value.branchId}`] }
   }
   const findAnew = (id: string) => memory.learn(id, () => read(id))
@@ -33,9 +36,13 @@ export function wellFormed(id: string): string {
   return /^[A-Za-z0-9]{24}$/.test(id) ? id : ''
 }
 
-/** Whoever asks for something as a client that is suspended, or whose partner may not act, is told so, and nothing else is looked at. */
+/**
+ * Whoever asks for something as a client that is suspended, or whose partner may not act, is told so, and
+ * nothing else is looked at.
+ */
 export function requireInForce(client: Registration): void {
-  if (!isInForce(client)) throw new OAuthError('unauthorized_client', 'This application is not approved at present.')
+  if (!isInForce(client))
+    throw new OAuthError('unauthorized_client', 'This application is not approved at present.')
 }
 
 /** Only an active client of a partner that may act on its site. */

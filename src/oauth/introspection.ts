@@ -1,10 +1,10 @@
 /** RFC 7662: what a token means, for the client it was issued to and for the brokerage's own services. */
 import type { Static } from 'typebox'
 import { parseToken, type Token } from '../crypto/token.ts'
-import type { Database } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { integer, Type, text } from '../schema.ts'
-import { printScopes } from '../scope.ts'
+import type { Sql } from '../database/database.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { integer, Type, text } from '../vocabulary/schema.ts'
+import { printScopes } from '../vocabulary/scope.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
 import type { Bearer, Bearers } from './bearer.ts'
 
@@ -40,35 +40,35 @@ export type Asker = { readonly kind: 'service' } | { readonly kind: 'client'; re
 
 const inactive = print({ active: false })
 
-interface RefreshTokenRow {
-  readonly issuedAt: Date
-  readonly scopes: string[]
-  readonly clientId: string
-  readonly userId: string
-  readonly username: string
-  readonly inForce: boolean
-}
-
 interface IntrospectionDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly bearers: Bearers
   readonly environment: Environment
   readonly baseUrl: string
 }
 
 /** As JSON text; without a promise for a token that is remembered. */
-export function introspect(desk: IntrospectionDesk, asker: Asker, presented: string): string | Promise<string> {
+export function introspect(
+  desk: IntrospectionDesk,
+  asker: Asker,
+  presented: string,
+): string | Promise<string> {
   const known = desk.bearers.recall(presented)
   if (known?.environment === desk.environment) return printFor(asker, known, desk)
   const token = parseToken(presented)
   if (!token || token.environment !== desk.environment) return inactive
   // A service protects a resource, and lets in whatever is active: nothing but a bearer is, for it.
-  if (token.kind === 'refresh') return asker.kind === 'client' ? introspectRefreshToken(desk, asker, token) : inactive
+  if (token.kind === 'refresh')
+    return asker.kind === 'client' ? introspectRefreshToken(desk, asker, token) : inactive
   return desk.bearers.find(token).then((bearer) => printFor(asker, bearer, desk))
 }
 
-async function introspectRefreshToken({ db, baseUrl }: IntrospectionDesk, asker: Asker, token: Token): Promise<string> {
-  const [row] = await db.query<RefreshTokenRow>(selectRefreshToken, [token.hash])
+async function introspectRefreshToken(
+  { db, baseUrl }: IntrospectionDesk,
+  asker: Asker,
+  token: Token,
+): Promise<string> {
+  const [row] = await db.query(selectRefreshToken, { hash: token.hash })
   if (!row?.inForce || row.scopes.length === 0 || !mayKnow(asker, row.clientId)) return inactive
   const { clientId: client_id, username, userId: sub } = row
   const iat = seconds(row.issuedAt.getTime())

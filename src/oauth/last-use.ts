@@ -1,9 +1,9 @@
 /**
- * When something was last used, for the people who decide whether to keep it. Written once a second for everything
- * used since, so that the hot paths pay one map entry.
+ * When something was last used, for the people who decide whether to keep it. Written once a second for
+ * everything used since, so that the hot paths pay one map entry.
  */
-import type { Database, Statement } from '../database/database.ts'
-import { inTurn } from '../in-turn.ts'
+import { inTurn } from '../concurrency/in-turn.ts'
+import type { Sql } from '../database/database.ts'
 import { touchSecrets } from '../partners/clients.sql.ts'
 import { touchApiTokens } from '../users/api-tokens.sql.ts'
 import { touchAuthorizations } from './authorizations.sql.ts'
@@ -16,18 +16,18 @@ export interface LastUse {
   flush(): Promise<void>
 }
 
-export function openLastUse(db: Database): LastUse {
+export function openLastUse(db: Sql): LastUse {
   const used = {
     authorizations: new Map<number, Date>(),
     apiTokens: new Map<number, Date>(),
     secrets: new Map<number, Date>(),
   }
-  async function write(statement: Statement, uses: Map<number, Date>): Promise<void> {
+  async function write(statement: typeof touchSecrets, uses: Map<number, Date>): Promise<void> {
     if (uses.size === 0) return
     const ids = [...uses.keys()]
-    const times = [...uses.values()]
+    const ats = [...uses.values()]
     uses.clear()
-    await db.query(statement, [ids, times])
+    await db.query(statement, { ids, ats })
   }
   return {
     ofBearer(bearer, at) {

@@ -1,5 +1,5 @@
 import { Problem, printDescription } from '../problem.ts'
-import { printScopes, type Scope } from '../scope.ts'
+import { printScopes, type Scope } from '../vocabulary/scope.ts'
 
 /** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009 and RFC 6750. */
 export type OAuthErrorCode =
@@ -26,7 +26,10 @@ export class OAuthError extends Problem {
   }
 }
 
-/** What a partner hears of an application that its holder has paused: nothing is lost, and trying again is no use. */
+/**
+ * What a partner hears of an application that its holder has paused: nothing is lost, and trying again is no
+ * use.
+ */
 export const pausedText = 'The user has paused this application. It works again when the user resumes it.'
 
 export const noAccountText = 'The user no longer holds any of the accounts that this access was given for.'
@@ -41,13 +44,16 @@ interface Demand {
 }
 
 /**
- * RFC 6750, 3: what is wrong with the bearer token that was shown, or was not. It becomes an answer where the address is known, so
- * that no challenge leaves without its demand.
+ * RFC 6750, 3: what is wrong with the bearer token that was shown, or was not. It becomes an answer where the
+ * address is known, so that no challenge leaves without its demand.
  */
 export class BearerError extends Error {
   readonly status: 401 | 403
   readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope'
-  /** What a token that lacks a scope has. Whoever asks for what the challenge names gets one that can do more, not something else. */
+  /**
+   * What a token that lacks a scope has. Whoever asks for what the challenge names gets one that can do more,
+   * not something else.
+   */
   readonly held: readonly Scope[]
 
   constructor(

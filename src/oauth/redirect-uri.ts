@@ -1,7 +1,8 @@
 /**
- * Spec 4.3: the redirect_uri of an exchange is the callback, byte for byte. OmniAuth and its kind send the address at which they
- * were called instead, with the answer still behind the callback. That answer is taken off: each of its parameters once at most,
- * the code and the issuer being those of this very exchange. With anything else the address differs, and stays as it came.
+ * Spec 4.3: the redirect_uri of an exchange is the callback, byte for byte. OmniAuth and its kind send the
+ * address at which they were called instead, with the answer still behind the callback. That answer is taken
+ * off: each of its parameters once at most, the code and the issuer being those of this very exchange. With
+ * anything else the address differs, and stays as it came.
  */
 import { openQuery } from './authorization-request.ts'
 
@@ -26,5 +27,7 @@ export function readRedirectUri(sent: string, answered: RequestAnswered): string
 function isAnswer(text: string, answered: RequestAnswered): boolean {
   const pairs = text.split('&').map((pair) => /^([a-z]+)=([^#]+)$/.exec(pair))
   const names = new Set(pairs.map((pair) => pair?.[1]))
-  return names.size === pairs.length && pairs.every((pair) => pair && judges.get(pair[1]!)?.(pair[2]!, answered))
+  return (
+    names.size === pairs.length && pairs.every((pair) => pair && judges.get(pair[1]!)?.(pair[2]!, answered))
+  )
 }

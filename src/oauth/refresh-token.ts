@@ -1,7 +1,8 @@
 /**
- * Spec 4.4: a new access token without asking the user again, for partners with refresh access. The refresh token
- * does not expire. By default it stays the same for ever, and refreshes at the same time all succeed. A client may
- * have rotation switched on: then each use replaces it, and using a replaced one ends the whole grant.
+ * Spec 4.4: a new access token without asking the user again, for partners with refresh access. The refresh
+ * token does not expire. By default it stays the same for ever, and refreshes at the same time all succeed. A
+ * client may have rotation switched on: then each use replaces it, and using a replaced one ends the whole
+ * grant.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, second } from '../clock.ts'
@@ -9,10 +10,10 @@ import { hmacSha256 } from '../crypto/hash.ts'
 import { deriveToken, issueToken, parseToken, type Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
-import type { Database } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
-import { parseScopes, printScopes } from '../scope.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { parseScopes, printScopes } from '../vocabulary/scope.ts'
 import { requireInForce } from './client-directory.ts'
 import { revokeGrant } from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
@@ -20,24 +21,13 @@ import * as table from './refresh-tokens.sql.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 /** How long a client that did not hear the answer may ask again. */
-const rotationGrace = '30 seconds'
+const rotationGraceMs = 30 * second
 
-type Outcome =
-  | 'refreshed'
-  | 'rotated'
-  | 'repeated'
-  | 'reused'
-  | 'revoked'
-  | 'paused'
-  | 'unknown'
-  | 'no-account'
-  | 'no-scope'
-  | 'wider-scope'
+type Refusal = (typeof table.refusals)[number]
 
 interface Judged {
-  readonly grantId: number
-  readonly outcome: Outcome
-  readonly scopes: string[]
+  readonly outcome: 'refreshed' | Refusal
+  readonly scopes: readonly string[]
 }
 
 interface Refresh {
@@ -57,7 +47,7 @@ export interface TokenRefresh {
 }
 
 interface RefreshDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly environment: Environment
 }
@@ -91,25 +81,30 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
   }
 }
 
-async function refreshAll({ db, environment }: RefreshDesk, items: Refresh[]): Promise<(Judged | undefined)[]> {
+async function refreshAll(
+  { db, environment }: RefreshDesk,
+  items: Refresh[],
+): Promise<(Judged | undefined)[]> {
   const now = items[0]!.act.at
-  const rows = await db.query<Judged & { place: number }>(table.refreshTokens, [
-    items.map((_, place) => place),
-    items.map((item) => item.hash),
-    items.map((item) => item.clientId),
-    items.map((item) => item.scope),
-    items.map((item) => item.access.hash),
-    items.map((item) => item.act.by.address),
-    items.map((item) => item.act.by.requestId),
-    ...[now, after(now, accessTokenLifetimeSeconds * second), environment],
-  ])
+  const rows = await db.query(table.refreshTokens, {
+    places: items.map((_, place) => place),
+    hashes: items.map((item) => item.hash),
+    clientIds: items.map((item) => item.clientId),
+    scopes: items.map((item) => item.scope ?? null),
+    accessHashes: items.map((item) => item.access.hash),
+    addresses: items.map((item) => item.act.by.address ?? null),
+    requestIds: items.map((item) => item.act.by.requestId ?? null),
+    issuedAt: now,
+    expiresAt: after(now, accessTokenLifetimeSeconds * second),
+    environment,
+  })
   const byPlace = new Map(rows.map((row) => [row.place, row]))
   return items.map((_, place) => byPlace.get(place))
 }
 
 /**
- * The child and its access token are derived from the presented token under a secret key: the same question has the
- * same answer, without any token being stored.
+ * The child and its access token are derived from the presented token under a secret key: the same question
+ * has the same answer, without any token being stored.
  */
 async function rotate(
   { db, vault, environment }: RefreshDesk,
@@ -124,18 +119,27 @@ async function rotate(
   }))
   const { access, refresh } = heirs[0]!
   const { by, at } = act
-  const [judged] = await db.query<Judged>(table.rotateToken, [
-    ...[presented.hash, client.id, scope, access.hash, refresh.hash],
-    ...[at, after(at, accessTokenLifetimeSeconds * second), environment, by.address, by.requestId, rotationGrace],
-  ])
+  const [judged] = await db.query(table.rotateToken, {
+    hash: presented.hash,
+    clientId: client.id,
+    scope,
+    accessHash: access.hash,
+    refreshHash: refresh.hash,
+    issuedAt: at,
+    expiresAt: after(at, accessTokenLifetimeSeconds * second),
+    environment,
+    address: by.address,
+    requestId: by.requestId,
+    graceFrom: after(at, -rotationGraceMs),
+  })
   if (judged?.outcome === 'rotated') {
     return { accessToken: access.text, refreshToken: refresh.text, scopes: judged.scopes, issuedAt: at }
   }
   if (judged?.outcome === 'repeated') {
-    const [first] = await db.query<{ hash: Buffer; scopes: string[]; issuedAt: Date }>(table.selectRotation, [
-      heirs.map((heir) => heir.access.hash),
-      heirs.map((heir) => heir.refresh.hash),
-    ])
+    const [first] = await db.query(table.selectRotation, {
+      accessHashes: heirs.map((heir) => heir.access.hash),
+      refreshHashes: heirs.map((heir) => heir.refresh.hash),
+    })
     const heir = heirs.find((each) => first && each.access.hash.equals(first.hash))
     if (first && heir) {
       return {
@@ -148,21 +152,24 @@ async function rotate(
   }
   if (judged?.outcome === 'reused') {
     await db.transaction(async (sql) => {
-      await sql.query(revokeGrant, [judged.grantId, at, 'refresh token reused'])
+      await sql.query(revokeGrant, { id: judged.grantId, at, reason: 'refresh token reused' })
       await recordAct(sql, act, 'token.reuse_detected', `grant:${judged.grantId}`)
     })
   }
   throw refusalOf(judged?.outcome ?? 'unknown')
 }
 
-/** RFC 6749, 6: a refresh may ask for less. Some libraries send an empty `scope`, which asks for nothing special. */
+/**
+ * RFC 6749, 6: a refresh may ask for less. Some libraries send an empty `scope`, which asks for nothing
+ * special.
+ */
 function parseNarrowerScope(text: string | undefined): string | undefined {
   const parsed = parseScopes(text ?? '')
   if (parsed.kind === 'unknown') throw refusalOf('wider-scope')
   return parsed.kind === 'none' ? undefined : printScopes(parsed.scopes)
 }
 
-function refusalOf(outcome: Outcome): OAuthError {
+function refusalOf(outcome: Refusal | 'repeated'): OAuthError {
   switch (outcome) {
     case 'wider-scope':
       return new OAuthError(

@@ -1,14 +1,40 @@
-import { statement } from '../database/database.ts'
+import { bytes, instant, int, list, oneOf, orNull, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
 import { scopesLeft, stillHolds } from './reach.sql.ts'
 
+export const refusals = [
+  'unknown',
+  'revoked',
+  'reused',
+  'paused',
+  'no-account',
+  'no-scope',
+  'wider-scope',
+] as const
+
 /** Without rotation: any number of refreshes in one statement; the refresh token itself is only read. */
-export const refreshTokens = statement(
-  'refresh_tokens',
-  `WITH asked AS (
-     SELECT * FROM unnest($1::int[], $2::bytea[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[])
+export const refreshTokens = statement({
+  name: 'refresh_tokens',
+  takes: {
+    places: list(int),
+    hashes: list(bytes),
+    clientIds: list(text),
+    scopes: list(orNull(text)),
+    accessHashes: list(bytes),
+    addresses: list(orNull(text)),
+    requestIds: list(orNull(text)),
+    issuedAt: instant,
+    expiresAt: instant,
+    environment: text,
+  },
+  gives: { place: int, grantId: int, outcome: oneOf('refreshed', ...refusals), scopes: list(text) },
+  text: `WITH asked AS (
+     SELECT * FROM unnest(:places::int[], :hashes::bytea[], :clientIds::text[], :scopes::text[],
+         :accessHashes::bytea[], :addresses::text[], :requestIds::text[])
        AS asked (place, hash, client_id, scope, access_hash, address, request_id)),
    judged AS MATERIALIZED (
-     SELECT asked.place, asked.access_hash, asked.address, asked.request_id, g.id AS grant_id, g.user_id, g.client_id,
+     SELECT asked.place, asked.access_hash, asked.address, asked.request_id, g.id AS grant_id, g.user_id,
+       g.client_id,
        coalesce(string_to_array(asked.scope, ' '), left_over.scopes) AS scopes,
        CASE
          WHEN g.client_id <> asked.client_id THEN 'unknown'
@@ -21,42 +47,60 @@ export const refreshTokens = statement(
          ELSE 'refreshed'
        END AS outcome
      FROM asked CROSS JOIN LATERAL (SELECT * FROM refresh_tokens WHERE hash = asked.hash OFFSET 0) r
-     JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id
+     JOIN grants g ON g.id = r.grant_id JOIN authorizations a ON a.id = g.authorization_id
+       JOIN users u ON u.id = g.user_id
      JOIN clients c ON c.id = g.client_id
      CROSS JOIN LATERAL (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) left_over),
    issued AS (
      INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-     SELECT access_hash, grant_id, scopes, $8, $9 FROM judged WHERE outcome = 'refreshed'),
+     SELECT access_hash, grant_id, scopes, :issuedAt, :expiresAt FROM judged WHERE outcome = 'refreshed'),
    audited AS (
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
-     SELECT $8, 'client:' || client_id, 'token.refreshed', 'user:' || user_id, $10, address, request_id, jsonb_build_object('grantId', grant_id)
+     SELECT :issuedAt, 'client:' || client_id, 'token.refreshed', 'user:' || user_id, :environment, address,
+       request_id, jsonb_build_object('grantId', grant_id)
      FROM judged WHERE outcome = 'refreshed')
    SELECT place, grant_id AS "grantId", outcome, scopes FROM judged`,
-)
+})
 
 /**
- * With rotation: the presented token is replaced by its one child. Whoever comes second inside the grace window, before
- * the child was used, is answered as the first was; later, somebody else holds a copy.
+ * With rotation: the presented token is replaced by its one child. Whoever comes second inside the grace
+ * window, before the child was used, is answered as the first was; later, somebody else holds a copy.
  */
-export const rotateToken = statement(
-  'rotate_refresh_token',
-  `WITH found AS MATERIALIZED (
-     SELECT r.id, r.grant_id, r.replaced_at FROM refresh_tokens r WHERE r.hash = $1 FOR UPDATE),
+export const rotateToken = statement({
+  name: 'rotate_refresh_token',
+  takes: {
+    hash: bytes,
+    clientId: text,
+    scope: orNull(text),
+    accessHash: bytes,
+    refreshHash: bytes,
+    issuedAt: instant,
+    expiresAt: instant,
+    environment: text,
+    address: orNull(text),
+    requestId: orNull(text),
+    graceFrom: instant,
+  },
+  gives: { grantId: int, outcome: oneOf('rotated', 'repeated', ...refusals), scopes: list(text) },
+  text: `WITH found AS MATERIALIZED (
+     SELECT r.id, r.grant_id, r.replaced_at FROM refresh_tokens r WHERE r.hash = :hash FOR UPDATE),
    judged AS MATERIALIZED (
-     SELECT f.id, f.grant_id, g.user_id, g.client_id, coalesce(string_to_array($3, ' '), left_over.scopes) AS scopes,
+     SELECT f.id, f.grant_id, g.user_id, g.client_id,
+       coalesce(string_to_array(:scope, ' '), left_over.scopes) AS scopes,
        CASE
-         WHEN g.client_id <> $2 THEN 'unknown'
+         WHEN g.client_id <> :clientId THEN 'unknown'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
-         WHEN f.replaced_at > $6::timestamptz - $11::interval AND NOT EXISTS (
+         WHEN f.replaced_at > :graceFrom AND NOT EXISTS (
            SELECT FROM refresh_tokens child WHERE child.parent_id = f.id AND child.replaced_at IS NOT NULL)
            THEN coalesce(left_over.obstacle, 'repeated')
          WHEN f.replaced_at IS NOT NULL THEN 'reused'
          WHEN left_over.obstacle IS NOT NULL THEN left_over.obstacle
-         WHEN NOT string_to_array($3, ' ') <@ left_over.scopes THEN 'wider-scope'
+         WHEN NOT string_to_array(:scope, ' ') <@ left_over.scopes THEN 'wider-scope'
          ELSE 'rotated'
        END AS outcome
      FROM found f JOIN grants g ON g.id = f.grant_id
-     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id JOIN clients c ON c.id = g.client_id
+     JOIN authorizations a ON a.id = g.authorization_id JOIN users u ON u.id = g.user_id
+       JOIN clients c ON c.id = g.client_id
      CROSS JOIN LATERAL (
        SELECT scopes, CASE
          WHEN a.paused_at IS NOT NULL THEN 'paused'
@@ -64,25 +108,33 @@ export const rotateToken = statement(
          WHEN cardinality(scopes) = 0 THEN 'no-scope' END AS obstacle
        FROM (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) reached) left_over),
    replaced AS (
-     UPDATE refresh_tokens SET replaced_at = $6 WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'rotated'))),
+     UPDATE refresh_tokens SET replaced_at = :issuedAt
+       WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'rotated'))),
    child AS (
      INSERT INTO refresh_tokens (hash, grant_id, parent_id, issued_at)
-     SELECT $5, grant_id, id, $6 FROM judged WHERE outcome = 'rotated'),
+     SELECT :refreshHash, grant_id, id, :issuedAt FROM judged WHERE outcome = 'rotated'),
    issued AS (
      INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-     SELECT $4, grant_id, scopes, $6, $7 FROM judged WHERE outcome = 'rotated'),
+     SELECT :accessHash, grant_id, scopes, :issuedAt, :expiresAt FROM judged WHERE outcome = 'rotated'),
    audited AS (
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
-     SELECT $6, 'client:' || client_id, 'token.rotated', 'user:' || user_id, $8, $9, $10, jsonb_build_object('grantId', grant_id)
+     SELECT :issuedAt, 'client:' || client_id, 'token.rotated', 'user:' || user_id, :environment, :address,
+       :requestId, jsonb_build_object('grantId', grant_id)
      FROM judged WHERE outcome = 'rotated')
    SELECT grant_id AS "grantId", outcome, scopes FROM judged`,
-)
+})
 
-/** What the first of two equal refreshes was answered with, or what is left of it; each pair of hashes is what one secret key gives. */
-export const selectRotation = statement(
-  'select_rotation',
-  `SELECT t.hash, ${scopesLeft('t.scopes')} AS scopes, t.issued_at AS "issuedAt"
+/**
+ * What the first of two equal refreshes was answered with, or what is left of it; each pair of hashes is what
+ * one secret key gives.
+ */
+export const selectRotation = statement({
+  name: 'select_rotation',
+  takes: { accessHashes: list(bytes), refreshHashes: list(bytes) },
+  gives: { hash: bytes, scopes: list(text), issuedAt: instant },
+  text: `SELECT t.hash, ${scopesLeft('t.scopes')} AS scopes, t.issued_at AS "issuedAt"
    FROM access_tokens t JOIN refresh_tokens r ON r.grant_id = t.grant_id
-   JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id JOIN clients c ON c.id = g.client_id
-   WHERE t.hash = ANY ($1::bytea[]) AND r.hash = ANY ($2::bytea[])`,
-)
+   JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id
+     JOIN clients c ON c.id = g.client_id
+   WHERE t.hash = ANY (:accessHashes::bytea[]) AND r.hash = ANY (:refreshHashes::bytea[])`,
+})

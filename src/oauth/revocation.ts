@@ -1,18 +1,22 @@
-/** RFC 7009: a client gives up a token. Unknown tokens and other clients' tokens change nothing and are not told apart. */
+/**
+ * RFC 7009: a client gives up a token. Unknown tokens and other clients' tokens change nothing and are not
+ * told apart.
+ */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { parseToken } from '../crypto/token.ts'
-import type { Database } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
 import { revokeAccessToken, revokeByRefreshToken } from './access-tokens.sql.ts'
 
 const revocable = { access: revokeAccessToken, refresh: revokeByRefreshToken }
 
-export async function revokeToken(db: Database, client: Registration, presented: string, act: Act): Promise<void> {
+export async function revokeToken(db: Sql, client: Registration, presented: string, act: Act): Promise<void> {
   const token = parseToken(presented)
   if (token?.kind !== 'access' && token?.kind !== 'refresh') return
   const revoke = revocable[token.kind]
   await db.transaction(async (sql) => {
-    const [row] = await sql.query<{ id: number; userId: string }>(revoke, [token.hash, client.id, act.at])
-    if (row) await recordAct(sql, act, 'token.revoked', `user:${row.userId}`, { kind: token.kind, id: row.id })
+    const [row] = await sql.query(revoke, { hash: token.hash, clientId: client.id, at: act.at })
+    if (row)
+      await recordAct(sql, act, 'token.revoked', `user:${row.userId}`, { kind: token.kind, id: row.id })
   })
 }

@@ -1,7 +1,7 @@
 /** Spec 4.3 and 4.4: what both token endpoints answer. */
 import type { Static } from 'typebox'
-import { integer, oneOf, Type, text } from '../schema.ts'
-import { printScopes } from '../scope.ts'
+import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
+import { printScopes } from '../vocabulary/scope.ts'
 
 /** Spec 8: 24 hours. */
 export const accessTokenLifetimeSeconds = 86_400
@@ -16,7 +16,9 @@ export const TokenResponse = Type.Object(
     }),
     scope: text('What was approved, separated by spaces.', 'read trade'),
     status: oneOf(['approved'], { description: 'Always the same.' }),
-    refresh_token: Type.Optional(Type.String({ description: 'For partners with refresh access. It does not expire.' })),
+    refresh_token: Type.Optional(
+      Type.String({ description: 'For partners with refresh access. It does not expire.' }),
+    ),
   },
   { title: 'TokenResponse', description: 'An access token.' },
 )
@@ -29,7 +31,12 @@ export interface IssuedTokens {
   readonly issuedAt: Date
 }
 
-export function printTokenResponse({ accessToken, refreshToken, scopes, issuedAt }: IssuedTokens): TokenResponse {
+export function printTokenResponse({
+  accessToken,
+  refreshToken,
+  scopes,
+  issuedAt,
+}: IssuedTokens): TokenResponse {
   return {
     access_token: accessToken,
     token_type: 'Bearer',

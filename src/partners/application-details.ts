@@ -1,13 +1,19 @@
 /** What an applicant says of itself, and what is wrong with it. */
-import { findNameProblem, findTextProblem } from '../name.ts'
-import { unprintable } from '../printable.ts'
+
 import { type FieldProblem, Invalid } from '../problem.ts'
+import { findNameProblem, findTextProblem } from '../text/name.ts'
+import { unprintable } from '../text/printable.ts'
 
 /** For whoever decides. */
 export interface Application {
   readonly website: string
   readonly contact: string
   readonly purpose: string
+}
+
+/** As it was sent: later ones replace what the partner says of itself, and not what it said then. */
+export interface KeptApplication extends Application {
+  readonly name: string
 }
 
 export function checkApplication(name: string, { website, contact, purpose }: Application): void {
@@ -34,7 +40,9 @@ export function isBranchId(text: string): boolean {
 }
 
 function isWebsite(text: string): boolean {
-  return text.length <= 300 && !unprintable.test(text) && /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
+  return (
+    text.length <= 300 && !unprintable.test(text) && /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
+  )
 }
 
 function isMail(text: string): boolean {

@@ -121,7 +121,9 @@ test('whatever is accepted is safe to put into a Location header and leads to an
     fc.property(text, (url) => {
       if (findCallbackProblem(url, production) !== undefined) return
       assert.match(url, /^https:[\x21-\x7e]+$/i)
-      const { protocol, username, password, hash, hostname } = new URL(`${url}${url.includes('?') ? '&' : '?'}code=x`)
+      const { protocol, username, password, hash, hostname } = new URL(
+        `${url}${url.includes('?') ? '&' : '?'}code=x`,
+      )
       assert.deepEqual([protocol, username, password, hash], ['https:', '', '', ''])
       assert.notEqual(hostname, '')
     }),
@@ -130,7 +132,11 @@ test('whatever is accepted is safe to put into a Location header and leads to an
 })
 
 test('a URL that a browser would read in another way than it is written is refused', () => {
-  for (const url of ['https:app.example.com/cb', 'https:/app.example.com/cb', 'https:///app.example.com/cb']) {
+  for (const url of [
+    'https:app.example.com/cb',
+    'https:/app.example.com/cb',
+    'https:///app.example.com/cb',
+  ]) {
     assert.notEqual(findCallbackProblem(url, production), undefined, url)
   }
 })

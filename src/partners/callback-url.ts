@@ -1,9 +1,12 @@
-import type { Environment } from '../environment.ts'
-import { isLoopbackHost } from '../loopback.ts'
+import { isLoopbackHost } from '../network/loopback.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 
 const maxLength = 2_000
 
-/** What is wrong with a callback URL, or undefined. Plain http is for loopback, in the sandbox or in development. */
+/**
+ * What is wrong with a callback URL, or undefined. Plain http is for loopback, in the sandbox or in
+ * development.
+ */
 export function findCallbackProblem(
   text: string,
   { environment, development }: { environment: Environment; development: boolean },
@@ -22,5 +25,7 @@ export function findCallbackProblem(
   if (url.protocol === 'https:') return undefined
   const loopbackAllowed = environment === 'sandbox' || development
   if (url.protocol === 'http:' && isLoopbackHost(url.hostname) && loopbackAllowed) return undefined
-  return loopbackAllowed ? 'must begin with https:// (http:// only for loopback addresses)' : 'must begin with https://'
+  return loopbackAllowed
+    ? 'must begin with https:// (http:// only for loopback addresses)'
+    : 'must begin with https://'
 }

@@ -1,14 +1,15 @@
 /**
- * What an application says of itself to account holders: a logo, its pages, and a sentence of what it does with the account. The partner gives it, an
- * operator looks at it, and only then it is shown. A change waits like the first one did, and what was accepted stays shown meanwhile.
+ * What an application says of itself to account holders: a logo, its pages, and a sentence of what it does
+ * with the account. The partner gives it, an operator looks at it, and only then it is shown. A change waits
+ * like the first one did, and what was accepted stays shown meanwhile.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
-import type { StoredPicture } from '../brand.ts'
 import { isWebPage } from '../brands/brand-words.ts'
 import { type CheckedImage, storeImage } from '../brands/image.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { findNameProblem } from '../name.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
+import { findNameProblem } from '../text/name.ts'
+import type { StoredPicture } from '../vocabulary/brand.ts'
 import type { Client } from './client.ts'
 import * as table from './client-looks.sql.ts'
 import { lockClient } from './clients.sql.ts'
@@ -40,14 +41,14 @@ export interface LooksOfClient {
 }
 
 export async function findLooks(sql: Sql, clientId: string): Promise<LooksOfClient> {
-  const rows = await sql.query<ClientLook>(table.selectLooks, [clientId])
+  const rows = await sql.query(table.selectLooks, { clientId })
   const find = (state: ClientLook['state']) => rows.find((row) => row.state === state)
   return { pending: find('pending'), shown: find('shown'), declined: find('declined') }
 }
 
 /** What account holders see. */
 export async function findShownLook(sql: Sql, clientId: string): Promise<ClientLook | undefined> {
-  const [look] = await sql.query<ClientLook>(table.selectShownLook, [clientId])
+  const [look] = await sql.query(table.selectShownLook, { clientId })
   return look
 }
 
@@ -74,7 +75,7 @@ function findLookProblem(name: keyof LookWords, text: string): string | undefine
 
 /** `logo`: a new one, the one that is there, or none. */
 export function giveLook(
-  db: Database,
+  db: Sql,
   client: Client,
   words: LookWords,
   logo: CheckedImage | 'keep' | 'none',
@@ -83,47 +84,58 @@ export function giveLook(
   return changeLooks(db, client, async (sql, { pending, shown }) => {
     const before = (pending ?? shown)?.logo?.hash ?? null
     const hash = logo === 'keep' ? before : logo === 'none' ? null : await storeImage(sql, logo, act.at)
-    await sql.query(table.deleteLook, [client.id, 'declined'])
+    await sql.query(table.deleteLook, { clientId: client.id, state: 'declined' })
     const isShown =
       shown && hash === (shown.logo?.hash ?? null) && lookFields.every((name) => words[name] === shown[name])
     // What is shown already has been looked at.
-    if (isShown) await sql.query(table.deleteLook, [client.id, 'pending'])
-    else await sql.query(table.upsertPendingLook, [client.id, act.at, ...lookFields.map((name) => words[name]), hash])
+    if (isShown) await sql.query(table.deleteLook, { clientId: client.id, state: 'pending' })
+    else
+      await sql.query(table.upsertPendingLook, {
+        clientId: client.id,
+        givenAt: act.at,
+        ...words,
+        logo: hash,
+      })
     const details = { branchId: client.branchId, ...words, logo: hash }
     await recordAct(sql, act, 'client.look_given', `client:${client.id}`, details)
   })
 }
 
 /** Of the version that the operator has seen. */
-export function acceptLook(db: Database, client: Client, version: number, act: Act): Promise<void> {
+export function acceptLook(db: Sql, client: Client, version: number, act: Act): Promise<void> {
   return changeLooks(db, client, async (sql, { pending }) => {
     refuseOther(pending, version)
-    await sql.query(table.deleteLook, [client.id, 'shown'])
-    await sql.query(table.decideLook, [client.id, 'shown', act.at, null])
+    await sql.query(table.deleteLook, { clientId: client.id, state: 'shown' })
+    await sql.query(table.decideLook, { clientId: client.id, state: 'shown', decidedAt: act.at })
     await recordAct(sql, act, 'client.look_accepted', `client:${client.id}`, aboutOf(client, pending!))
   })
 }
 
 /** The partner reads why. */
 export function declineLook(
-  db: Database,
+  db: Sql,
   client: Client,
   version: number,
   act: Act & { readonly reason: string },
 ): Promise<void> {
   return changeLooks(db, client, async (sql, { pending }) => {
     refuseOther(pending, version)
-    await sql.query(table.deleteLook, [client.id, 'declined'])
-    await sql.query(table.decideLook, [client.id, 'declined', act.at, act.reason])
+    await sql.query(table.deleteLook, { clientId: client.id, state: 'declined' })
+    await sql.query(table.decideLook, {
+      clientId: client.id,
+      state: 'declined',
+      decidedAt: act.at,
+      reason: act.reason,
+    })
     await recordAct(sql, act, 'client.look_declined', `client:${client.id}`, aboutOf(client, pending!))
   })
 }
 
 /** What was accepted is shown no longer. */
-export function withdrawLook(db: Database, client: Client, act: Act): Promise<void> {
+export function withdrawLook(db: Sql, client: Client, act: Act): Promise<void> {
   return changeLooks(db, client, async (sql, { shown }) => {
     if (!shown) return
-    await sql.query(table.deleteLook, [client.id, 'shown'])
+    await sql.query(table.deleteLook, { clientId: client.id, state: 'shown' })
     await recordAct(sql, act, 'client.look_withdrawn', `client:${client.id}`, aboutOf(client, shown))
   })
 }
@@ -134,17 +146,19 @@ function aboutOf({ branchId }: Client, { version, purpose, website, logo }: Clie
 
 /** One at a time, on what is there then. */
 function changeLooks(
-  db: Database,
+  db: Sql,
   { id }: Client,
   change: (sql: Sql, looks: LooksOfClient) => Promise<void>,
 ): Promise<void> {
   return db.transaction(async (sql) => {
-    await sql.query(lockClient, [id])
+    await sql.query(lockClient, { id })
     await change(sql, await findLooks(sql, id))
   })
 }
 
 function refuseOther(pending: ClientLook | undefined, version: number): void {
   if (pending?.version === version) return
-  throw new Conflict('The partner has changed it, or somebody has decided, since this page was loaded. Look again.')
+  throw new Conflict(
+    'The partner has changed it, or somebody has decided, since this page was loaded. Look again.',
+  )
 }

@@ -1,12 +1,14 @@
-/** Up to two secrets of a client live at once, so that a partner can move from one to the other without a gap. */
+/**
+ * Up to two secrets of a client live at once, so that a partner can move from one to the other without a gap.
+ */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
+import { type Sql, violates } from '../database/database.ts'
 import type { SealedTable } from '../database/reseal.ts'
-import type { Environment } from '../environment.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './clients.sql.ts'
 
 /** The client that it is a secret of. */
@@ -18,7 +20,7 @@ interface SecretOwner {
 export interface ClientSecret {
   readonly id: number
   readonly clientId: string
-  readonly slot: 1 | 2
+  readonly slot: number
   readonly hint: string
   readonly createdAt: Date
   /** From when on it signs webhooks, unless there is no other. */
@@ -39,22 +41,22 @@ export async function addSecret(
   signsFrom: Date = act.at,
 ): Promise<Token> {
   const secret = issueToken('clientSecret', client.environment)
-  await sql.query(table.retireExpiredSecrets, [client.id, act.at])
-  const living = await sql.query<ClientSecret>(table.selectSecrets, [client.id, act.at])
+  await sql.query(table.retireExpiredSecrets, { clientId: client.id, now: act.at })
+  const living = await sql.query(table.selectSecrets, { clientId: client.id, now: act.at })
   const slot = living.some((each) => each.slot === 1) ? 2 : 1
   const sealed = vault.seal(purposeOf(client.id), secret.text)
   const [created] = await sql
-    .query<ClientSecret>(table.insertSecret, [
-      client.id,
+    .query(table.insertSecret, {
+      clientId: client.id,
       slot,
-      secret.hash,
+      hash: secret.hash,
       sealed,
-      tokenHint(secret),
-      act.at,
+      hint: tokenHint(secret),
+      createdAt: act.at,
       signsFrom,
-    ])
+    })
     .catch((error: unknown) => {
-      throw violates(error, 'client_secret_slots')
+      throw violates(error, 'client_secrets_by_slot')
         ? new Conflict('The client has two live secrets already. Revoke one first.')
         : error
     })
@@ -73,7 +75,7 @@ const latestSwitchMs = 7 * day
 
 /** Issues a new secret; the others die when the overlap ends, and sign until the new one does. */
 export async function rotateSecret(
-  db: Database,
+  db: Sql,
   vault: Vault,
   client: SecretOwner,
   { overlapMs, switchAt }: SecretRotation,
@@ -83,33 +85,44 @@ export async function rotateSecret(
   const oldSecretEndsAt = after(act.at, overlapMs)
   if (signsFrom < act.at || signsFrom > oldSecretEndsAt || signsFrom > after(act.at, latestSwitchMs)) {
     throw new Invalid([
-      { field: 'switchAt', problem: 'must lie between now and the end of the old secret, at most seven days from now' },
+      {
+        field: 'switchAt',
+        problem: 'must lie between now and the end of the old secret, at most seven days from now',
+      },
     ])
   }
   return db.transaction(async (sql) => {
-    await sql.query(table.lockClient, [client.id])
+    await sql.query(table.lockClient, { id: client.id })
     const secret = await addSecret(sql, vault, client, act, signsFrom)
-    const [newest] = (await sql.query<ClientSecret>(table.selectSecrets, [client.id, act.at])).slice(-1)
-    await sql.query(table.expireSecrets, [client.id, newest!.id, oldSecretEndsAt])
+    const newest = (await sql.query(table.selectSecrets, { clientId: client.id, now: act.at })).at(-1)!
+    await sql.query(table.expireSecrets, {
+      clientId: client.id,
+      newestId: newest.id,
+      endsAt: oldSecretEndsAt,
+    })
     return { secret, oldSecretEndsAt, signsFrom }
   })
 }
 
-export async function revokeSecret(db: Database, client: SecretOwner, secretId: number, act: Act): Promise<void> {
+export async function revokeSecret(db: Sql, client: SecretOwner, secretId: number, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query(table.revokeSecret, [client.id, secretId, act.at])
+    const [revoked] = await sql.query(table.revokeSecret, {
+      clientId: client.id,
+      id: secretId,
+      revokedAt: act.at,
+    })
     if (!revoked) throw new NotFound(`The client has no live secret ${secretId}.`)
     await recordAct(sql, act, 'client.secret_revoked', `client:${client.id}`, { secretId })
   })
 }
 
 export function listSecrets(sql: Sql, clientId: string, now: Date): Promise<ClientSecret[]> {
-  return sql.query<ClientSecret>(table.selectSecrets, [clientId, now])
+  return sql.query(table.selectSecrets, { clientId, now })
 }
 
 /** Those of all clients of a partner. */
 export function listSecretsOfBranch(sql: Sql, branchId: number, now: Date): Promise<ClientSecret[]> {
-  return sql.query<ClientSecret>(table.selectSecretsOfBranch, [branchId, now])
+  return sql.query(table.selectSecretsOfBranch, { branchId, now })
 }
 
 export const sealedClientSecrets: SealedTable<{ id: number; clientId: string; sealed: Buffer }> = {

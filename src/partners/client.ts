@@ -1,16 +1,16 @@
 /**
- * A registered OAuth application: its callback, the scopes it may ask for, and the environment it lives in. The brokerage sets the most
- * that it may ask for; members of the partner choose within it.
+ * A registered OAuth application: its callback, the scopes it may ask for, and the environment it lives in.
+ * The brokerage sets the most that it may ask for; members of the partner choose within it.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { findNameProblem } from '../name.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { type FieldProblem, Invalid, NotFound } from '../problem.ts'
-import { covers, parseScopes, type Scope, scopes } from '../scope.ts'
+import { findNameProblem } from '../text/name.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { covers, parseScopes, type Scope, scopes } from '../vocabulary/scope.ts'
 import { findCallbackProblem } from './callback-url.ts'
 import { addSecret } from './client-secret.ts'
 import * as table from './clients.sql.ts'
@@ -38,12 +38,7 @@ export interface Registration extends Client {
   readonly partnerStatus: PartnerStatus
   readonly refreshAccess: boolean
   /** In the order in which they were made. */
-  readonly secrets: readonly {
-    readonly id: number
-    readonly hash: string
-    readonly createdAt: string
-    readonly expiresAt: string | null
-  }[]
+  readonly secrets: readonly table.LivingSecret[]
 }
 
 interface ClientDraft {
@@ -54,7 +49,10 @@ interface ClientDraft {
 }
 
 /** What a member may register a client with; more is asked for. Nothing real is at stake in the sandbox. */
-export const scopesOfNewClients: Record<Environment, readonly Scope[]> = { live: ['read', 'market'], sandbox: scopes }
+export const scopesOfNewClients: Record<Environment, readonly Scope[]> = {
+  live: ['read', 'market'],
+  sandbox: scopes,
+}
 
 interface Acting extends Act {
   readonly development: boolean
@@ -67,7 +65,7 @@ interface NewClient {
 
 /** As the brokerage does it: the scopes that it names are the most, too. */
 export async function createClient(
-  db: Database,
+  db: Sql,
   vault: Vault,
   partner: Partner,
   environment: Environment,
@@ -80,7 +78,7 @@ export async function createClient(
 
 /** As a member does it. */
 export async function registerClient(
-  db: Database,
+  db: Sql,
   vault: Vault,
   partner: Partner,
   environment: Environment,
@@ -93,7 +91,7 @@ export async function registerClient(
 }
 
 function insertClient(
-  db: Database,
+  db: Sql,
   vault: Vault,
   partner: Partner,
   environment: Environment,
@@ -103,9 +101,17 @@ function insertClient(
 ): Promise<NewClient> {
   const id = randomLetters(24)
   return db.transaction(async (sql) => {
-    const registered = [id, partner.branchId, environment, name.trim(), callbackUrl]
-    const values = [...registered, chosen, atMost, rotateRefreshTokens, act.at]
-    const [client] = await sql.query<Client>(table.insertClient, values)
+    const [client] = await sql.query(table.insertClient, {
+      id,
+      branchId: partner.branchId,
+      environment,
+      name: name.trim(),
+      callbackUrl,
+      scopes: chosen,
+      scopesAtMost: atMost,
+      rotateRefreshTokens,
+      createdAt: act.at,
+    })
     await recordAct(sql, act, 'client.created', `client:${id}`, {
       branchId: partner.branchId,
       environment,
@@ -119,7 +125,7 @@ function insertClient(
 
 /** Within the most: whoever may change a client by this cannot widen it. */
 export async function updateClient(
-  db: Database,
+  db: Sql,
   client: Client,
   change: Partial<ClientDraft>,
   acting: Acting,
@@ -134,8 +140,15 @@ export async function updateClient(
   const chosen = checkDraft(draft, { environment, development: acting.development, atMost })
   return db.transaction(async (sql) => {
     const asked = change.scope === undefined ? undefined : chosen
-    const values = [client.id, draft.name.trim(), draft.callbackUrl, asked, draft.rotateRefreshTokens, acting.at]
-    const [updated] = await sql.query<Client>(table.updateClient, values).catch((error: unknown) => {
+    const values = {
+      id: client.id,
+      name: draft.name.trim(),
+      callbackUrl: draft.callbackUrl,
+      scopes: asked,
+      rotateRefreshTokens: draft.rotateRefreshTokens,
+      updatedAt: acting.at,
+    }
+    const [updated] = await sql.query(table.updateClient, values).catch((error: unknown) => {
       throw violates(error, 'clients_scopes_within_most') ? new Invalid([tooWide(atMost)]) : error
     })
     await recordAct(sql, acting, 'client.updated', `client:${client.id}`, { ...change })
@@ -143,21 +156,26 @@ export async function updateClient(
   })
 }
 
-export async function setClientStatus(db: Database, client: Client, status: Client['status'], act: Act) {
+export async function setClientStatus(db: Sql, client: Client, status: Client['status'], act: Act) {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateClientStatus, [client.id, status, act.at])
-    await recordAct(sql, act, status === 'active' ? 'client.activated' : 'client.suspended', `client:${client.id}`)
+    await sql.query(table.updateClientStatus, { id: client.id, status, updatedAt: act.at })
+    await recordAct(
+      sql,
+      act,
+      status === 'active' ? 'client.activated' : 'client.suspended',
+      `client:${client.id}`,
+    )
   })
 }
 
 export async function getClient(sql: Sql, id: string): Promise<Client> {
-  const [client] = await sql.query<Client>(table.selectClient, [id])
+  const [client] = await sql.query(table.selectClient, { id })
   if (!client) throw new NotFound(`There is no client "${id}".`)
   return client
 }
 
 export function listClients(sql: Sql, branchId: number | undefined): Promise<Client[]> {
-  return sql.query<Client>(table.selectClients, [branchId])
+  return sql.query(table.selectClients, { branchId })
 }
 
 export function parseClientScopes(text: string): readonly Scope[] | FieldProblem {
@@ -175,9 +193,18 @@ function tooWide(atMost: readonly Scope[]): FieldProblem {
 }
 
 /** As the brokerage does it, which answers whatever the partner has asked for. */
-export function setScopesAtMost(db: Database, client: Client, atMost: readonly Scope[], act: Act): Promise<Client> {
+export function setScopesAtMost(
+  db: Sql,
+  client: Client,
+  atMost: readonly Scope[],
+  act: Act,
+): Promise<Client> {
   return db.transaction(async (sql) => {
-    const [updated] = await sql.query<Client>(table.updateScopesAtMost, [client.id, atMost, act.at])
+    const [updated] = await sql.query(table.updateScopesAtMost, {
+      id: client.id,
+      scopesAtMost: atMost,
+      updatedAt: act.at,
+    })
     const details = { branchId: client.branchId, scopesAtMost: atMost }
     await recordAct(sql, act, 'client.scopes_set', `client:${client.id}`, details)
     return updated!
@@ -204,8 +231,11 @@ function checkDraft(draft: ClientDraft, { environment, development, atMost }: Bo
 }
 
 /** What the applications with these ids are called. */
-export async function findClientNames(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function findClientNames(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map()
-  const rows = await sql.query<{ id: string; name: string }>(table.selectClientNames, [ids])
+  const rows = await sql.query(table.selectClientNames, { ids })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

@@ -1,21 +1,20 @@
 /**
- * Whom an owner invites by mail becomes a member by accepting: nobody is made one unasked, because a member of two partners can no longer call for
- * either with a personal token. The message goes out whoever reads at the address, so that no answer tells whether there is a user; the link in it
- * is the proof (decision 0024).
+ * Whom an owner invites by mail becomes a member by accepting: nobody is made one unasked, because a member
+ * of two partners can no longer call for either with a personal token. The message goes out whoever reads at
+ * the address, so that no answer tells whether there is a user; the link in it is the proof (decision 0024).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day, hour, second } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import type { MemberRole } from '../member-role.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { issueLink } from '../notices/invitation-link.ts'
 import { countMail, memberLimits, tellAddress } from '../notices/notice.ts'
 import { Conflict, Invalid, NotFound, TooManyRequests } from '../problem.ts'
 import { parseEmail } from '../users/email-address.ts'
 import type { User } from '../users/user.ts'
+import type { MemberRole } from '../vocabulary/member-role.ts'
 import * as table from './invitations.sql.ts'
-import { listNamedInvitations } from './named-invitation.ts'
 import { addMemberIn, listMembers, type Partner } from './partner.ts'
 import { lockPartner } from './partners.sql.ts'
 
@@ -44,7 +43,7 @@ export interface ListedInvitation extends Invitation {
 }
 
 interface InvitationDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
 }
 
@@ -61,13 +60,23 @@ export async function inviteMember(
 ): Promise<void> {
   const email = parseEmail(typed)
   await db.transaction(async (sql) => {
-    await sql.query(lockPartner, [partner.branchId])
+    await sql.query(lockPartner, { branchId: partner.branchId })
     await refuseTooManyMembers(sql, partner, act.at)
     const { token, ...mail } = await prepareMail(sql, vault, partner, { email, role }, act)
-    const values = [partner.branchId, email, role, token.hash, inviterOf(act), act.at, mail.expiresAt]
+    const values = {
+      branchId: partner.branchId,
+      email,
+      role,
+      tokenHash: token.hash,
+      invitedBy: inviterOf(act),
+      invitedAt: act.at,
+      expiresAt: mail.expiresAt,
+    }
     await sql.query(table.insertInvitation, values).catch((error: unknown) => {
       if (!violates(error, 'invitations_of_address')) throw error
-      throw new Invalid([{ field: 'email', problem: 'is invited already. Send that invitation again instead' }])
+      throw new Invalid([
+        { field: 'email', problem: 'is invited already. Send that invitation again instead' },
+      ])
     })
     await mail.send()
     await recordAct(sql, act, 'partner.member_invited', subjectOf(partner), { to: hint(email), role })
@@ -82,12 +91,19 @@ export async function resendInvitation(
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(lockPartner, [partner.branchId])
+    await sql.query(lockPartner, { branchId: partner.branchId })
     const invitation = (await listInvitations(sql, partner, act.at)).find((each) => each.id === id)
     if (!invitation) throw new NotFound('This invitation is no longer there.')
     if (!invitation.isOpen) await refuseTooManyMembers(sql, partner, act.at)
     const { token, ...mail } = await prepareMail(sql, vault, partner, invitation, act)
-    const values = [partner.branchId, id, token.hash, inviterOf(act), act.at, mail.expiresAt]
+    const values = {
+      branchId: partner.branchId,
+      id,
+      tokenHash: token.hash,
+      invitedBy: inviterOf(act),
+      sentAt: act.at,
+      expiresAt: mail.expiresAt,
+    }
     await sql.query(table.renewInvitation, values)
     await mail.send()
     const details = { to: hint(invitation.email), role: invitation.role }
@@ -95,9 +111,9 @@ export async function resendInvitation(
   })
 }
 
-export async function withdrawInvitation(db: Database, partner: Partner, id: number, act: Act): Promise<void> {
+export async function withdrawInvitation(db: Sql, partner: Partner, id: number, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [ended] = await sql.query<Invited>(table.deleteInvitation, [partner.branchId, id])
+    const [ended] = await sql.query(table.deleteInvitation, { branchId: partner.branchId, id })
     if (!ended) return
     const details = { to: hint(ended.email), role: ended.role }
     await recordAct(sql, act, 'partner.invitation_withdrawn', subjectOf(partner), details)
@@ -105,42 +121,51 @@ export async function withdrawInvitation(db: Database, partner: Partner, id: num
 }
 
 export function listInvitations(sql: Sql, { branchId }: Partner, now: Date): Promise<ListedInvitation[]> {
-  return sql.query<ListedInvitation>(table.selectOfBranch, [branchId, now])
+  return sql.query(table.selectOfBranch, { branchId, now })
 }
 
 /** Undefined alike for one that was used, withdrawn or has ended, and for one that never was. */
 export async function findInvitation(sql: Sql, token: Token, now: Date): Promise<Invitation | undefined> {
-  const [invitation] = await sql.query<Invitation>(table.selectByToken, [token.hash, now])
+  const [invitation] = await sql.query(table.selectByToken, { tokenHash: token.hash, now })
   return invitation
 }
 
 /** Whoever is a member already uses nothing up: the invitation is for somebody else, and changes no role. */
-export function acceptInvitation(db: Database, token: Token, user: User, act: Act): Promise<Invitation> {
+export function acceptInvitation(db: Sql, token: Token, user: User, act: Act): Promise<Invitation> {
   return db.transaction(async (sql) => {
     const invitation = await consume(sql, token, act.at)
     const { id, branchId, partnerName, role } = invitation
     if (!(await addMemberIn(sql, { branchId }, user, act, role)))
       throw new Conflict(`You are a member of ${partnerName} already.`)
-    await sql.query(table.tellOwnersOfMember, [...memberLimits(act.at), branchId, id, user.id, role])
+    await sql.query(table.tellOwnersOfMember, {
+      ...memberLimits(act.at),
+      branchId,
+      invitationId: String(id),
+      userId: user.id,
+      role,
+    })
     return invitation
   })
 }
 
-export async function declineInvitation(db: Database, token: Token, act: Act): Promise<void> {
+export async function declineInvitation(db: Sql, token: Token, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const { email, role, branchId } = await consume(sql, token, act.at)
-    await recordAct(sql, act, 'partner.invitation_declined', subjectOf({ branchId }), { to: hint(email), role })
+    await recordAct(sql, act, 'partner.invitation_declined', subjectOf({ branchId }), {
+      to: hint(email),
+      role,
+    })
   })
 }
 
 async function consume(sql: Sql, token: Token, now: Date): Promise<Invitation> {
-  const [invitation] = await sql.query<Invitation>(table.consumeInvitation, [token.hash, now])
+  const [invitation] = await sql.query(table.consumeInvitation, { tokenHash: token.hash, now })
   if (!invitation) throw new NotFound('This invitation is no longer there.')
   return invitation
 }
 
 export function removeOldInvitations(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldInvitations, [after(now, -keptMs), most])
+  return sql.query(table.deleteOldInvitations, { before: after(now, -keptMs), most })
 }
 
 async function refuseTooManyMembers(sql: Sql, partner: Partner, now: Date): Promise<void> {
@@ -149,17 +174,26 @@ async function refuseTooManyMembers(sql: Sql, partner: Partner, now: Date): Prom
 }
 
 /** Why nobody can be invited just now: who offers it asks first. */
-export async function findInvitationRefusal(sql: Sql, partner: Partner, now: Date): Promise<string | undefined> {
+export async function findInvitationRefusal(
+  sql: Sql,
+  partner: Partner,
+  now: Date,
+): Promise<string | undefined> {
   if (partner.status !== 'approved') return `${partner.name} is ${partner.status}: it cannot invite now.`
   const open = (await listInvitations(sql, partner, now)).filter(({ isOpen }) => isOpen)
-  const named = await listNamedInvitations(sql, partner)
   const members = await listMembers(sql, partner)
-  const isFull = members.length + open.length + named.length >= membersAtMost
+  const isFull = members.length + open.length >= membersAtMost
   return isFull ? `A partner has at most ${membersAtMost} members and invitations.` : undefined
 }
 
 /** Nobody is buried in mail that a partner has sent, nor is the gateway's name used up by one. */
-async function prepareMail(sql: Sql, vault: Vault, partner: Partner, { email, role }: Invited, { by, at }: Act) {
+async function prepareMail(
+  sql: Sql,
+  vault: Vault,
+  partner: Partner,
+  { email, role }: Invited,
+  { by, at }: Act,
+) {
   const { toAddress, byPartner } = await countMail(sql, email, partner.branchId, after(at, -day))
   const refusal =
     toAddress >= mailADay.toAddress
@@ -180,7 +214,9 @@ function inviterOf({ by }: Act): string | null {
   return by.name.startsWith('user:') ? by.name.slice('user:'.length) : null
 }
 
-/** The log is kept for ever: enough of an address for whoever knows it. `ada@example.com` → `a…@example.com` */
+/**
+ * The log is kept for ever: enough of an address for whoever knows it. `ada@example.com` → `a…@example.com`
+ */
 function hint(email: string): string {
   return `${email[0]}…${email.slice(email.indexOf('@'))}`
 }

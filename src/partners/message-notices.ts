@@ -14,7 +14,7 @@ export async function tellOfDecision(
   { status, reason }: { readonly status: Decided; readonly reason: string | undefined },
   now: Date,
 ): Promise<void> {
-  await sql.query(tellDecided, [...memberLimits(now), branchId, status, reason])
+  await sql.query(tellDecided, { ...memberLimits(now), branchId, status, reason })
 }
 
 export async function tellOfMessage(
@@ -24,5 +24,5 @@ export async function tellOfMessage(
   now: Date,
 ): Promise<void> {
   const tell = side === 'partner' ? tellStaffOfMessage : tellMembersOfMessage
-  await sql.query(tell, [...memberLimits(now), branchId, id])
+  await sql.query(tell, { ...memberLimits(now), branchId, messageId: String(id) })
 }

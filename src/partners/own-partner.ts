@@ -1,6 +1,6 @@
 /** Staff who belong to a partner do not act on it for the brokerage: they would decide about themselves. */
 import { after, day } from '../clock.ts'
-import type { Sql, Statement } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { selectOwnMembership, selectOwnPartner } from './partners.sql.ts'
 
 /** Whoever left a moment ago could be back a moment later. */
@@ -13,14 +13,21 @@ export function isMemberOf(...asked: Asked): Promise<boolean> {
   return find(selectOwnMembership, asked)
 }
 
-/** The same, or they have or had the address of one. That is for what is given alone: a member could take an address to be out of its holder's reach. */
+/**
+ * The same, or they have or had the address of one. That is for what is given alone: a member could take an
+ * address to be out of its holder's reach.
+ */
 export function isOwnPartner(...asked: Asked): Promise<boolean> {
   return find(selectOwnPartner, asked)
 }
 
-async function find(statement: Statement, [sql, branchId, userId, now]: Asked): Promise<boolean> {
+async function find(
+  statement: typeof selectOwnMembership,
+  [sql, branchId, userId, now]: Asked,
+): Promise<boolean> {
   if (!/^\d{1,9}$/.test(String(branchId))) return false
-  return (await sql.query(statement, [branchId, userId, after(now, -formerMs)])).length > 0
+  const values = { branchId: Number(branchId), userId, since: after(now, -formerMs) }
+  return (await sql.query(statement, values)).length > 0
 }
 
 export const ownPartnerWords =

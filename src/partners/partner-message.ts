@@ -1,13 +1,14 @@
 /**
- * What partner and brokerage tell each other, and what was decided when: one list that both sides read, only ever added to. A message is told
- * to the other side by e-mail, without its text: whoever wants to read it signs in.
+ * What partner and brokerage tell each other, and what was decided when: one list that both sides read, only
+ * ever added to. A message is told to the other side by e-mail, without its text: whoever wants to read it
+ * signs in.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { findTextProblem } from '../name.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
-import type { Application } from './application-details.ts'
+import { findTextProblem } from '../text/name.ts'
+import type { KeptApplication } from './application-details.ts'
 import { tellOfMessage } from './message-notices.ts'
 import * as table from './partner-messages.sql.ts'
 import type { Decided } from './partner-status.ts'
@@ -19,11 +20,6 @@ interface Thread {
 }
 
 export type Side = 'partner' | 'brokerage'
-
-/** As it was sent: later ones replace what the partner says of itself, and not what it said then. */
-interface KeptApplication extends Application {
-  readonly name: string
-}
 
 export interface PartnerMessage {
   readonly id: number
@@ -48,16 +44,22 @@ interface NewMessage {
 export const messagesADay = 50
 const mostCharacters = 2_000
 
-export async function sendMessage(db: Database, thread: Thread, side: Side, text: string, act: Act): Promise<void> {
+export async function sendMessage(
+  db: Sql,
+  thread: Thread,
+  side: Side,
+  text: string,
+  act: Act,
+): Promise<void> {
   const problem = findTextProblem(text, mostCharacters)
   if (problem) throw new Invalid([{ field: 'message', problem }])
   await db.transaction(async (sql) => {
-    await sql.query(lockPartner, [thread.branchId])
-    const [today] = await sql.query<{ messages: number }>(table.countSince, [
-      thread.branchId,
+    await sql.query(lockPartner, { branchId: thread.branchId })
+    const [today] = await sql.query(table.countSince, {
+      branchId: thread.branchId,
       side,
-      after(act.at, -day),
-    ])
+      since: after(act.at, -day),
+    })
     if (today!.messages >= messagesADay)
       throw new Conflict(`That were ${messagesADay} messages in a day. Write again tomorrow.`)
     const id = await writeDown(sql, thread, { kind: 'message', side, text }, act)
@@ -74,12 +76,12 @@ export async function writeDown(
   act: Act,
 ): Promise<number> {
   const [, authorId] = /^user:(.+)$/.exec(act.by.name) ?? []
-  const values = [branchId, kind, side, authorId, text, application, act.at]
-  const [written] = await sql.query<{ id: number }>(table.insertMessage, values)
+  const values = { branchId, kind, side, authorId, text, application, writtenAt: act.at }
+  const [written] = await sql.query(table.insertMessage, values)
   return written!.id
 }
 
 /** The newest so many, oldest of them first. */
 export async function listMessages(sql: Sql, { branchId }: Thread, most: number): Promise<PartnerMessage[]> {
-  return (await sql.query<PartnerMessage>(table.selectMessages, [branchId, most])).reverse()
+  return (await sql.query(table.selectMessages, { branchId, most })).reverse()
 }

@@ -1,21 +1,31 @@
-import { statement } from '../database/database.ts'
-import { partnerColumns } from './partners.sql.ts'
+import { int, orNull, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
+import { partnerColumns, partnerRow } from './partners.sql.ts'
 
-export const selectPage = statement(
-  'select_page_of_partners',
-  `SELECT ${partnerColumns} FROM partners WHERE branch_id < $1 ORDER BY branch_id DESC LIMIT $2`,
-)
+export const selectPage = statement({
+  name: 'select_page_of_partners',
+  takes: { before: int, most: int },
+  gives: partnerRow,
+  text: `SELECT ${partnerColumns} FROM partners WHERE branch_id < :before
+   ORDER BY branch_id DESC LIMIT :most`,
+})
 
-export const selectInState = statement(
-  'select_partners_in_state',
-  `SELECT ${partnerColumns} FROM partners WHERE branch_id < $1 AND status = $3 ORDER BY branch_id DESC LIMIT $2`,
-)
+export const selectInState = statement({
+  name: 'select_partners_in_state',
+  takes: { before: int, most: int, status: text },
+  gives: partnerRow,
+  text: `SELECT ${partnerColumns} FROM partners WHERE branch_id < :before AND status = :status
+   ORDER BY branch_id DESC LIMIT :most`,
+})
 
 /** Every word that was typed begins a word of the name, or the number is the branch's. */
-export const selectNamed = statement(
-  'select_partners_named',
-  `SELECT ${partnerColumns} FROM partners
-   WHERE (branch_id = $5::int OR name_words(name) @@
-     (SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery FROM unnest(name_words($4))))
-     AND branch_id < $1 AND ($3::text IS NULL OR status = $3) ORDER BY branch_id DESC LIMIT $2`,
-)
+export const selectNamed = statement({
+  name: 'select_partners_named',
+  takes: { before: int, most: int, status: orNull(text), name: text, branchId: orNull(int) },
+  gives: partnerRow,
+  text: `SELECT ${partnerColumns} FROM partners
+   WHERE (branch_id = :branchId::int OR name_words(name) @@
+     (SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery FROM unnest(name_words(:name))))
+     AND branch_id < :before AND (:status::text IS NULL OR status = :status)
+   ORDER BY branch_id DESC LIMIT :most`,
+})

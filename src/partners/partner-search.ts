@@ -27,12 +27,15 @@ export async function findPartners(sql: Sql, question: PartnerQuestion, limit: n
   return { partners, before: found.length > limit ? partners.at(-1)!.branchId : undefined }
 }
 
-function select(sql: Sql, { state, text, before = beyondAll }: PartnerQuestion, limit: number): Promise<Partner[]> {
-  const values = [Math.min(before, beyondAll), limit]
-  if (text !== undefined) return sql.query<Partner>(selectNamed, [...values, state, text, branchOf(text)])
-  return state === undefined
-    ? sql.query<Partner>(selectPage, values)
-    : sql.query<Partner>(selectInState, [...values, state])
+function select(
+  sql: Sql,
+  { state: status, text, before = beyondAll }: PartnerQuestion,
+  most: number,
+): Promise<Partner[]> {
+  const page = { before: Math.min(before, beyondAll), most }
+  if (text !== undefined)
+    return sql.query(selectNamed, { ...page, status, name: text, branchId: branchOf(text) })
+  return status === undefined ? sql.query(selectPage, page) : sql.query(selectInState, { ...page, status })
 }
 
 function branchOf(text: string): number | undefined {

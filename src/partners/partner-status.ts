@@ -1,5 +1,8 @@
-/** The states of a partner, and on which sites each of them lets it act. The function `may_act` of the database is the same rule for statements. */
-import type { Environment } from '../environment.ts'
+/**
+ * The states of a partner, and on which sites each of them lets it act. The function `may_act` of the
+ * database is the same rule for statements.
+ */
+import type { Environment } from '../vocabulary/environment.ts'
 
 export const partnerStatuses = ['applied', 'approved', 'declined', 'suspended'] as const
 export type PartnerStatus = (typeof partnerStatuses)[number]
@@ -18,7 +21,10 @@ export function mayAct(status: PartnerStatus, environment: Environment): boolean
   return sites[status].includes(environment)
 }
 
-/** From which states each decision is taken. Only an application can be declined; whoever was declined applies again, or is approved after all. */
+/**
+ * From which states each decision is taken. Only an application can be declined; whoever was declined applies
+ * again, or is approved after all.
+ */
 export const decidedFrom: Readonly<Record<Decided, readonly PartnerStatus[]>> = {
   approved: ['applied', 'declined', 'suspended'],
   declined: ['applied'],

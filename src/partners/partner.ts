@@ -1,12 +1,20 @@
-/** A partner applies, is approved or declined, and may be suspended. Its branch id owns everything it registers. */
+/**
+ * A partner applies, is approved or declined, and may be suspended. Its branch id owns everything it
+ * registers.
+ */
 import { type Act, recordAct } from '../audit/audit.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import type { MemberRole } from '../member-role.ts'
-import { findTextProblem } from '../name.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Forbidden, Invalid, NotFound } from '../problem.ts'
+import { findTextProblem } from '../text/name.ts'
 import type { User } from '../users/user.ts'
-import { type Application, checkApplication, findPartnerNameProblem, isBranchId } from './application-details.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import type { MemberRole } from '../vocabulary/member-role.ts'
+import {
+  type Application,
+  checkApplication,
+  findPartnerNameProblem,
+  isBranchId,
+} from './application-details.ts'
 import { tellOfDecision } from './message-notices.ts'
 import { writeDown } from './partner-message.ts'
 import { type Decided, decidedFrom, type PartnerStatus, partnerStatuses } from './partner-status.ts'
@@ -23,35 +31,49 @@ export interface Partner {
   readonly createdAt: Date
 }
 
-export async function applyAsPartner(db: Database, name: string, act: Act): Promise<Partner> {
+export async function applyAsPartner(db: Sql, name: string, act: Act): Promise<Partner> {
   const problem = findPartnerNameProblem(name)
   if (problem) throw new Invalid([{ field: 'name', problem }])
   return db.transaction((sql) => applyIn(sql, name.trim(), act))
 }
 
 async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
-  const [partner] = await sql.query<Partner>(table.insertPartner, [name, act.at]).catch((error: unknown) => {
-    throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
-  })
+  const [partner] = await sql
+    .query(table.insertPartner, { name, createdAt: act.at })
+    .catch((error: unknown) => {
+      throw violates(error, 'partners_name_key')
+        ? new Invalid([{ field: 'name', problem: 'is taken' }])
+        : error
+    })
   await recordAct(sql, act, 'partner.applied', subjectOf(partner!), { name })
   return partner!
 }
 
-/** The applicant becomes the first member, and its owner. Of one user one application waits at a time, also when two race. */
+/**
+ * The applicant becomes the first member, and its owner. Of one user one application waits at a time, also
+ * when two race.
+ */
 export async function applyWithDetails(
-  db: Database,
+  db: Sql,
   applicant: User,
   { name, ...application }: Application & { readonly name: string },
   act: Act,
 ): Promise<Partner> {
   checkApplication(name, application)
   return db.transaction(async (sql) => {
-    await sql.query(table.lockApplicant, [applicant.id])
-    const [open] = await sql.query<Pick<Partner, 'name' | 'status'>>(table.selectUndecided, [applicant.id])
+    await sql.query(table.lockApplicant, { id: applicant.id })
+    const [open] = await sql.query(table.selectUndecided, { applicantId: applicant.id })
     if (open) throw new Conflict(remedies[open.status](open.name))
     const partner = await applyIn(sql, name.trim(), act)
     const { website, contact, purpose } = application
-    await sql.query(table.insertApplication, [partner.branchId, applicant.id, website, contact, purpose, act.at])
+    await sql.query(table.insertApplication, {
+      branchId: partner.branchId,
+      applicantId: applicant.id,
+      website,
+      contact,
+      purpose,
+      createdAt: act.at,
+    })
     await writeDown(
       sql,
       partner,
@@ -72,24 +94,25 @@ const remedies: Readonly<Record<PartnerStatus, (name: string) => string>> = {
 }
 
 export async function findApplication(sql: Sql, { branchId }: Partner): Promise<Application | undefined> {
-  const [application] = await sql.query<Application>(table.selectApplication, [branchId])
+  const [application] = await sql.query(table.selectApplication, { branchId })
   return application
 }
 
 /** Digits are a branch id and nothing else: no name consists of them. */
 export async function getPartner(sql: Sql, branchIdOrName: string): Promise<Partner> {
-  const key = isBranchId(branchIdOrName) ? table.selectPartner : table.selectPartnerByName
-  const [partner] = await sql.query<Partner>(key, [branchIdOrName])
+  const [partner] = isBranchId(branchIdOrName)
+    ? await sql.query(table.selectPartner, { branchId: branchIdOrName })
+    : await sql.query(table.selectPartnerByName, { name: branchIdOrName })
   if (!partner) throw new NotFound(`There is no partner "${branchIdOrName}".`)
   return partner
 }
 
 export function listPartners(sql: Sql): Promise<Partner[]> {
-  return sql.query<Partner>(table.selectPartners)
+  return sql.query(table.selectPartners)
 }
 
 export async function setPartnerStatus(
-  db: Database,
+  db: Sql,
   partner: Partner,
   status: Decided,
   reason: string | undefined,
@@ -100,7 +123,7 @@ export async function setPartnerStatus(
   if (current !== status) throw new Conflict(`${partner.name} is ${current}: it cannot be ${status} now.`)
 }
 
-export interface Decision {
+interface Decision {
   readonly status: Decided
   readonly reason?: string | undefined
   /** In which the decision was made; in any other nothing happens. */
@@ -122,15 +145,28 @@ export function parseSeen(text: string | undefined): Seen | undefined {
 }
 
 /** False when somebody else has decided meanwhile: nobody undoes what they have not seen. */
-export function decide(db: Database, partner: Partner, { status, reason, seen }: Decision, act: Act): Promise<boolean> {
+export function decide(
+  db: Sql,
+  partner: Partner,
+  { status, reason, seen }: Decision,
+  act: Act,
+): Promise<boolean> {
   const needsReason = status === 'declined'
   const problem = reason === undefined && !needsReason ? undefined : findTextProblem(reason ?? '', 2_000)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return db.transaction(async (sql) => {
-    const values = [partner.branchId, status, reason, act.at, decidedFrom[status], seen?.status, seen?.revision]
+    const values = {
+      branchId: partner.branchId,
+      status,
+      statusReason: reason,
+      updatedAt: act.at,
+      from: decidedFrom[status],
+      seenStatus: seen?.status,
+      seenRevision: seen?.revision,
+    }
     const changed = await sql.query(table.updatePartnerStatus, values)
     if (changed.length === 0) return false
-    await sql.query(table.allowFeeds, [partner.branchId, status])
+    await sql.query(table.allowFeeds, { branchId: partner.branchId, status })
     await writeDown(sql, partner, { kind: status, side: 'brokerage', text: reason }, act)
     await tellOfDecision(sql, partner, { status, reason }, act.at)
     await recordAct(sql, act, `partner.${status}`, subjectOf(partner), reason === undefined ? {} : { reason })
@@ -140,7 +176,7 @@ export function decide(db: Database, partner: Partner, { status, reason, seen }:
 
 /** What takes something from a partner; what gives it something may take two people (proposals/). */
 export function decideAgainst(
-  db: Database,
+  db: Sql,
   partner: Partner,
   decision: Decision & { readonly status: Exclude<Decided, 'approved'> },
   act: Act,
@@ -148,20 +184,29 @@ export function decideAgainst(
   return decide(db, partner, decision, act)
 }
 
-export function withdrawRefreshAccess(db: Database, partner: Partner, act: Act): Promise<void> {
+export function withdrawRefreshAccess(db: Sql, partner: Partner, act: Act): Promise<void> {
   return setRefreshAccess(db, partner, false, act)
 }
 
 /** Spec 5.8. Withdrawing it stops refresh tokens at once; granting it shows in the next authorization. */
-export async function setRefreshAccess(db: Database, partner: Partner, allowed: boolean, act: Act): Promise<void> {
+export async function setRefreshAccess(db: Sql, partner: Partner, allowed: boolean, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateRefreshAccess, [partner.branchId, allowed, act.at])
-    await recordAct(sql, act, allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn', subjectOf(partner))
+    await sql.query(table.updateRefreshAccess, {
+      branchId: partner.branchId,
+      refreshAccess: allowed,
+      updatedAt: act.at,
+    })
+    await recordAct(
+      sql,
+      act,
+      allowed ? 'partner.refresh_granted' : 'partner.refresh_withdrawn',
+      subjectOf(partner),
+    )
   })
 }
 
 export async function addMember(
-  db: Database,
+  db: Sql,
   partner: Partner,
   user: User,
   act: Act,
@@ -178,47 +223,58 @@ export async function addMemberIn(
   act: Act,
   role: MemberRole = 'owner',
 ): Promise<boolean> {
-  const [added] = await sql.query(table.insertMember, [partner.branchId, user.id, act.at, role])
+  const [added] = await sql.query(table.insertMember, {
+    branchId: partner.branchId,
+    userId: user.id,
+    addedAt: act.at,
+    role,
+  })
   if (added) await recordAct(sql, act, 'partner.member_added', subjectOf(partner), { userId: user.id, role })
   return added !== undefined
 }
 
-export async function removeMember(db: Database, partner: Partner, user: NamedMember, act: Act): Promise<void> {
+export async function removeMember(db: Sql, partner: Partner, user: NamedMember, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.lockPartner, [partner.branchId])
+    await sql.query(table.lockPartner, { branchId: partner.branchId })
     if (act.by.name !== `user:${user.id}`) await refuseFormerOwner(sql, partner, act)
-    const removal = sql.query(table.deleteMember, [partner.branchId, user.id])
+    const removal = sql.query(table.deleteMember, { branchId: partner.branchId, userId: user.id })
     const [removed] = await removal.catch(refuseLastOwner(partner, user))
     if (!removed) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     await recordAct(sql, act, 'partner.member_removed', subjectOf(partner), { userId: user.id })
   })
 }
 
-/** Whoever changes members of a partner does it one after the other, and is told in words what a trigger refuses to everybody. */
+/**
+ * Whoever changes members of a partner does it one after the other, and is told in words what a trigger
+ * refuses to everybody.
+ */
 export async function setMemberRole(
-  db: Database,
+  db: Sql,
   partner: Partner,
   user: NamedMember,
   role: MemberRole,
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.lockPartner, [partner.branchId])
+    await sql.query(table.lockPartner, { branchId: partner.branchId })
     await refuseFormerOwner(sql, partner, act)
-    const [member] = await sql.query<{ role: MemberRole }>(table.selectMembership, [partner.branchId, user.id])
+    const [member] = await sql.query(table.selectMembership, { branchId: partner.branchId, userId: user.id })
     if (!member) throw new NotFound(`${user.username} is not a member of ${partner.name}.`)
     if (member.role === role) return
-    const change = sql.query(table.updateMemberRole, [partner.branchId, user.id, role])
+    const change = sql.query(table.updateMemberRole, { branchId: partner.branchId, userId: user.id, role })
     await change.catch(refuseLastOwner(partner, user))
     const details = { userId: user.id, from: member.role, role }
     await recordAct(sql, act, 'partner.role_changed', subjectOf(partner), details)
   })
 }
 
-/** Whoever was an owner when they were let in may have been waiting for the one who demoted them. People alone: the brokerage's commands are no members. */
+/**
+ * Whoever was an owner when they were let in may have been waiting for the one who demoted them. People
+ * alone: the brokerage's commands are no members.
+ */
 async function refuseFormerOwner(sql: Sql, { branchId, name }: Partner, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return
-  const [member] = await sql.query<{ role: MemberRole }>(table.selectMembership, [branchId, by.name.slice(5)])
+  const [member] = await sql.query(table.selectMembership, { branchId, userId: by.name.slice(5) })
   if (member?.role !== 'owner') throw new Forbidden(`You are no longer an owner of ${name}.`)
 }
 
@@ -226,7 +282,7 @@ type NamedMember = Pick<User, 'id' | 'username'>
 
 function refuseLastOwner({ name }: Partner, { username }: NamedMember): (error: unknown) => never {
   return (error) => {
-    if (!violates(error, 'partner_members_keep_an_owner')) throw error
+    if (!violates(error, 'partner_members_keep_owner')) throw error
     throw new Conflict(`${username} is the last owner of ${name}. Make another member an owner first.`)
   }
 }
@@ -240,7 +296,7 @@ export interface ListedMember {
 }
 
 export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]> {
-  return sql.query<ListedMember>(table.selectMembers, [partner.branchId])
+  return sql.query(table.selectMembers, { branchId: partner.branchId })
 }
 
 /** A partner, and what somebody may do for it. */
@@ -250,19 +306,19 @@ export interface PartnerMembership extends Partner {
 
 /** Whatever their state, for the pages of their members. */
 export function listPartnersOf(sql: Sql, userId: string): Promise<PartnerMembership[]> {
-  return sql.query<PartnerMembership>(table.selectPartnersOfMember, [userId])
+  return sql.query(table.selectPartnersOfMember, { userId })
 }
 
-/** The branch a member acts for on a site, and in which role: that of the one partner they belong to which may act there. One that has only applied leaves an approved one its place. */
+/**
+ * The branch a member acts for on a site, and in which role: that of the one partner they belong to which may
+ * act there. One that has only applied leaves an approved one its place.
+ */
 export async function getBranchOfMember(
   sql: Sql,
   userId: string,
   environment: Environment,
 ): Promise<Pick<PartnerMembership, 'branchId' | 'role'>> {
-  const all = await sql.query<Pick<PartnerMembership, 'branchId' | 'status' | 'role'>>(table.selectBranchesOfMember, [
-    userId,
-    environment,
-  ])
+  const all = await sql.query(table.selectBranchesOfMember, { userId, environment })
   const approved = all.filter(({ status }) => status === 'approved')
   const rows = approved.length > 0 ? approved : all
   if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')

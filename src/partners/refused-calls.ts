@@ -1,14 +1,15 @@
 /**
- * A partner's last refused calls, for whoever wonders why. Only a refusal touches it: what is answered well costs nothing. Refusals
- * are gathered in memory and written once a second, a bounded number of each caller, so that a flood of them is one statement. Durable,
- * because partners ask any node, also after a restart. What cannot be written is lost: nobody's request waits for it. Every caller has a
- * share, here and in what is kept: the newest of each stay before the second newest of any.
+ * A partner's last refused calls, for whoever wonders why. Only a refusal touches it: what is answered well
+ * costs nothing. Refusals are gathered in memory and written once a second, a bounded number of each caller,
+ * so that a flood of them is one statement. Durable, because partners ask any node, also after a restart.
+ * What cannot be written is lost: nobody's request waits for it. Every caller has a share, here and in what
+ * is kept: the newest of each stay before the second newest of any.
  */
 import type { Logger } from 'pino'
-import { cut } from '../cut.ts'
-import { type Database, DatabaseUnavailable, type Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { inTurn } from '../in-turn.ts'
+import { inTurn } from '../concurrency/in-turn.ts'
+import { DatabaseUnavailable, type Sql } from '../database/database.ts'
+import { cut } from '../text/cut.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './refused-calls.sql.ts'
 
 const keptEach = 100
@@ -24,7 +25,9 @@ export interface RefusedCall {
   readonly clientId: string | undefined
   /** The caller only said who it was, and could not prove it. */
   readonly isClaimed: boolean
-  /** Who is to have a share of its own: the client that proved itself, or the address of somebody who did not. */
+  /**
+   * Who is to have a share of its own: the client that proved itself, or the address of somebody who did not.
+   */
   readonly caller: string
   readonly at: Date
   readonly method: string
@@ -43,7 +46,7 @@ export interface RefusedCalls {
   flush(): Promise<void>
 }
 
-export function openRefusedCalls(db: Database, log: Logger): RefusedCalls {
+export function openRefusedCalls(db: Sql, log: Logger): RefusedCalls {
   let proven = openGathering()
   let claimed = openGathering()
   return {
@@ -90,17 +93,20 @@ function openGathering(): Gathering {
   }
 }
 
-/** Whatever is long enough to be a secret is not written down, wherever it stands: people put them in the oddest places. */
+/**
+ * Whatever is long enough to be a secret is not written down, wherever it stands: people put them in the
+ * oddest places.
+ */
 function asWritten(call: RefusedCall): RefusedCall {
-  const mask = (text: string) => text.replace(/[\w-]{20,}/g, (word) => (word === call.clientId ? word : '••••'))
+  const mask = (text: string) =>
+    text.replace(/[\w-]{20,}/g, (word) => (word === call.clientId ? word : '••••'))
   const print = (text: string) => cut(mask(text), textMaxCharacters)
-  return { ...call, description: print(call.description), sent: print(call.sent), caller: cut(call.caller, 100) }
-}
-
-interface Ring {
-  readonly branchId: number
-  readonly environment: Environment
-  readonly claimed: boolean
+  return {
+    ...call,
+    description: print(call.description),
+    sent: print(call.sent),
+    caller: cut(call.caller, 100),
+  }
 }
 
 /** A record that cannot be written is looked for by halves, and lost alone. */
@@ -118,14 +124,15 @@ async function write(sql: Sql, log: Logger, calls: readonly RefusedCall[]): Prom
 }
 
 async function writeTogether(sql: Sql, calls: readonly RefusedCall[]): Promise<void> {
-  const written = await sql.query<Ring>(table.insertRefusedCalls, [JSON.stringify(calls)])
+  const written = await sql.query(table.insertRefusedCalls, { calls: JSON.stringify(calls) })
   const rings = new Map(written.map((ring) => [`${ring.branchId} ${ring.environment} ${ring.claimed}`, ring]))
   for (const { branchId, environment, claimed } of rings.values()) {
-    await sql.query(table.trimRefusedCalls, [branchId, environment, claimed, keptEach])
+    await sql.query(table.trimRefusedCalls, { branchId, environment, claimed, kept: keptEach })
   }
 }
 
-export interface KeptRefusedCall extends Omit<RefusedCall, 'environment' | 'branchId' | 'clientId' | 'caller'> {
+export interface KeptRefusedCall
+  extends Omit<RefusedCall, 'environment' | 'branchId' | 'clientId' | 'caller'> {
   readonly id: number
   readonly clientId: string | null
 }
@@ -136,7 +143,7 @@ export function listRefusedCalls(
   environment: Environment,
   most: number,
 ): Promise<KeptRefusedCall[]> {
-  return sql.query<KeptRefusedCall>(table.selectRefusedCalls, [branchId, environment, most])
+  return sql.query(table.selectRefusedCalls, { branchId, environment, most })
 }
 
 export interface RefusedCount {
@@ -146,6 +153,6 @@ export interface RefusedCount {
 
 /** Of the newest so many, of all partners: those since a moment. */
 export async function countRefusedCalls(sql: Sql, since: Date, lookedAt: number): Promise<RefusedCount> {
-  const [counted] = await sql.query<RefusedCount>(table.countRefusedCalls, [since, lookedAt])
+  const [counted] = await sql.query(table.countRefusedCalls, { since, lookedAt })
   return counted!
 }

@@ -1,11 +1,11 @@
 /**
- * A partner asks for more than the most that a client may ask for, and an operator answers. A trigger writes the answer down whenever
- * the most is set, by whatever means.
+ * A partner asks for more than the most that a client may ask for, and an operator answers. A trigger writes
+ * the answer down whenever the most is set, by whatever means.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
-import { parseScopes, type Scope, union, without } from '../scope.ts'
+import { parseScopes, type Scope, union, without } from '../vocabulary/scope.ts'
 import type { Client } from './client.ts'
 import { lockClient, updateScopesAtMost } from './clients.sql.ts'
 import * as table from './scope-requests.sql.ts'
@@ -24,21 +24,24 @@ export interface ScopeRequest {
 
 /** One question of a client waits at a time. */
 export async function askForScopes(
-  db: Database,
+  db: Sql,
   client: Client,
   { wider, reason }: { readonly wider: string; readonly reason: string },
   act: Act,
 ): Promise<void> {
   const asked = parseWider(client, wider)
   const problems: FieldProblem[] = []
-  if (asked.length === 0) problems.push({ field: 'wider', problem: 'must name a scope that is not allowed yet' })
+  if (asked.length === 0)
+    problems.push({ field: 'wider', problem: 'must name a scope that is not allowed yet' })
   if (reason === '' || reason.length > 2_000)
     problems.push({ field: 'reason', problem: 'must have 1 to 2,000 characters' })
   if (problems.length > 0) throw new Invalid(problems)
   await db.transaction(async (sql) => {
-    await sql.query(table.insertRequest, [client.id, asked, reason, act.at]).catch((error: unknown) => {
-      throw violates(error, 'scope_requests_open') ? new Conflict('You have asked already.') : error
-    })
+    await sql
+      .query(table.insertRequest, { clientId: client.id, scopes: asked, reason, askedAt: act.at })
+      .catch((error: unknown) => {
+        throw violates(error, 'scope_requests_open') ? new Conflict('You have asked already.') : error
+      })
     const details = { branchId: client.branchId, scopes: asked }
     await recordAct(sql, act, 'client.scopes_asked', `client:${client.id}`, details)
   })
@@ -50,21 +53,26 @@ function parseWider({ scopesAtMost }: Client, wider: string): readonly Scope[] {
 }
 
 /**
- * False when this request is answered already, or is none: nobody answers what they have not seen. The client is held still first, as by
- * whoever sets the most, so that the two never wait for each other in a circle.
+ * False when this request is answered already, or is none: nobody answers what they have not seen. The client
+ * is held still first, as by whoever sets the most, so that the two never wait for each other in a circle.
  */
 export function answerScopeRequest(
-  db: Database,
+  db: Sql,
   client: Client,
   { id, granted }: { readonly id: number; readonly granted: boolean },
   act: Act,
 ): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [held] = await sql.query<Pick<Client, 'scopesAtMost'>>(lockClient, [client.id])
-    const [request] = await sql.query<ScopeRequest>(table.selectOpen, [client.id])
+    const [held] = await sql.query(lockClient, { id: client.id })
+    const [request] = await sql.query(table.selectOpen, { clientId: client.id })
     if (!held || request?.id !== id) return false
-    if (granted) await sql.query(updateScopesAtMost, [client.id, union(held.scopesAtMost, request.scopes), act.at])
-    else await sql.query(table.declineRequest, [id, act.at])
+    if (granted)
+      await sql.query(updateScopesAtMost, {
+        id: client.id,
+        scopesAtMost: union(held.scopesAtMost, request.scopes),
+        updatedAt: act.at,
+      })
+    else await sql.query(table.declineRequest, { id, answeredAt: act.at })
     const details = { branchId: client.branchId, scopes: request.scopes }
     const action = granted ? 'client.scopes_granted' : 'client.scopes_declined'
     await recordAct(sql, act, action, `client:${client.id}`, details)
@@ -72,21 +80,21 @@ export function answerScopeRequest(
   })
 }
 
-export function declineScopeRequest(db: Database, client: Client, id: number, act: Act): Promise<boolean> {
+export function declineScopeRequest(db: Sql, client: Client, id: number, act: Act): Promise<boolean> {
   return answerScopeRequest(db, client, { id, granted: false }, act)
 }
 
 /** The newest, whether or not it was answered. */
 export async function findScopeRequest(sql: Sql, clientId: string): Promise<ScopeRequest | undefined> {
-  const [request] = await sql.query<ScopeRequest>(table.selectNewest, [clientId])
+  const [request] = await sql.query(table.selectNewest, { clientId })
   return request
 }
 
 export async function findOpenScopeRequest(sql: Sql, clientId: string): Promise<ScopeRequest | undefined> {
-  const [request] = await sql.query<ScopeRequest>(table.selectOpen, [clientId])
+  const [request] = await sql.query(table.selectOpen, { clientId })
   return request
 }
 
 export function listOpenScopeRequests(sql: Sql, branchId: number): Promise<ScopeRequest[]> {
-  return sql.query<ScopeRequest>(table.selectOpenOfBranch, [branchId])
+  return sql.query(table.selectOpenOfBranch, { branchId })
 }

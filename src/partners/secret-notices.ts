@@ -8,5 +8,5 @@ import { tellEnding } from './secret-notices.sql.ts'
 const warnedMs = day
 
 export async function watchEndingSecrets(sql: Sql, now: Date): Promise<number> {
-  return (await sql.query(tellEnding, [...memberLimits(now), after(now, warnedMs)])).length
+  return (await sql.query(tellEnding, { ...memberLimits(now), before: after(now, warnedMs) })).length
 }

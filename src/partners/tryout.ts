@@ -1,4 +1,7 @@
-/** An applicant tries its applications in the sandbox with its own members: whoever else signs in there is a real person with a real name. */
+/**
+ * An applicant tries its applications in the sandbox with its own members: whoever else signs in there is a
+ * real person with a real name.
+ */
 import type { Sql } from '../database/database.ts'
 import type { Registration } from './client.ts'
 import { selectMembership } from './partners.sql.ts'
@@ -9,5 +12,5 @@ export async function mayTry(
   userId: string,
 ): Promise<boolean> {
   if (partnerStatus === 'approved') return true
-  return (await sql.query(selectMembership, [branchId, userId])).length > 0
+  return (await sql.query(selectMembership, { branchId, userId })).length > 0
 }

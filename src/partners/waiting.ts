@@ -1,4 +1,7 @@
-/** What partners wait for: an answer to their application, or to their request for refresh access or wider scopes. Longest first. */
+/**
+ * What partners wait for: an answer to their application, or to their request for refresh access or wider
+ * scopes. Longest first.
+ */
 import type { Sql } from '../database/database.ts'
 import { selectApplications, selectRefreshRequests, selectScopeRequests } from './waiting.sql.ts'
 
@@ -31,9 +34,9 @@ interface AllWaiting {
 }
 
 export async function findWaiting(sql: Sql, most: number): Promise<AllWaiting> {
-  const applications = await sql.query<WaitingPartner & { count: number }>(selectApplications, [most])
-  const refresh = await sql.query<AskingPartner & { count: number }>(selectRefreshRequests, [most])
-  const scopes = await sql.query<WideningPartner & { count: number }>(selectScopeRequests, [most])
+  const applications = await sql.query(selectApplications, { most })
+  const refresh = await sql.query(selectRefreshRequests, { most })
+  const scopes = await sql.query(selectScopeRequests, { most })
   return {
     applications: { count: applications[0]?.count ?? 0, longest: applications },
     refresh: { count: refresh[0]?.count ?? 0, longest: refresh },

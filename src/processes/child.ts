@@ -1,9 +1,11 @@
-/** One of several processes behind one port. It ends in order when it is told to, and when its parent is gone. */
+/**
+ * One of several processes behind one port. It ends in order when it is told to, and when its parent is gone.
+ */
 import cluster from 'node:cluster'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
-import { type Gateway, openGateway } from '../gateway.ts'
-import { shareOf } from '../share.ts'
+import { type Gateway, openGateway } from '../gateway/gateway.ts'
+import type { Config } from '../settings/config.ts'
+import { shareOf } from '../settings/share.ts'
 import { endOnSignals } from './ending.ts'
 import { openLine } from './line.ts'
 import type { FromChild, FromParent } from './messages.ts'

@@ -30,5 +30,9 @@ test('places are taken once, whoever takes them, and those of a process that die
   assert.deepEqual(counter.answer(2, [take, take]).answers, [1, 0])
   counter.leave(0, 'streams', 'branch')
   counter.leave(0, 'streams', 'branch')
-  assert.deepEqual(counter.answer(2, [take, take]).answers, [1, 0], 'given back once, however often it is said')
+  assert.deepEqual(
+    counter.answer(2, [take, take]).answers,
+    [1, 0],
+    'given back once, however often it is said',
+  )
 })

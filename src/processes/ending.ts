@@ -1,11 +1,15 @@
-/** The end of a process that is told to stop: told while it starts, it finishes the start first, so that nothing of its own outlives it. */
+/**
+ * The end of a process that is told to stop: told while it starts, it finishes the start first, so that
+ * nothing of its own outlives it.
+ */
 import type { Logger } from 'pino'
 
 type End = (why: object, words: string) => void
 
 /**
- * Ends on a signal; answers how to end for another reason. Whoever is told again ends once: Control-C in a terminal reaches every process of the group, and npm, or
- * the parent of several, passes it on to a process that has it already.
+ * Ends on a signal; answers how to end for another reason. Whoever is told again ends once: Control-C in a
+ * terminal reaches every process of the group, and npm, or the parent of several, passes it on to a process
+ * that has it already.
  */
 export function endOnSignals(starting: Promise<{ close(): Promise<void> }>, log: Logger): End {
   let isEnding = false

@@ -1,13 +1,13 @@
 /**
- * The processes of a node behind one port (a supervisor and its pre-forked workers). Each has its place, and whoever dies is started
- * again in it, after a pause that grows while it dies young. Connections are accepted by the parent and handed round, so that a
- * process that hangs is handed no more.
+ * The processes of a node behind one port (a supervisor and its pre-forked workers). Each has its place, and
+ * whoever dies is started again in it, after a pause that grows while it dies young. Connections are accepted
+ * by the parent and handed round, so that a process that hangs is handed no more.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { second } from '../clock.ts'
-import type { SiteAddresses } from '../environment.ts'
+import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { rescueConnections } from './handover.ts'
 import type { FromChild, FromParent } from './messages.ts'
 
@@ -29,7 +29,9 @@ interface FamilyDesk {
 }
 
 export interface Family {
-  /** Starts all of them; answers when each of them listens. What keeps one from starting keeps all of them. */
+  /**
+   * Starts all of them; answers when each of them listens. What keeps one from starting keeps all of them.
+   */
   start(): Promise<SiteAddresses>
   /** Those that can hear, but for one. */
   tell(message: FromParent, except?: number): void

@@ -1,11 +1,12 @@
 /**
- * In a child: the line to the parent, who counts for all. What is asked in one turn of the event loop travels together, so that a busy process
- * asks a few hundred times a second whatever it answers. A parent that is gone or hangs is not waited for: then the process counts for itself.
+ * In a child: the line to the parent, who counts for all. What is asked in one turn of the event loop travels
+ * together, so that a busy process asks a few hundred times a second whatever it answers. A parent that is
+ * gone or hangs is not waited for: then the process counts for itself.
  */
 
+import type { Sibling } from '../gateway/sibling.ts'
 import { openTakenPlaces, type Places } from '../http/places.ts'
 import { type OwnTally, openTally, type Tally } from '../http/tally.ts'
-import type { Sibling } from '../sibling.ts'
 import type { FromChild, FromParent, SiblingQuestion } from './messages.ts'
 
 const patienceMs = 1_000
@@ -16,7 +17,7 @@ interface Asked {
   isGivenUp?: boolean
 }
 
-export interface Line {
+interface Line {
   readonly openTally: Sibling['openTally']
   readonly openPlaces: Sibling['openPlaces']
   hear(message: FromParent): void

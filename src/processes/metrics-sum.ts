@@ -1,6 +1,6 @@
 /**
- * What all processes have counted, as one. Who is gone, or does not answer, goes on counting for what it last said: a counter that fell would
- * look to Prometheus as if everything had been counted anew.
+ * What all processes have counted, as one. Who is gone, or does not answer, goes on counting for what it last
+ * said: a counter that fell would look to Prometheus as if everything had been counted anew.
  */
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { CollectedMetrics } from '../metrics/metrics.ts'
@@ -37,7 +37,8 @@ export function openMetricsSum(family: () => Family): MetricsSum {
     const mine = ++number
     const missing = new Set(family().running())
     rounds.set(mine, { missing, complete })
-    for (const child of [...missing]) if (!family().say(child, { kind: 'collect', number: mine })) answered(mine, child)
+    for (const child of [...missing])
+      if (!family().say(child, { kind: 'collect', number: mine })) answered(mine, child)
     if (missing.size === 0) complete()
     const timer = setTimeout(complete, patienceMs)
     await promise

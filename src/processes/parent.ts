@@ -1,17 +1,18 @@
 /**
- * `serve` with several processes: the parent. It owns the private PostgreSQL, brings the schema up to date, makes what is made once, counts
- * for all, answers Prometheus, and watches over the children, who do the work. It answers no request itself, and loads nothing that they do it with.
+ * `serve` with several processes: the parent. It owns the private PostgreSQL, brings the schema up to date,
+ * makes what is made once, counts for all, answers Prometheus, and watches over the children, who do the
+ * work. It answers no request itself, and loads nothing that they do it with.
  */
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { findConnectionRoom } from '../database/connection-room.ts'
 import type { Database } from '../database/database.ts'
 import { openKeys } from '../database/keys.ts'
-import type { SiteAddresses } from '../environment.ts'
+import { openStorage } from '../database/storage.ts'
 import { openMetricsServer } from '../metrics/server.ts'
-import { wantedConnections } from '../share.ts'
-import { openStorage } from '../storage.ts'
+import type { Config } from '../settings/config.ts'
+import { wantedConnections } from '../settings/share.ts'
+import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { type Counter, openCounter } from './counter.ts'
 import { type Family, openFamily } from './family.ts'
 import type { FromChild } from './messages.ts'

@@ -1,9 +1,10 @@
 /**
- * What can be proposed: for each kind what the act depends on, and the act itself; src/audit/powers.ts says who may decide it. Whoever adds a kind adds a row here, and calls
- * `carryOut` where the act was done before: it does it at once, or proposes it where the brokerage wants four eyes.
+ * What can be proposed: for each kind what the act depends on, and the act itself; src/audit/powers.ts says
+ * who may decide it. Whoever adds a kind adds a row here, and calls `carryOut` where the act was done before:
+ * it does it at once, or proposes it where the brokerage wants four eyes.
  */
 import type { Act } from '../audit/audit.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { neededToHandOut } from '../identity/handed-out.ts'
 import {
   enableProvider,
@@ -17,19 +18,26 @@ import {
 import { changeProvider, findDifferences, isNarrower } from '../identity/provider-change.ts'
 import { getClient, setScopesAtMost } from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
-import { decide, findApplication, getPartner, parseSeen, printSeen, setRefreshAccess } from '../partners/partner.ts'
+import {
+  decide,
+  findApplication,
+  getPartner,
+  parseSeen,
+  printSeen,
+  setRefreshAccess,
+} from '../partners/partner.ts'
 import { lockPartner } from '../partners/partners.sql.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
-import type { Permission } from '../permission.ts'
 import { holdRemoval } from '../provisioning/import-review.ts'
 import { allowRemoval } from '../provisioning/snapshot.ts'
-import { covers, type Scope } from '../scope.ts'
 import { lockUser } from '../users/api-tokens.sql.ts'
 import { findMail } from '../users/email.ts'
 import { findSecondFactors, isGuarded, resetSecondFactor } from '../users/second-factor.ts'
 import { findNeededOver } from '../users/staff-role.ts'
 import { getUserById } from '../users/user.ts'
+import type { Permission } from '../vocabulary/permission.ts'
+import { covers, type Scope } from '../vocabulary/scope.ts'
 
 /** The exact act, as it is kept. */
 export interface ProposedActs {
@@ -45,15 +53,18 @@ export interface ProposedActs {
   readonly 'user.reset-two-factor': { readonly userId: string }
   /** `missing` is how many records go, as whoever proposes it has seen. */
   readonly 'import.removal': { readonly importId: number; readonly missing: number }
-  /** One that is written down, or is to be changed, with all that it is set up by afterwards. Its credential stays sealed, where it is. */
+  /**
+   * One that is written down, or is to be changed, with all that it is set up by afterwards. Its credential
+   * stays sealed, where it is.
+   */
   readonly 'provider.add': { readonly providerId: number } & ProviderFacts
 }
 
 export type WiredKind = keyof ProposedActs
 
 /**
- * What an act depends on. Whatever of it differs when somebody decides, nothing is done. The page of the decision prints `shows` and nothing else of what the act
- * is done to: as it was when it was proposed.
+ * What an act depends on. Whatever of it differs when somebody decides, nothing is done. The page of the
+ * decision prints `shows` and nothing else of what the act is done to: as it was when it was proposed.
  */
 export interface ProposedState {
   readonly shows: Readonly<Record<string, string>>
@@ -69,12 +80,21 @@ interface ProposableAct<Values> {
   branchOf?(values: Values): number
   /** Whom or what it is done to, as the audit log has it. */
   subjectOf(values: Values): string
-  /** What it depends on, held still until the transaction ends; undefined where there is nothing to be done any more. */
+  /**
+   * What it depends on, held still until the transaction ends; undefined where there is nothing to be done
+   * any more.
+   */
   readState(sql: Sql, values: Values): Promise<ProposedState | undefined>
-  /** Whether it hands out nothing that is not there already: then one person is enough. Asked after the state was read. */
+  /**
+   * Whether it hands out nothing that is not there already: then one person is enough. Asked after the state
+   * was read.
+   */
   isHarmless?(sql: Sql, values: Values): Promise<boolean>
-  /** Within the transaction that it is handed. False when nothing was done, because something else has happened meanwhile. */
-  apply(db: Database, values: Values, act: Act): Promise<boolean>
+  /**
+   * Within the transaction that it is handed. False when nothing was done, because something else has
+   * happened meanwhile.
+   */
+  apply(db: Sql, values: Values, act: Act): Promise<boolean>
 }
 
 export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<ProposedActs[Kind]> } = {
@@ -83,11 +103,14 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     branchOf: ({ branchId }) => branchId,
     subjectOf: ({ branchId }) => `branch:${branchId}`,
     async readState(sql, { branchId, seen }) {
-      await sql.query(lockPartner, [branchId])
+      await sql.query(lockPartner, { branchId })
       const partner = await getPartner(sql, String(branchId))
       if (printSeen(partner) !== seen || partner.status === 'approved') return undefined
       const { website, contact, purpose } = (await findApplication(sql, partner)) ?? {}
-      return { shows: shown({ Partner: partner.name, Website: website, 'E-mail': contact, Purpose: purpose }), seen }
+      return {
+        shows: shown({ Partner: partner.name, Website: website, 'E-mail': contact, Purpose: purpose }),
+        seen,
+      }
     },
     async apply(db, { branchId, seen }, act) {
       const partner = await getPartner(db, String(branchId))
@@ -99,7 +122,7 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     branchOf: ({ branchId }) => branchId,
     subjectOf: ({ branchId }) => `branch:${branchId}`,
     async readState(sql, { branchId }) {
-      await sql.query(lockPartner, [branchId])
+      await sql.query(lockPartner, { branchId })
       const partner = await getPartner(sql, String(branchId))
       const { refreshAccess, status } = partner
       const newest = await findRefreshRequest(sql, partner)
@@ -118,13 +141,22 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     branchOf: ({ branchId }) => branchId,
     subjectOf: ({ clientId }) => `client:${clientId}`,
     async readState(sql, { clientId, requestId }) {
-      const [held] = await sql.query(lockClient, [clientId])
+      const [held] = await sql.query(lockClient, { id: clientId })
       const request = await findOpenScopeRequest(sql, clientId)
       if (!held || (requestId !== undefined && request?.id !== requestId)) return undefined
-      const { name, branchId, environment, callbackUrl, scopesAtMost, status } = await getClient(sql, clientId)
+      const { name, branchId, environment, callbackUrl, scopesAtMost, status } = await getClient(
+        sql,
+        clientId,
+      )
       const partner = await getPartner(sql, String(branchId))
       const shows = shown({
-        ...{ Client: name, Partner: partner.name, Site: environment, State: status, 'Callback URL': callbackUrl },
+        ...{
+          Client: name,
+          Partner: partner.name,
+          Site: environment,
+          State: status,
+          'Callback URL': callbackUrl,
+        },
         ...{
           'Allowed so far': scopesAtMost.join(' '),
           'Asked for': request?.scopes.join(' '),
@@ -141,7 +173,8 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     async apply(db, { clientId, atMost, requestId }, act) {
       const client = await getClient(db, clientId)
-      if (requestId !== undefined) return answerScopeRequest(db, client, { id: requestId, granted: true }, act)
+      if (requestId !== undefined)
+        return answerScopeRequest(db, client, { id: requestId, granted: true }, act)
       await setScopesAtMost(db, client, atMost, act)
       return true
     },
@@ -153,14 +186,17 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     subjectOf: ({ userId }) => `user:${userId}`,
     async readState(sql, { userId }) {
-      await sql.query(lockUser, [userId])
+      await sql.query(lockUser, { id: userId })
       const factors = await findSecondFactors(sql, userId)
       if (!isGuarded(factors)) return undefined
       const { name, username } = await getUserById(sql, userId)
       const { totp, passkeys } = factors
       const shows = shown({
         ...{ Person: name, Username: username, 'E-mail': (await findMail(sql, userId))?.email ?? undefined },
-        ...{ App: totp && 'an authenticator app', Passkeys: passkeys.map((each) => each.name).join(', ') || undefined },
+        ...{
+          App: totp && 'an authenticator app',
+          Passkeys: passkeys.map((each) => each.name).join(', ') || undefined,
+        },
       })
       return { shows, app: totp?.createdAt ?? null, passkeys: passkeys.map(({ id }) => id) }
     },
@@ -175,7 +211,10 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     async readState(sql, { importId, missing }) {
       const removal = await holdRemoval(sql, importId)
       if (removal?.missing !== missing) return undefined
-      return { shows: { Source: removal.source, Removes: `${missing} of ${removal.known} records` }, ...removal }
+      return {
+        shows: { Source: removal.source, Removes: `${missing} of ${removal.known} records` },
+        ...removal,
+      }
     },
     async apply(db, { importId }, act) {
       await allowRemoval(db, importId, act)
@@ -195,7 +234,14 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       // Whoever decides has tested it with one credential, and not with another.
       const { createdAt, credentialAt, enabledAt } = draft
       const beside = others.map(({ id }) => id)
-      return { shows: showChange(draft, facts), ...factsOf(draft), createdAt, credentialAt, enabledAt, beside }
+      return {
+        shows: showChange(draft, facts),
+        ...factsOf(draft),
+        createdAt,
+        credentialAt,
+        enabledAt,
+        beside,
+      }
     },
     async isHarmless(sql, { providerId, ...facts }) {
       const before = (await findProviderById(sql, providerId))!
@@ -203,14 +249,18 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     async apply(db, { providerId, ...facts }, act) {
       const { enabledAt } = (await findProviderById(db, providerId))!
-      return enabledAt === null ? enableProvider(db, providerId, act) : changeProvider(db, providerId, facts, act)
+      return enabledAt === null
+        ? enableProvider(db, providerId, act)
+        : changeProvider(db, providerId, facts, act)
     },
   },
 }
 
 /** What there is of it. */
 function shown(facts: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined))
+  return Object.fromEntries(
+    Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined),
+  )
 }
 
 /** Of one that is enabled, what it is afterwards, and what differs. */
@@ -219,11 +269,21 @@ function showChange(before: Provider, after: ProviderFacts): Record<string, stri
   return { ...showProvider(after), ...(differences.length > 0 && { Changes: differences.join(', ') }) }
 }
 
-function showProvider({ label, kind, issuer, clientId, linkClaim, linkSource, rolesClaim, roleMap }: ProviderFacts) {
+function showProvider({
+  label,
+  kind,
+  issuer,
+  clientId,
+  linkClaim,
+  linkSource,
+  rolesClaim,
+  roleMap,
+}: ProviderFacts) {
   const roles = Object.entries(roleMap).map(([value, role]) => `${value}: ${role}`)
   return shown({
     ...{ Name: label, For: kind, Issuer: issuer, Client: clientId },
-    'Customers by': linkClaim === null ? undefined : `${linkClaim}, which equals the external id at ${linkSource}`,
+    'Customers by':
+      linkClaim === null ? undefined : `${linkClaim}, which equals the external id at ${linkSource}`,
     'Roles by': rolesClaim === null ? undefined : `${rolesClaim}: ${roles.join(', ')}`,
   })
 }

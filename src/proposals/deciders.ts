@@ -2,9 +2,9 @@
 import { permissionOfKind } from '../audit/powers.ts'
 import type { Sql } from '../database/database.ts'
 import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
-import { type Permission, permits, rolesWith, type StaffRole } from '../permission.ts'
-import type { ProposalKind } from '../proposal-kind.ts'
 import { mayBeOnePerson } from '../users/one-person.ts'
+import { type Permission, permits, rolesWith, type StaffRole } from '../vocabulary/permission.ts'
+import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
 import { actOfKind, type WiredKind } from './acts.ts'
 import { countWithRoles } from './proposals.sql.ts'
 
@@ -16,7 +16,7 @@ interface Wanted {
 
 /** Who can sign in and may. */
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
-  const [counted] = await sql.query<{ people: number }>(countWithRoles, [rolesWith(permissionOfKind(kind))])
+  const [counted] = await sql.query(countWithRoles, { roles: rolesWith(permissionOfKind(kind)) })
   return counted!.people
 }
 
@@ -30,7 +30,9 @@ export function permitAll(roles: readonly StaffRole[], needed: readonly Permissi
   return needed.every((permission) => permits(roles, permission))
 }
 
-/** Why somebody with these roles may not decide about it; undefined where they may. Pages offer nothing else. */
+/**
+ * Why somebody with these roles may not decide about it; undefined where they may. Pages offer nothing else.
+ */
 export async function findRefusal(
   sql: Sql,
   proposal: Wanted & { readonly subject: string; readonly proposedBy: string },

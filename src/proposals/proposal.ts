@@ -1,21 +1,22 @@
 /**
- * Four eyes (maker-checker). Whoever wants something done that takes two people proposes exactly that, on the state in front of them; another person who
- * may do it, freshly signed in, decides. It is done in the transaction of the decision, and only while the state is still the same. Nobody decides about
- * what they proposed themselves, or about themselves; no role is exempt (decision 0025).
+ * Four eyes (maker-checker). Whoever wants something done that takes two people proposes exactly that, on the
+ * state in front of them; another person who may do it, freshly signed in, decides. It is done in the
+ * transaction of the decision, and only while the state is still the same. Nobody decides about what they
+ * proposed themselves, or about themselves; no role is exempt (decision 0025).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { permissionOfKind } from '../audit/powers.ts'
 import { after, day } from '../clock.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
 import { ownPartnerWords } from '../partners/own-partner.ts'
-import { rolesWith } from '../permission.ts'
 import { Forbidden, NotFound } from '../problem.ts'
-import type { ProposalKind } from '../proposal-kind.ts'
 import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import { listRolesIn, listRolesOf, type StaffRole } from '../users/staff-role.ts'
 import { lockActiveOperators } from '../users/users.sql.ts'
+import { rolesWith } from '../vocabulary/permission.ts'
+import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
 import { actOfKind, type ProposedActs, type ProposedState, proposableActs, type WiredKind } from './acts.ts'
 import { findRefusal, isOwnOf, permissionsFor, permitAll } from './deciders.ts'
 import * as table from './proposals.sql.ts'
@@ -45,7 +46,7 @@ export interface Proposal {
 export type ProposalOutcome = 'applied' | 'declined' | 'withdrawn' | 'outdated' | 'expired'
 
 interface FourEyesDesk {
-  readonly db: Database
+  readonly db: Sql
   /** Which kinds take two people. */
   readonly fourEyes: readonly ProposalKind[]
 }
@@ -72,13 +73,8 @@ export async function carryOut<Kind extends WiredKind>(
     const state = await readState(sql, values)
     if (!state) return { kind: 'moved on' }
     if (takesTwo && !(await isHarmless?.(sql, values))) return propose(sql, kind, values, state, act)
-    return { kind: (await apply(joined(db, sql), values, act)) ? 'done' : 'moved on' }
+    return { kind: (await apply(sql, values, act)) ? 'done' : 'moved on' }
   })
-}
-
-/** What is done through it is part of the transaction. */
-function joined(db: Database, sql: Sql): Database {
-  return { ...db, ...sql, transaction: (work) => work(sql) }
 }
 
 async function propose<Kind extends WiredKind>(
@@ -93,23 +89,31 @@ async function propose<Kind extends WiredKind>(
   if (!permitAll(await ownRoles(sql, act), needed)) throw new Forbidden('You may not propose this any more.')
   if (!isReasoned(act)) throw new Error(`${kind} is proposed without a reason.`)
   const subject = proposableActs[kind].subjectOf(values)
-  await sql.query(table.expireProposal, [kind, subject, act.at])
+  await sql.query(table.expireProposal, { kind, subject, now: act.at })
   const expiresAt = after(act.at, waitsMs)
-  const row = [kind, subject, values, print(state), act.reason, by, act.at, expiresAt]
-  const [made] = await sql.query<{ id: number }>(table.insertProposal, row)
+  const row = {
+    kind,
+    subject,
+    act: values,
+    state: print(state),
+    reason: act.reason,
+    proposedBy: by,
+    proposedAt: act.at,
+    expiresAt,
+  }
+  const [made] = await sql.query(table.insertProposal, row)
   if (!made) {
     const waiting = await findWaiting(sql, kind, subject, act.at)
     return { kind: 'proposed', id: waiting!.id, isNew: false }
   }
   await recordAct(sql, act, 'proposal.made', subject, { proposalId: made.id, kind })
-  const facts = { kind, proposalId: made.id, expiresAt: expiresAt.toISOString() }
-  await sql.query(table.tellDeciders, [
+  await sql.query(table.tellDeciders, {
     ...memberLimits(act.at),
-    String(made.id),
-    facts,
-    by,
-    rolesWith(permissionOfKind(kind)),
-  ])
+    key: String(made.id),
+    facts: { kind, proposalId: made.id, expiresAt: expiresAt.toISOString() },
+    about: by,
+    roles: rolesWith(permissionOfKind(kind)),
+  })
   return { kind: 'proposed', id: made.id, isNew: true }
 }
 
@@ -133,39 +137,52 @@ function ownRoles(sql: Sql, act: Act): Promise<StaffRole[]> {
   return listRolesIn(sql, personOf(act), act.by.providerId)
 }
 
-export async function findWaiting(
+async function findWaiting(
   sql: Sql,
   kind: WiredKind,
   subject: string,
   now: Date,
 ): Promise<Proposal | undefined> {
-  const [found] = await sql.query<Proposal>(table.selectWaiting, [kind, subject, now])
+  const [found] = await sql.query(table.selectWaiting, { kind, subject, now })
   return found
 }
 
 export async function getProposal(sql: Sql, id: number): Promise<Proposal> {
-  const [found] = await sql.query<Proposal>(table.selectProposal, [id])
+  const [found] = await sql.query(table.selectProposal, { id })
   if (!found) throw new NotFound('There is no such proposal.')
   return found
 }
 
 /** Of these kinds: those that wait, what waits longest first. */
-export function listOpenProposals(sql: Sql, kinds: readonly WiredKind[], now: Date, most: number): Promise<Proposal[]> {
-  return sql.query<Proposal>(table.selectOpenProposals, [now, kinds, most])
+export function listOpenProposals(
+  sql: Sql,
+  kinds: readonly WiredKind[],
+  now: Date,
+  most: number,
+): Promise<Proposal[]> {
+  return sql.query(table.selectOpenProposals, { now, kinds, most })
 }
 
-export function listPastProposals(sql: Sql, kinds: readonly WiredKind[], now: Date, most: number): Promise<Proposal[]> {
-  return sql.query<Proposal>(table.selectPastProposals, [now, kinds, most])
+export function listPastProposals(
+  sql: Sql,
+  kinds: readonly WiredKind[],
+  now: Date,
+  most: number,
+): Promise<Proposal[]> {
+  return sql.query(table.selectPastProposals, { now, kinds, most })
 }
 
 interface Shown {
   /** What it was proposed on, for whoever decides. */
   readonly shows: ProposedState['shows']
-  /** How that is now, where anything that it depends on has changed; null where there is nothing to be done any more. */
+  /**
+   * How that is now, where anything that it depends on has changed; null where there is nothing to be done
+   * any more.
+   */
   readonly changed: ProposedState['shows'] | null | undefined
 }
 
-export function readShown(db: Database, { kind, values, state }: Proposal): Promise<Shown> {
+export function readShown(db: Sql, { kind, values, state }: Proposal): Promise<Shown> {
   const { shows } = JSON.parse(state) as ProposedState
   return db.transaction(async (sql) => {
     const now = await actOfKind(kind).readState(sql, values as never)
@@ -180,23 +197,25 @@ export function outcomeOf({ outcome, expiresAt }: Pick<Proposal, 'outcome' | 'ex
 }
 
 /**
- * As another person decides, who signed in minutes ago. Answers how it ended: `outdated` when the state is another than it was made on, or whoever
- * proposed it may not do it any more. One that had ended before stays as it was.
+ * As another person decides, who signed in minutes ago. Answers how it ended: `outdated` when the state is
+ * another than it was made on, or whoever proposed it may not do it any more. One that had ended before stays
+ * as it was.
  */
 export async function decideProposal(
-  db: Database,
+  db: Sql,
   id: number,
   verdict: 'approve' | 'decline',
   { session, act }: { readonly session: Session; readonly act: Act },
 ): Promise<ProposalOutcome> {
   return db.transaction(async (sql) => {
-    // First of all, as by whoever gives and takes roles: what was found out about people stays so until the end.
+    // First of all, as by whoever gives and takes roles: what was found out about people stays so until the
+    // end.
     await sql.query(lockActiveOperators)
     const { proposal, ended } = await holdStill(sql, id, act.at)
     if (ended) return ended
     await refuseDecider(sql, proposal, session, act)
     if (verdict === 'decline') return settle(sql, proposal, 'declined', act)
-    const isFit = (await isStillProposed(sql, proposal, act.at)) && (await applyIn(db, sql, proposal, act))
+    const isFit = (await isStillProposed(sql, proposal, act.at)) && (await applyIn(sql, proposal, act))
     return settle(sql, proposal, isFit ? 'applied' : 'outdated', act)
   })
 }
@@ -207,7 +226,7 @@ interface Held {
 }
 
 async function holdStill(sql: Sql, id: number, now: Date): Promise<Held> {
-  await sql.query(table.lockProposal, [id])
+  await sql.query(table.lockProposal, { id })
   const proposal = await getProposal(sql, id)
   return { proposal, ended: outcomeOf(proposal, now) }
 }
@@ -224,13 +243,14 @@ async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act
 /** Two people who both may do it: whoever lost that since, by lock or by role, proposes nothing. */
 async function isStillProposed(sql: Sql, proposal: Proposal, now: Date): Promise<boolean> {
   if (await isOwnOf(sql, proposal, proposal.proposedBy, now)) return false
-  if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal))) return false
+  if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal)))
+    return false
   const state = await actOfKind(proposal.kind).readState(sql, proposal.values as never)
   return state !== undefined && print(state) === proposal.state
 }
 
-function applyIn(db: Database, sql: Sql, { kind, values, reason }: Proposal, act: Act): Promise<boolean> {
-  return actOfKind(kind).apply(joined(db, sql), values as never, { ...act, reason })
+function applyIn(sql: Sql, { kind, values, reason }: Proposal, act: Act): Promise<boolean> {
+  return actOfKind(kind).apply(sql, values as never, { ...act, reason })
 }
 
 const actions = {
@@ -246,18 +266,29 @@ async function settle(
   outcome: keyof typeof actions,
   act: Act,
 ): Promise<ProposalOutcome> {
-  const [settled] = await sql.query(table.settleProposal, [id, outcome, personOf(act), act.at, act.reason])
+  const [settled] = await sql.query(table.settleProposal, {
+    id,
+    outcome,
+    decidedBy: personOf(act),
+    decidedAt: act.at,
+    decisionReason: act.reason,
+  })
   if (!settled) throw new Error(`Proposal ${id} was settled by somebody else while it was held.`)
-  await recordAct(sql, act, actions[outcome], subject, { proposalId: id, kind, proposedBy: `user:${proposedBy}` })
+  await recordAct(sql, act, actions[outcome], subject, {
+    proposalId: id,
+    kind,
+    proposedBy: `user:${proposedBy}`,
+  })
   return outcome
 }
 
 /** By whoever proposed it. */
-export async function withdrawProposal(db: Database, id: number, act: Act): Promise<ProposalOutcome> {
+export async function withdrawProposal(db: Sql, id: number, act: Act): Promise<ProposalOutcome> {
   return db.transaction(async (sql) => {
     const { proposal, ended } = await holdStill(sql, id, act.at)
     if (ended) return ended
-    if (proposal.proposedBy !== personOf(act)) throw new Forbidden('Only whoever proposed it can withdraw it.')
+    if (proposal.proposedBy !== personOf(act))
+      throw new Forbidden('Only whoever proposed it can withdraw it.')
     return settle(sql, proposal, 'withdrawn', act)
   })
 }

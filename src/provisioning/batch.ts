@@ -1,16 +1,22 @@
 /** What is committed together of a file: so many records, or so many bytes, with the lines that are none. */
 import { Invalid } from '../problem.ts'
 import type { TextLine } from './lines.ts'
-import type { LineFault } from './provisioning.ts'
+import type { LineFault } from './outcomes.ts'
 import { findFault, type SourceRecord } from './record.ts'
 import { StagedRows } from './staging.ts'
 
-/** One statement merges them: on a machine that is busy with something else it still ends long before it would be given up. */
+/**
+ * One statement merges them: on a machine that is busy with something else it still ends long before it would
+ * be given up.
+ */
 const recordsABatch = 2_000
 /** Long lines make a batch early, so that what is in memory has a bound. */
 const bytesABatch = 8 * 1024 * 1024
 
-/** How many records there are, as their last line says; `stream` where the end of what is read is the end of them. */
+/**
+ * How many records there are, as their last line says; `stream` where the end of what is read is the end of
+ * them.
+ */
 type End = number | 'stream'
 
 export interface LineBatch {
@@ -28,11 +34,18 @@ export function newBatch(rows = new StagedRows()): LineBatch {
 
 /** Lines without a record make none full, and cost no statement. */
 export function isFull({ rows, faults, bytes }: LineBatch): boolean {
-  return rows.count + faults.length >= recordsABatch || (bytes >= bytesABatch && rows.count + faults.length > 0)
+  return (
+    rows.count + faults.length >= recordsABatch || (bytes >= bytesABatch && rows.count + faults.length > 0)
+  )
 }
 
 /** `line` is its number; `isComplete`: the end has come before. */
-export function readLine(batch: LineBatch, { text, bytes, lines }: TextLine, line: number, isComplete: boolean): void {
+export function readLine(
+  batch: LineBatch,
+  { text, bytes, lines }: TextLine,
+  line: number,
+  isComplete: boolean,
+): void {
   batch.lines += lines
   batch.bytes += bytes
   if (text?.trim() === '') return

@@ -23,7 +23,8 @@ test('cells are separated by commas, and may stand in quotation marks', () => {
 })
 
 test('a table becomes records with the line numbers of the table', async () => {
-  const table = '\ufeffexternalId,name,version,email\r\nC-1,"Lovelace, Ada",7,\r\n\r\nC-2,Bob,8,b@example.com\r\n'
+  const table =
+    '\ufeffexternalId,name,version,email\r\nC-1,"Lovelace, Ada",7,\r\n\r\nC-2,Bob,8,b@example.com\r\n'
   assert.deepEqual(await convert(table, 'customer'), [
     undefined,
     { kind: 'customer', externalId: 'C-1', name: 'Lovelace, Ada', version: 7 },
@@ -50,7 +51,10 @@ test('a line break in quotation marks is one of the cell, and what follows keeps
 test('of a mark that is never closed the line alone is no record, however much follows', async () => {
   const rows = Array.from({ length: 9_000 }, (_, n) => `C-${n},Name ${n},1`)
   for (const most of [2, 9_000]) {
-    const read = await convert(`externalId,name,version\nC-x,"Ada,1\n${rows.slice(0, most).join('\n')}\n`, 'customer')
+    const read = await convert(
+      `externalId,name,version\nC-x,"Ada,1\n${rows.slice(0, most).join('\n')}\n`,
+      'customer',
+    )
     assert.equal(read.length, most + 2)
     assert.equal(read[1], 'C-x,"Ada,1')
     assert.deepEqual(read[2], { kind: 'customer', externalId: 'C-0', name: 'Name 0', version: 1 })

@@ -1,11 +1,15 @@
-/** Tables of small houses: a line with the names of the fields, then a record each. They become lines of JSON, with the same numbers. */
+/**
+ * Tables of small houses: a line with the names of the fields, then a record each. They become lines of JSON,
+ * with the same numbers.
+ */
 import { Invalid } from '../problem.ts'
 import { readLines } from './lines.ts'
 import { kinds, type RecordKind } from './record.ts'
 
 /**
- * The cells of a record: separated by commas, in quotation marks where they hold one, or a line break, which counts as a space. `open` when a mark is not closed:
- * the record goes on in the next line. Undefined for what is no record, such as text after a closing mark.
+ * The cells of a record: separated by commas, in quotation marks where they hold one, or a line break, which
+ * counts as a space. `open` when a mark is not closed: the record goes on in the next line. Undefined for
+ * what is no record, such as text after a closing mark.
  */
 export function parseCsv(text: string): string[] | 'open' | undefined {
   const cells: string[] = []
@@ -61,7 +65,10 @@ interface CsvRecord {
   readonly lines: number
 }
 
-/** Gathers lines to records. Of a mark that is never closed the first line alone is at fault: those after it are records of their own. */
+/**
+ * Gathers lines to records. Of a mark that is never closed the first line alone is at fault: those after it
+ * are records of their own.
+ */
 class RecordReader {
   #begun: string[] = []
   #characters = 0
@@ -103,7 +110,8 @@ async function* readRecords(stream: AsyncIterable<Buffer>): AsyncGenerator<CsvRe
     const empty = text === '' ? lines : lines - 1
     if (empty > 0 && reader.isBetween) yield { cells: [], text: '', lines: empty }
     else if (empty > 0)
-      for (let left = empty; left > 0; left -= 1_000) yield* reader.take(Array(Math.min(left, 1_000)).fill(''))
+      for (let left = empty; left > 0; left -= 1_000)
+        yield* reader.take(Array(Math.min(left, 1_000)).fill(''))
     // What cannot be read is a line that is no record, and is told as one.
     if (text !== '') yield* reader.take([text?.replace(/\r$/, '') ?? '"""x'])
   }

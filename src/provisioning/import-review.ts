@@ -1,4 +1,6 @@
-/** Imports as somebody looks at them who is asked for a yes: which wait for one, and what each would remove. */
+/**
+ * Imports as somebody looks at them who is asked for a yes: which wait for one, and what each would remove.
+ */
 import type { Sql } from '../database/database.ts'
 import type { Import } from './import.ts'
 import * as table from './import-review.sql.ts'
@@ -6,12 +8,12 @@ import { lockImport, selectImport } from './imports.sql.ts'
 import { kinds as order, type RecordKind } from './record.ts'
 
 export function listWaitingForYes(sql: Sql, most: number): Promise<Import[]> {
-  return sql.query<Import>(table.selectWaitingForYes, [most])
+  return sql.query(table.selectWaitingForYes, { most })
 }
 
 /** What was left out of a later file of everything must not be judged by an earlier one. */
 export async function findNewerSnapshot(sql: Sql, id: number): Promise<number | undefined> {
-  const [newer] = await sql.query<{ id: number }>(table.selectNewerSnapshot, [id])
+  const [newer] = await sql.query(table.selectNewerSnapshot, { id })
   return newer?.id
 }
 
@@ -25,10 +27,11 @@ interface Removal {
 
 /** Held still until the transaction ends. Undefined when it waits no more, or must not be done any more. */
 export async function holdRemoval(sql: Sql, id: number): Promise<Removal | undefined> {
-  await sql.query(lockImport, [id])
-  const [waiting] = await sql.query<Import>(selectImport, [id])
-  if (waiting?.state !== 'needs approval' || (await findNewerSnapshot(sql, id)) !== undefined) return undefined
-  const [sum] = await sql.query<{ missing: number; checksum: string }>(table.sumMissing, [id])
+  await sql.query(lockImport, { id })
+  const [waiting] = await sql.query(selectImport, { id })
+  if (waiting?.state !== 'needs approval' || (await findNewerSnapshot(sql, id)) !== undefined)
+    return undefined
+  const [sum] = await sql.query(table.sumMissing, { importId: id })
   return { source: waiting.source, known: waiting.known!, ...sum! }
 }
 
@@ -50,8 +53,8 @@ interface MissingKind {
 const sampled = 5
 
 export async function describeMissing(sql: Sql, { id, source }: Import): Promise<MissingKind[]> {
-  const kinds = await sql.query<{ kind: RecordKind; missing: number }>(table.countMissingKinds, [id])
-  const records = await sql.query<MissingRecord>(table.sampleMissing, [id, source, sampled])
+  const kinds = await sql.query(table.countMissingKinds, { importId: id })
+  const records = await sql.query(table.sampleMissing, { importId: id, source, most: sampled })
   return kinds
     .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))
     .map((each) => ({ ...each, sample: records.filter(({ kind }) => kind === each.kind) }))

@@ -1,25 +1,26 @@
 /**
- * Files of records, a line each, of any length: two thousand lines are read, merged and committed together with how far they reach, while the next are
- * read. Whatever cuts an import, it goes on from the last line that was committed, and lines that come twice do no harm.
+ * Files of records, a line each, of any length: two thousand lines are read, merged and committed together
+ * with how far they reach, while the next are read. Whatever cuts an import, it goes on from the last line
+ * that was committed, and lines that come twice do no harm.
  */
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { type Act, recordAct } from '../audit/audit.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { isFull, type LineBatch, newBatch, readLine } from './batch.ts'
 import * as table from './imports.sql.ts'
 import { readLines } from './lines.ts'
-import { outlast } from './outlast.ts'
 import {
   type ImportMode,
   type importStates,
   type LineFault,
   type Merged,
-  type Origin,
   outcomes,
   type RecordCounts,
-} from './provisioning.ts'
+} from './outcomes.ts'
+import { outlast } from './outlast.ts'
+import type { Origin } from './provisioning.ts'
 import { getSource } from './source.ts'
 import { mergeAllStaged, stage, stageInstead } from './staging.ts'
 
@@ -51,20 +52,30 @@ interface NewImport extends Origin {
   readonly totalBytes?: number | undefined
 }
 
-export async function startImport(db: Database, draft: NewImport, act: Act): Promise<Import> {
+export async function startImport(db: Sql, draft: NewImport, act: Act): Promise<Import> {
   const { source, environment, mode, dryRun, asOf, totalBytes } = draft
-  const values = [source, environment, mode, dryRun, asOf, totalBytes, act.by.name, act.by.requestId, act.at]
+  const values = {
+    source,
+    environment,
+    mode,
+    dryRun,
+    asOf,
+    totalBytes,
+    actor: act.by.name,
+    requestId: act.by.requestId,
+    startedAt: act.at,
+  }
   return db.transaction(async (sql) => {
     await getSource(sql, { source, environment })
-    if (mode === 'snapshot' && !dryRun) await sql.query(table.lockSnapshots, [source, environment])
-    const [started] = await sql.query<Import>(table.insertImport, values)
+    if (mode === 'snapshot' && !dryRun) await sql.query(table.lockSnapshots, { source, environment })
+    const [started] = await sql.query(table.insertImport, values)
     await recordAct(sql, act, 'import.started', `import:${started!.id}`, { source, mode, dryRun })
     return started!
   })
 }
 
 export async function getImport(sql: Sql, id: number, environment?: Environment): Promise<Import> {
-  const [found] = await sql.query<Import>(table.selectImport, [id])
+  const [found] = await sql.query(table.selectImport, { id })
   if (!found || (environment !== undefined && found.environment !== environment))
     throw new NotFound(`There is no import ${id}.`)
   return found
@@ -82,17 +93,17 @@ export function listImports(
   most: number,
   { environment, sources, before }: ImportsAsked = {},
 ): Promise<Import[]> {
-  return sql.query<Import>(table.selectImports, [environment, sources, before, most])
+  return sql.query(table.selectImports, { environment, sources, before, most })
 }
 
 /** Kept of one import. */
 const faultsAtMost = 1_000
 
 export function listFaults(sql: Sql, id: number, most = faultsAtMost, afterLine = 0): Promise<LineFault[]> {
-  return sql.query<LineFault>(table.selectFaults, [id, afterLine, most])
+  return sql.query(table.selectFaults, { importId: id, afterLine, most })
 }
 
-export interface Reading {
+interface Reading {
   /** Told after each batch. */
   readonly progress?: (running: Import) => void
   /** Nothing can cut it short unnoticed: it ends where it ends, whether or not its last line says so. */
@@ -105,7 +116,7 @@ const linesATurn = 10
 
 /** Reads all of it, from the line after the last that is committed. */
 export async function readImport(
-  db: Database,
+  db: Sql,
   started: Import,
   stream: AsyncIterable<Buffer>,
   reading: Reading,
@@ -144,7 +155,7 @@ export async function readImport(
 const triesAtMost = 5
 
 /** A database that was away may have committed it, and could not say so: then it is not said twice. */
-function commitBatch(db: Database, running: Import, batch: LineBatch, act: Act): Promise<Import> {
+function commitBatch(db: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   const isCommitted = (found: Import) => batch.lines > 0 && found.lines === running.lines + batch.lines
   let hasFailed = false
   return outlast(async () => {
@@ -156,10 +167,10 @@ function commitBatch(db: Database, running: Import, batch: LineBatch, act: Act):
 }
 
 /**
- * Two who name somebody at once, or lock the same rows in another order, are told so by the database: the same again finds it settled. What it refuses for
- * what is in it is halved, and the rest is committed.
+ * Two who name somebody at once, or lock the same rows in another order, are told so by the database: the
+ * same again finds it settled. What it refuses for what is in it is halved, and the rest is committed.
  */
-async function commitOnce(db: Database, running: Import, batch: LineBatch, act: Act): Promise<Import> {
+async function commitOnce(db: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction((sql) => applyBatch(sql, running, batch, act))
@@ -187,11 +198,14 @@ async function applyStaged(sql: Sql, running: Import, act: Act): Promise<Merged>
   if (running.dryRun) await sql.query(table.beginTrial)
   const merged = await mergeAllStaged(sql, running, act)
   if (running.dryRun) await sql.query(table.undoTrial)
-  if (running.mode === 'snapshot') await sql.query(table.insertSeen, [running.id])
+  if (running.mode === 'snapshot') await sql.query(table.insertSeen, { importId: running.id })
   return merged
 }
 
-/** One half after the other, each on top of what was taken before it, until the line that PostgreSQL refuses stands alone. */
+/**
+ * One half after the other, each on top of what was taken before it, until the line that PostgreSQL refuses
+ * stands alone.
+ */
 async function applyInParts(sql: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   await stage(sql, Buffer.alloc(0))
   const applyPart = async (from: number, to: number): Promise<Merged> => {
@@ -216,35 +230,51 @@ function refuseLine(line: number): Merged {
 }
 
 function addUp(one: Merged, other: Merged): Merged {
-  const counts = Object.fromEntries(outcomes.map((each) => [each, one[each] + other[each]])) as unknown as Merged
+  const counts = Object.fromEntries(
+    outcomes.map((each) => [each, one[each] + other[each]]),
+  ) as unknown as Merged
   return { ...counts, faults: [...one.faults, ...other.faults] }
 }
 
 const nothing = { ...Object.fromEntries(outcomes.map((each) => [each, 0])), faults: [] } as unknown as Merged
 
-async function settle(sql: Sql, running: Import, batch: LineBatch, merged: Merged, act: Act): Promise<Import> {
-  const faults = [...batch.faults, ...merged.faults]
-  const counts = outcomes.map((each) => merged[each] + (each === 'failed' ? batch.faults.length : 0))
-  const reached = running.lines + batch.lines
-  const [next] = await sql.query<Import>(table.advanceImport, [
-    running.id,
-    running.lines,
-    reached,
-    batch.bytes,
+async function settle(
+  sql: Sql,
+  running: Import,
+  batch: LineBatch,
+  merged: Merged,
+  act: Act,
+): Promise<Import> {
+  const { faults: refused, ...counts } = merged
+  const faults = [...batch.faults, ...refused]
+  const [next] = await sql.query(table.advanceImport, {
     ...counts,
-    act.at,
-    batch.end !== undefined,
-  ])
+    failed: counts.failed + batch.faults.length,
+    id: running.id,
+    lines: running.lines,
+    reached: running.lines + batch.lines,
+    bytes: batch.bytes,
+    updatedAt: act.at,
+    isComplete: batch.end !== undefined,
+  })
   if (!next) throw new Conflict(`Somebody else goes on with import ${running.id}, or it has ended.`)
   if (typeof batch.end === 'number') checkEnd(next, batch.end)
   if (faults.length > 0) {
-    const fields = (name: keyof LineFault) => faults.map((fault) => fault[name])
-    await sql.query(table.insertFaults, [running.id, fields('line'), fields('field'), fields('problem'), faultsAtMost])
+    await sql.query(table.insertFaults, {
+      importId: running.id,
+      lines: faults.map(({ line }) => line),
+      fields: faults.map(({ field }) => field),
+      problems: faults.map(({ problem }) => problem),
+      most: faultsAtMost,
+    })
   }
   return next
 }
 
-/** Something was lost on the way, or the count is wrong: what was committed before stays, and the import goes on from there. */
+/**
+ * Something was lost on the way, or the count is wrong: what was committed before stays, and the import goes
+ * on from there.
+ */
 function checkEnd(read: Import, records: number): void {
   const came = outcomes.reduce((sum, each) => sum + read[each], 0)
   if (came !== records)

@@ -41,7 +41,8 @@ export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<
       if (end === -1) break
       const piece = chunk.subarray(begin, end)
       const bytes = dropped + rest.length + piece.length + 1
-      const text = bytes > lineBytesAtMost ? undefined : decode(rest.length > 0 ? Buffer.concat([rest, piece]) : piece)
+      const text =
+        bytes > lineBytesAtMost ? undefined : decode(rest.length > 0 ? Buffer.concat([rest, piece]) : piece)
       yield { text, bytes: bytes + empty, lines: empty + 1 }
       rest = Buffer.alloc(0)
       dropped = 0
@@ -55,6 +56,7 @@ export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<
     } else if (left.length > 0) rest = Buffer.concat([rest, left])
   }
   const bytes = dropped + rest.length
-  if (bytes > 0) yield { text: dropped > 0 ? undefined : decode(rest), bytes: bytes + empty, lines: empty + 1 }
+  if (bytes > 0)
+    yield { text: dropped > 0 ? undefined : decode(rest), bytes: bytes + empty, lines: empty + 1 }
   else if (empty > 0) yield { text: '', bytes: empty, lines: empty }
 }

@@ -1,10 +1,14 @@
-/** What a source says is applied: by one function of the database, whichever way it came, with all that it entails. */
+/**
+ * What a source says is applied: by one function of the database, whichever way it came, with all that it
+ * entails.
+ */
 import type { Act } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
-import { unknownSource } from '../source.ts'
+import { type Sql, violates } from '../database/database.ts'
+import { Conflict, Invalid } from '../problem.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { unknownSource } from '../vocabulary/source.ts'
+import { type Merged, outcomes, type RecordOutcome } from './outcomes.ts'
 import { deleteExpired, mergeRecords } from './provisioning.sql.ts'
 import type { SourceRecord } from './record.ts'
 
@@ -13,23 +17,10 @@ export interface Origin {
   readonly environment: Environment
 }
 
-export const allowedModes = ['changes', 'snapshot'] as const
-export type ImportMode = (typeof allowedModes)[number]
-export const importStates = ['running', 'needs approval', 'removing', 'finished', 'stopped'] as const
-
-export const outcomes = ['created', 'changed', 'removed', 'unchanged', 'skipped', 'waiting', 'failed'] as const
-type RecordOutcome = (typeof outcomes)[number]
-export type RecordCounts = Readonly<Record<RecordOutcome, number>>
-
-export interface LineFault extends FieldProblem {
-  readonly line: number
-}
-
-export interface Merged extends RecordCounts {
-  readonly faults: readonly LineFault[]
-}
-
-/** What the log says of who acts, beside name and time; `subject` is what the entry of several records is about, unless it is their source. */
+/**
+ * What the log says of who acts, beside name and time; `subject` is what the entry of several records is
+ * about, unless it is their source.
+ */
 export function printHow({ by: { address, requestId } }: Act, subject?: string): object {
   return { address, requestId, subject }
 }
@@ -43,13 +34,25 @@ export async function mergeAll(
   subject?: string,
 ): Promise<Merged> {
   const { source, environment } = origin
-  const values = [source, environment, JSON.stringify(records), act.by.name, act.at, printHow(act, subject)]
-  const [row] = await sql.query<{ merged: Merged }>(mergeRecords, values)
+  const values = {
+    source,
+    environment,
+    records: JSON.stringify(records),
+    actor: act.by.name,
+    moment: act.at,
+    how: printHow(act, subject),
+  }
+  const [row] = await sql.query(mergeRecords, values)
   return row!.merged
 }
 
 /** One record, at once; what came of it. */
-export async function provision(db: Database, origin: Origin, record: SourceRecord, act: Act): Promise<RecordOutcome> {
+export async function provision(
+  db: Sql,
+  origin: Origin,
+  record: SourceRecord,
+  act: Act,
+): Promise<RecordOutcome> {
   try {
     return await db.transaction((sql) => applyOne(sql, origin, record, act))
   } catch (error) {
@@ -59,7 +62,8 @@ export async function provision(db: Database, origin: Origin, record: SourceReco
 
 async function applyOne(sql: Sql, origin: Origin, record: SourceRecord, act: Act): Promise<RecordOutcome> {
   const merged = await mergeAll(sql, origin, [{ ...record, line: 1 }], act)
-  if (merged.faults.length > 0) throw new Invalid(merged.faults.map(({ field, problem }) => ({ field, problem })))
+  if (merged.faults.length > 0)
+    throw new Invalid(merged.faults.map(({ field, problem }) => ({ field, problem })))
   return outcomes.find((each) => merged[each] > 0) ?? 'unchanged'
 }
 
@@ -82,5 +86,5 @@ function explain(error: unknown, { source, environment }: Origin): unknown {
 const waitingMs = day
 
 export function removeOldWaiting(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(deleteExpired, [after(now, -waitingMs), most])
+  return sql.query(deleteExpired, { before: after(now, -waitingMs), most })
 }

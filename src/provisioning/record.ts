@@ -1,14 +1,15 @@
 /**
- * What a source says: that there is a customer, an account or a holding, and how it is; or that it is gone. The fields are described once, for the document of the
- * interface and for lines that are read by the thousand. `record_fault` in the database asks the same of what comes by SQL.
+ * What a source says: that there is a customer, an account or a holding, and how it is; or that it is gone.
+ * The fields are described once, for the document of the interface and for lines that are read by the
+ * thousand. `record_fault` in the database asks the same of what comes by SQL.
  */
 import type { TSchema } from 'typebox'
-import { cut } from '../cut.ts'
-import { escapeText } from '../printable.ts'
 import type { FieldProblem } from '../problem.ts'
-import { integer, oneOf, Type, text } from '../schema.ts'
-import { scopes } from '../scope.ts'
+import { cut } from '../text/cut.ts'
+import { escapeText } from '../text/printable.ts'
 import { holdingRoles } from '../users/holding.ts'
+import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
+import { scopes } from '../vocabulary/scope.ts'
 
 export const kinds = ['customer', 'account', 'holding'] as const
 export type RecordKind = (typeof kinds)[number]
@@ -32,7 +33,10 @@ function among(words: readonly string[], description: string): Field {
   return { schema: oneOf(words, { description }), rule, takes: (value) => words.includes(value as string) }
 }
 
-/** What a later Unicode may give a meaning (\p{Cn}) is taken: the database has no table of it. A half of a surrogate pair is no character. */
+/**
+ * What a later Unicode may give a meaning (\p{Cn}) is taken: the database has no table of it. A half of a
+ * surrogate pair is no character.
+ */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
 
 function named(description: string, example: string): Field {
@@ -48,11 +52,15 @@ function named(description: string, example: string): Field {
 
 function whole(least: number, most: number, description: string, example: number): Field {
   const schema = integer(description, example, { minimum: least, maximum: most })
-  const takes = (value: unknown) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+  const takes = (value: unknown) =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
   return { schema, rule: `must be a whole number from ${least} to ${most}`, takes }
 }
 
-/** What PostgreSQL and JavaScript both can read: four digits of a year, no leap seconds, and no offset of sixteen hours. */
+/**
+ * What PostgreSQL and JavaScript both can read: four digits of a year, no leap seconds, and no offset of
+ * sixteen hours.
+ */
 const instantPattern =
   '^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$'
 
@@ -111,7 +119,10 @@ const username = matching(
 const fields: Readonly<Record<RecordKind, Readonly<Record<string, Field>>>> = {
   customer: {
     name: needed(named('Their full name.', 'Ada Lovelace')),
-    username: { ...username, takes: (value) => username.takes(value) && !/^id-[a-z0-9]{12}$/i.test(value as string) },
+    username: {
+      ...username,
+      takes: (value) => username.takes(value) && !/^id-[a-z0-9]{12}$/i.test(value as string),
+    },
     email: { ...email, takes: (value) => email.takes(value) && isShort(value as string) },
     locale: matching(
       '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$',
@@ -155,7 +166,8 @@ const fields: Readonly<Record<RecordKind, Readonly<Record<string, Field>>>> = {
         examples: [['read', 'market']],
       }),
       rule: `must be a list of any of ${scopes.join(', ')}`,
-      takes: (value) => Array.isArray(value) && value.every((each) => (scopes as readonly unknown[]).includes(each)),
+      takes: (value) =>
+        Array.isArray(value) && value.every((each) => (scopes as readonly unknown[]).includes(each)),
     },
     status: among(
       ['active', 'suspended'],
@@ -188,7 +200,10 @@ const examples = {
 
 export function describeRecord(kind: RecordKind) {
   const description = `A ${kind} as its source knows it.`
-  return describe({ ...fields[kind], ...common }, { title: titles[kind], description, examples: [examples[kind]] })
+  return describe(
+    { ...fields[kind], ...common },
+    { title: titles[kind], description, examples: [examples[kind]] },
+  )
 }
 export const describeKeys = (kind: RecordKind) => describe(keysOf[kind], {})
 export const describeRemoval = () => describe(common, {})
@@ -196,7 +211,8 @@ export const describeRemoval = () => describe(common, {})
 export interface SourceRecord {
   readonly kind: RecordKind
   readonly op: 'upsert' | 'remove' | 'absent'
-  readonly version: number
+  /** Null of what is absent and of which its source has said nothing yet. */
+  readonly version: number | null
   readonly [field: string]: unknown
 }
 
@@ -204,7 +220,9 @@ type Described = Readonly<Record<string, Field>>
 
 const words = { op: among(['upsert', 'remove'], ''), kind: among(kinds, '') }
 const allFields = (kind: RecordKind, op: unknown): Described =>
-  op === 'remove' ? { ...words, ...keysOf[kind], ...common } : { ...words, ...keysOf[kind], ...common, ...fields[kind] }
+  op === 'remove'
+    ? { ...words, ...keysOf[kind], ...common }
+    : { ...words, ...keysOf[kind], ...common, ...fields[kind] }
 const upserts = Object.fromEntries(kinds.map((kind) => [kind, allFields(kind, 'upsert')])) as Record<
   RecordKind,
   Described

@@ -1,11 +1,11 @@
 /**
- * Which systems of the brokerage say who there is. Each is named, for one site, before anybody may speak for it: a service by its credential, a role of the database by
- * provision().
+ * Which systems of the brokerage say who there is. Each is named, for one site, before anybody may speak for
+ * it: a service by its credential, a role of the database by provision().
  */
 import type { Act } from '../audit/audit.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
-import { isSource, unknownSource } from '../source.ts'
+import { isSource, unknownSource } from '../vocabulary/source.ts'
 import { type Origin, undefinedObject } from './provisioning.ts'
 import * as table from './sources.sql.ts'
 
@@ -17,13 +17,14 @@ export interface NamedSource extends Origin {
 }
 
 export function listNamedSources(sql: Sql): Promise<NamedSource[]> {
-  return sql.query<NamedSource>(table.selectNamedSources)
+  return sql.query(table.selectNamedSources)
 }
 
 /** Throws unless it is one of this site. */
 export async function getSource(sql: Sql, { source, environment }: Origin): Promise<NamedSource> {
-  if (!isSource(source)) throw new Invalid([{ field: 'source', problem: 'must be the name of a source, such as core' }])
-  const [found] = await sql.query<NamedSource>(table.selectSource, [source])
+  if (!isSource(source))
+    throw new Invalid([{ field: 'source', problem: 'must be the name of a source, such as core' }])
+  const [found] = await sql.query(table.selectSource, { name: source })
   if (!found) throw new Invalid([{ field: 'source', problem: unknownSource(source, environment) }])
   if (found.environment !== environment)
     throw new Invalid([{ field: 'source', problem: `is of the ${found.environment} site` }])
@@ -31,15 +32,17 @@ export async function getSource(sql: Sql, { source, environment }: Origin): Prom
 }
 
 /** It is written with its entry in the log, as by whoever does it in SQL. */
-export async function createSource(db: Database, { source, environment }: Origin, act: Act): Promise<NamedSource> {
+export async function createSource(db: Sql, { source, environment }: Origin, act: Act): Promise<NamedSource> {
   if (!isSource(source))
     throw new Invalid([
       { field: 'name', problem: 'must be a small letter, then small letters, digits or hyphens, 30 at most' },
     ])
-  await db.query(table.createSource, [source, environment, act.by.name, act.at]).catch((error) => {
-    if ((error as { code?: string }).code !== '23505') throw error
-    throw new Conflict(`There is a source "${source}" already.`)
-  })
+  await db
+    .query(table.createSource, { source, environment, actor: act.by.name, moment: act.at })
+    .catch((error) => {
+      if ((error as { code?: string }).code !== '23505') throw error
+      throw new Conflict(`There is a source "${source}" already.`)
+    })
   return getSource(db, { source, environment })
 }
 
@@ -50,20 +53,22 @@ interface RoleChange {
 
 /** Counts from the next statement of whoever is connected with such a role. */
 export async function changeSourceRoles(
-  db: Database,
+  db: Sql,
   name: string,
   change: RoleChange,
   act: Act,
 ): Promise<NamedSource> {
   return db.transaction(async (sql) => {
     const set = (role: string, may: boolean) =>
-      sql.query(table.setSourceRole, [name, role, may, act.by.name, act.at]).catch((error) => {
-        if ((error as { code?: string }).code !== undefinedObject) throw error
-        throw new NotFound((error as Error).message)
-      })
+      sql
+        .query(table.setSourceRole, { source: name, role, may, actor: act.by.name, moment: act.at })
+        .catch((error) => {
+          if ((error as { code?: string }).code !== undefinedObject) throw error
+          throw new NotFound((error as Error).message)
+        })
     for (const role of change.added) await set(role, true)
     for (const role of change.withdrawn) await set(role, false)
-    const [changed] = await sql.query<NamedSource>(table.selectSource, [name])
+    const [changed] = await sql.query(table.selectSource, { name })
     return changed!
   })
 }

@@ -1,13 +1,39 @@
-import { statement } from '../database/database.ts'
+import { bool, instant, list, oneOf, orNull, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
+import { environments } from '../vocabulary/environment.ts'
 
 const named = `SELECT s.name AS source, s.environment, s.heard_at AS "heardAt",
      ARRAY(SELECT r.role FROM source_roles r WHERE r.source = s.name ORDER BY r.role) AS roles
    FROM sources s`
 
-export const selectNamedSources = statement('select_named_sources', `${named} ORDER BY s.name`)
+const row = {
+  source: text,
+  environment: oneOf(...environments),
+  heardAt: orNull(instant),
+  roles: list(text),
+}
 
-export const selectSource = statement('select_source', `${named} WHERE s.name = $1`)
+export const selectNamedSources = statement({
+  name: 'select_named_sources',
+  gives: row,
+  text: `${named} ORDER BY s.name`,
+})
 
-export const createSource = statement('create_source', 'SELECT create_source($1, $2, $3, $4) AS created')
+export const selectSource = statement({
+  name: 'select_source',
+  takes: { name: text },
+  gives: row,
+  text: `${named} WHERE s.name = :name`,
+})
 
-export const setSourceRole = statement('set_source_role', 'SELECT set_source_role($1, $2, $3, $4, $5) AS set')
+export const createSource = statement({
+  name: 'create_source',
+  takes: { source: text, environment: text, actor: text, moment: instant },
+  text: 'SELECT create_source(:source, :environment, :actor, :moment) AS created',
+})
+
+export const setSourceRole = statement({
+  name: 'set_source_role',
+  takes: { source: text, role: text, may: bool, actor: text, moment: instant },
+  text: 'SELECT set_source_role(:source, :role, :may, :actor, :moment) AS set',
+})

@@ -1,18 +1,30 @@
 /**
- * The way of many records into the database: printed as rows of COPY while they are read, copied into a table of the transaction's own, and merged from there
- * by one statement. The table is that of the type `provisioned`, and goes with the transaction.
+ * The way of many records into the database: printed as rows of COPY while they are read, copied into a table
+ * of the transaction's own, and merged from there by one statement. The table is that of the type
+ * `provisioned`, and goes with the transaction.
  */
 import type { Act } from '../audit/audit.ts'
 import { printCopied } from '../database/copy.ts'
 import type { Sql } from '../database/database.ts'
+import type { ImportMode, Merged } from './outcomes.ts'
 import { mergeSnapshot, mergeStaged } from './provisioning.sql.ts'
-import { type ImportMode, type Merged, type Origin, printHow } from './provisioning.ts'
+import { type Origin, printHow } from './provisioning.ts'
 import type { SourceRecord } from './record.ts'
 
 /** In the order of `provisioned`, after its line, kind and op. */
 const columns = [
   ...['version', 'changedAt', 'externalId', 'status', 'name', 'username', 'email', 'locale'],
-  ...['number', 'type', 'classification', 'optionLevel', 'dayTrader', 'openedAt', 'customer', 'account', 'role'],
+  ...[
+    'number',
+    'type',
+    'classification',
+    'optionLevel',
+    'dayTrader',
+    'openedAt',
+    'customer',
+    'account',
+    'role',
+  ],
   'mayAuthorize',
 ] as const
 
@@ -24,8 +36,9 @@ const stagedInstead = `TRUNCATE staged_records; ${copyRows}`
 const bytesACharacter = 3
 
 /**
- * Records without fault, as rows of COPY. They are written into memory that the next use again: thousands of strings that live as long as their batch would be
- * carried along by the garbage collector, while requests wait for it.
+ * Records without fault, as rows of COPY. They are written into memory that the next use again: thousands of
+ * strings that live as long as their batch would be carried along by the garbage collector, while requests
+ * wait for it.
  */
 export class StagedRows {
   #bytes = Buffer.alloc(0)
@@ -90,9 +103,15 @@ export async function mergeAllStaged(
   { id, source, environment, mode }: Origin & { readonly id: number; readonly mode: ImportMode },
   act: Act,
 ): Promise<Merged> {
-  const values = [source, environment, act.by.name, act.at, printHow(act, `import:${id}`)]
-  if (mode === 'changes') return (await sql.query<{ merged: Merged }>(mergeStaged, values))[0]!.merged
-  const [row] = await sql.query<{ merged: Merged; known: number }>(mergeSnapshot, values)
+  const values = {
+    source,
+    environment,
+    actor: act.by.name,
+    moment: act.at,
+    how: printHow(act, `import:${id}`),
+  }
+  if (mode === 'changes') return (await sql.query(mergeStaged, values))[0]!.merged
+  const [row] = await sql.query(mergeSnapshot, values)
   const { merged, known } = row!
   return { ...merged, unchanged: merged.unchanged + known }
 }

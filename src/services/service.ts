@@ -2,11 +2,11 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { findNameProblem } from '../name.ts'
+import type { Sql } from '../database/database.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import { isSource, unknownSource } from '../source.ts'
+import { findNameProblem } from '../text/name.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { isSource, unknownSource } from '../vocabulary/source.ts'
 import {
   insertService,
   selectService,
@@ -27,7 +27,7 @@ export interface Service {
 }
 
 export async function createService(
-  db: Database,
+  db: Sql,
   name: string,
   environment: Environment,
   act: Act,
@@ -40,15 +40,19 @@ export async function createService(
   const secret = issueToken('serviceSecret', environment)
   const service = await db.transaction(async (sql) => {
     await checkSources(sql, mayProvision, environment)
-    const [created] = await sql.query<Service>(insertService, [
-      randomLetters(24),
-      trimmed,
+    const [created] = await sql.query(insertService, {
+      id: randomLetters(24),
+      name: trimmed,
       environment,
-      secret.hash,
-      act.at,
+      hash: secret.hash,
+      createdAt: act.at,
       mayProvision,
-    ])
-    await recordAct(sql, act, 'service.created', `service:${created!.id}`, { name: trimmed, environment, mayProvision })
+    })
+    await recordAct(sql, act, 'service.created', `service:${created!.id}`, {
+      name: trimmed,
+      environment,
+      mayProvision,
+    })
     return created!
   })
   return { service, secret }
@@ -69,10 +73,7 @@ function parseSources(sources: readonly string[]): string[] {
 
 /** A source is named, for its site, before anybody may speak for it. */
 async function checkSources(sql: Sql, sources: readonly string[], environment: Environment): Promise<void> {
-  const [wrong] = await sql.query<{ source: string; environment: Environment | null }>(selectUnknownSources, [
-    sources,
-    environment,
-  ])
+  const [wrong] = await sql.query(selectUnknownSources, { sources, environment })
   if (!wrong) return
   const problem =
     wrong.environment === null
@@ -87,11 +88,11 @@ interface SourceChange {
 }
 
 /** Counts with its next request, on every node. */
-export function changeProvisioning(db: Database, id: string, change: SourceChange, act: Act): Promise<Service> {
+export function changeProvisioning(db: Sql, id: string, change: SourceChange, act: Act): Promise<Service> {
   const added = parseSources(change.added)
   const withdrawn = parseSources(change.withdrawn)
   return db.transaction(async (sql) => {
-    const [changed] = await sql.query<Service>(updateMayProvision, [id, added, withdrawn])
+    const [changed] = await sql.query(updateMayProvision, { id, added, withdrawn })
     if (!changed) throw new NotFound(`There is no living service "${id}".`)
     const { mayProvision } = changed
     parseSources(mayProvision)
@@ -102,17 +103,20 @@ export function changeProvisioning(db: Database, id: string, change: SourceChang
 }
 
 export function listServices(sql: Sql): Promise<Service[]> {
-  return sql.query<Service>(selectServices)
+  return sql.query(selectServices)
 }
 
-export async function findService(sql: Sql, id: string): Promise<(Service & { readonly hash: Buffer }) | undefined> {
-  const [service] = await sql.query<Service & { hash: Buffer }>(selectService, [id])
+export async function findService(
+  sql: Sql,
+  id: string,
+): Promise<(Service & { readonly hash: Buffer }) | undefined> {
+  const [service] = await sql.query(selectService, { id })
   return service
 }
 
-export async function revokeService(db: Database, id: string, act: Act): Promise<void> {
+export async function revokeService(db: Sql, id: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query(updateRevoked, [id, act.at])
+    const [revoked] = await sql.query(updateRevoked, { id, revokedAt: act.at })
     if (!revoked) throw new NotFound(`There is no living service "${id}".`)
     await recordAct(sql, act, 'service.revoked', `service:${id}`)
   })

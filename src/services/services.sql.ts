@@ -1,41 +1,77 @@
-import { statement } from '../database/database.ts'
+import { bytes, instant, list, oneOf, orNull, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
+import { environments } from '../vocabulary/environment.ts'
 
-const columns =
-  'id, name, environment, may_provision AS "mayProvision", created_at AS "createdAt", revoked_at AS "revokedAt"'
+const columns = `id, name, environment, may_provision AS "mayProvision", created_at AS "createdAt",
+    revoked_at AS "revokedAt"`
 
-export const insertService = statement(
-  'insert_service',
-  `INSERT INTO services (id, name, environment, hash, created_at, may_provision) VALUES ($1, $2, $3, $4, $5, $6) RETURNING ${columns}`,
-)
+const row = {
+  id: text,
+  name: text,
+  environment: oneOf(...environments),
+  mayProvision: list(text),
+  createdAt: instant,
+  revokedAt: orNull(instant),
+}
 
-export const selectServices = statement('select_services', `SELECT ${columns} FROM services ORDER BY created_at, id`)
+export const insertService = statement({
+  name: 'insert_service',
+  takes: {
+    id: text,
+    name: text,
+    environment: text,
+    hash: bytes,
+    createdAt: instant,
+    mayProvision: list(text),
+  },
+  gives: row,
+  text: `INSERT INTO services (id, name, environment, hash, created_at, may_provision)
+    VALUES (:id, :name, :environment, :hash, :createdAt, :mayProvision) RETURNING ${columns}`,
+})
 
-export const selectService = statement(
-  'select_service',
-  `SELECT ${columns}, hash FROM services WHERE id = $1 AND revoked_at IS NULL`,
-)
+export const selectServices = statement({
+  name: 'select_services',
+  gives: row,
+  text: `SELECT ${columns} FROM services ORDER BY created_at, id`,
+})
 
-/** $2 are added, $3 taken away. */
-export const updateMayProvision = statement(
-  'update_service_may_provision',
-  `UPDATE services SET may_provision = ARRAY(
-     SELECT DISTINCT source FROM unnest(may_provision || $2::text[]) AS source WHERE source <> ALL ($3::text[]) ORDER BY source)
-   WHERE id = $1 AND revoked_at IS NULL RETURNING ${columns}`,
-)
+export const selectService = statement({
+  name: 'select_service',
+  takes: { id: text },
+  gives: { ...row, hash: bytes },
+  text: `SELECT ${columns}, hash FROM services WHERE id = :id AND revoked_at IS NULL`,
+})
+
+export const updateMayProvision = statement({
+  name: 'update_service_may_provision',
+  takes: { id: text, added: list(text), withdrawn: list(text) },
+  gives: row,
+  text: `UPDATE services SET may_provision = ARRAY(
+     SELECT DISTINCT source FROM unnest(may_provision || :added::text[]) AS source
+       WHERE source <> ALL (:withdrawn::text[]) ORDER BY source)
+   WHERE id = :id AND revoked_at IS NULL RETURNING ${columns}`,
+})
 
 /** Those of these names that are no source of the site. */
-export const selectUnknownSources = statement(
-  'select_unknown_sources',
-  `SELECT named.source, s.environment FROM unnest($1::text[]) AS named (source) LEFT JOIN sources s ON s.name = named.source
-   WHERE s.environment IS DISTINCT FROM $2 LIMIT 1`,
-)
+export const selectUnknownSources = statement({
+  name: 'select_unknown_sources',
+  takes: { sources: list(text), environment: text },
+  gives: { source: text, environment: orNull(oneOf(...environments)) },
+  text: `SELECT named.source, s.environment FROM unnest(:sources::text[]) AS named (source)
+    LEFT JOIN sources s ON s.name = named.source
+   WHERE s.environment IS DISTINCT FROM :environment LIMIT 1`,
+})
 
-export const updateRevoked = statement(
-  'revoke_service',
-  'UPDATE services SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id',
-)
+export const updateRevoked = statement({
+  name: 'revoke_service',
+  takes: { id: text, revokedAt: instant },
+  gives: { id: text },
+  text: 'UPDATE services SET revoked_at = :revokedAt WHERE id = :id AND revoked_at IS NULL RETURNING id',
+})
 
-export const selectServiceNames = statement(
-  'select_service_names',
-  'SELECT id, name FROM services WHERE id = ANY ($1::text[])',
-)
+export const selectServiceNames = statement({
+  name: 'select_service_names',
+  takes: { ids: list(text) },
+  gives: { id: text, name: text },
+  text: 'SELECT id, name FROM services WHERE id = ANY (:ids::text[])',
+})

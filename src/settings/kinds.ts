@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseKey, type SecretKey } from '../crypto/vault.ts'
-import { isLoopbackHost } from '../loopback.ts'
+import { isLoopbackHost } from '../network/loopback.ts'
 
 export type ValueKind<Value> = (text: string) => Value | SettingMistake
 
@@ -34,7 +34,9 @@ export function optional<Value>(kind: ValueKind<Value>): ValueKind<Value | undef
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): ValueKind<number> {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
   return (text) =>
-    isWhole(text) && Number(text) >= least && Number(text) <= most ? Number(text) : must(`be a whole number ${range}`)
+    isWhole(text) && Number(text) >= least && Number(text) <= most
+      ? Number(text)
+      : must(`be a whole number ${range}`)
 }
 
 const isWhole = (text: string) => /^\d+$/.test(text)
@@ -43,13 +45,16 @@ export function integerOr(word: string, meant: () => number, least: number, most
   const number = integer(least, most)
   return (text) => {
     const value = text === word ? meant() : number(text)
-    return value instanceof SettingMistake ? must(`be ${word} or a whole number from ${least} to ${most}`) : value
+    return value instanceof SettingMistake
+      ? must(`be ${word} or a whole number from ${least} to ${most}`)
+      : value
   }
 }
 
 /** Of days that something is kept, with the reason for the least of them. */
 export function days(least: number, why: string): ValueKind<number> {
-  return (text) => (isWhole(text) && Number(text) >= least ? Number(text) : must(`be at least ${least} days`, why))
+  return (text) =>
+    isWhole(text) && Number(text) >= least ? Number(text) : must(`be at least ${least} days`, why)
 }
 
 export const port = integer(0, 65_535)
@@ -93,7 +98,9 @@ export function someOf<const Word extends string>(words: readonly Word[]): Value
 }
 
 /** At least one of two. */
-export function oneOrBoth<const Word extends string>(words: readonly [Word, Word]): ValueKind<readonly Word[]> {
+export function oneOrBoth<const Word extends string>(
+  words: readonly [Word, Word],
+): ValueKind<readonly Word[]> {
   return (text) => {
     const found = split(text) as Word[]
     return found.length > 0 && found.every((word) => words.includes(word))
@@ -137,13 +144,17 @@ export const file: ValueKind<string> = (path) => {
 
 export function noFile(path: string, code = 'ENOENT'): SettingMistake {
   const place = resolve(path)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return new SettingMistake(`names a file that does not exist: ${place}`)
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return new SettingMistake(`names a file that does not exist: ${place}`)
   if (code === 'EISDIR') return new SettingMistake(`names a folder where a file is expected: ${place}`)
   const why = code === 'EACCES' ? 'this user may not' : code
   return new SettingMistake(`names a file that cannot be read (${why}): ${place}`)
 }
 
-/** What the file holds, which TLS would take without a word whatever it is: nobody would be trusted that it was meant to name. */
+/**
+ * What the file holds, which TLS would take without a word whatever it is: nobody would be trusted that it
+ * was meant to name.
+ */
 export const authorities: ValueKind<string> = (path) => {
   const held = file(path)
   if (held instanceof SettingMistake || holdsCertificates(held)) return held
@@ -200,7 +211,9 @@ export const collector: ValueKind<string> = (text) => {
 /** As OpenTelemetry writes them, percent-encoded. */
 export const headers: ValueKind<Readonly<Record<string, string>>> = (text) => {
   try {
-    const pairs = split(text).map((pair) => pair.split(/=(.*)/s, 2).map((part) => decodeURIComponent(part.trim())))
+    const pairs = split(text).map((pair) =>
+      pair.split(/=(.*)/s, 2).map((part) => decodeURIComponent(part.trim())),
+    )
     return Object.fromEntries(new Headers(pairs as [string, string][]))
   } catch {
     return must('be name=value, several separated by commas')
@@ -222,7 +235,8 @@ export const mailUrl: ValueKind<MailAddress> = (text) =>
 
 function parseMailUrl(text: string): MailAddress | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) return undefined
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname))
+    return undefined
   if (url.search !== '' || url.hash !== '') return undefined
   const secure = url.protocol === 'smtps:'
   try {

@@ -61,13 +61,15 @@ function readRows(rows: Rows, given: Given, problems: string[]): Record<string, 
   const values = Object.entries(rows).map(([key, row]) => {
     const value = row.kind(given.text(row.name))
     // A default is wrong only where it follows from what is: that is told already.
-    if (value instanceof SettingMistake && isJudged(row, given)) problems.push(printMistake(row, value, given))
+    if (value instanceof SettingMistake && isJudged(row, given))
+      problems.push(printMistake(row, value, given))
     return [key, value]
   })
   return Object.fromEntries(values)
 }
 
-const isJudged = ({ name, follow }: SettingRow<unknown>, given: Given) => given.has(name) || follow === undefined
+const isJudged = ({ name, follow }: SettingRow<unknown>, given: Given) =>
+  given.has(name) || follow === undefined
 
 function printMistake(
   { name, secret }: SettingRow<unknown>,

@@ -1,6 +1,6 @@
 /** What settings owe each other, whatever each says by itself. */
 import { existsSync } from 'node:fs'
-import { isLoopbackUrl } from '../loopback.ts'
+import { isLoopbackUrl } from '../network/loopback.ts'
 import { noFile } from './kinds.ts'
 import type { Given } from './setting.ts'
 
@@ -30,7 +30,9 @@ export const rules: readonly Rule[] = [
       ? `SECRET_KEY_FILE ${noFile(text('SECRET_KEY_FILE')).told}. Put it back; a new installation makes one with "countersign keys generate"`
       : undefined,
   ({ has }) =>
-    (has('SMTP_URL') || has('SMTP_URL_FILE')) && !has('MAIL_FROM') ? 'MAIL_FROM must be set with SMTP_URL' : undefined,
+    (has('SMTP_URL') || has('SMTP_URL_FILE')) && !has('MAIL_FROM')
+      ? 'MAIL_FROM must be set with SMTP_URL'
+      : undefined,
 ]
 
 function keepOne(one: string, other: string): Rule {

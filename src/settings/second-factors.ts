@@ -1,5 +1,5 @@
 /** What proves that it is them, and what takes two of them. */
-import { proposalKinds } from '../proposal-kind.ts'
+import { proposalKinds } from '../vocabulary/proposal-kind.ts'
 import * as kind from './kinds.ts'
 import { whereLocal } from './local.ts'
 import { always, follows, setting } from './setting.ts'

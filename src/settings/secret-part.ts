@@ -6,7 +6,10 @@ export const hidden = '••••••'
 const harmless = ['host', 'port', 'sslmode', 'target_session_attrs', 'application_name', 'connect_timeout']
 const address = /^([a-z]+:\/\/)([^/?#@]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/i
 
-/** An address that can be read in two ways is not shown at all: what looks like its host may be half a password. */
+/**
+ * An address that can be read in two ways is not shown at all: what looks like its host may be half a
+ * password.
+ */
 export function withoutSecret(text: string, secret: SecretPart | undefined): string {
   if (secret === undefined || text === '') return text
   const [, scheme, user, host, path = '', query] = (secret === 'credentials' && address.exec(text)) || []

@@ -1,4 +1,7 @@
-/** A row of the table of settings, and what follows from a row: its type, its line in the documentation, its default. */
+/**
+ * A row of the table of settings, and what follows from a row: its type, its line in the documentation, its
+ * default.
+ */
 import type { ValueKind } from './kinds.ts'
 import type { SecretPart } from './secret-part.ts'
 
@@ -49,7 +52,8 @@ export function setting<Value>(
   meaning: string,
   secret?: SecretPart,
 ): SettingRow<Value> {
-  const given = typeof fallback === 'string' ? { fallback } : { fallback: fallback.told, follow: fallback.follow }
+  const given =
+    typeof fallback === 'string' ? { fallback } : { fallback: fallback.told, follow: fallback.follow }
   return { name, kind, meaning, ...given, ...(secret !== undefined && { secret }) }
 }
 
@@ -57,7 +61,10 @@ export const follows = (told: string, follow: Follow) => ({ told, follow })
 
 export const always = <Of extends Rows>(rows: Of): Group<Of> => ({ rows, onlyWith: undefined })
 
-export const onlyWith = <Of extends Rows>(names: readonly string[], rows: Of): Group<Of, readonly string[]> => ({
+export const onlyWith = <Of extends Rows>(
+  names: readonly string[],
+  rows: Of,
+): Group<Of, readonly string[]> => ({
   rows,
   onlyWith: names,
 })

@@ -1,18 +1,22 @@
 /**
- * Every setting, once. The key of a row is its name in Config, which has its type from here; `countersign settings`, `serve --help`, the console and
- * docs/operating.md print these rows, and mistakes are told by their kinds. Rules between settings are in rules.ts.
+ * Every setting, once. The key of a row is its name in Config, which has its type from here; `countersign
+ * settings`, `serve --help`, the console and docs/operating.md print these rows, and mistakes are told by
+ * their kinds. Rules between settings are in rules.ts.
  */
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { houseBrand } from '../brand.ts'
+import { houseBrand } from '../vocabulary/brand.ts'
 import * as kind from './kinds.ts'
 import { isLocal, whereLocal } from './local.ts'
 import { secondFactors } from './second-factors.ts'
 import { always, type Follow, follows, onlyWith, type Setting, setting, type Values } from './setting.ts'
 import { signIn } from './sign-in.ts'
 
-/** The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its last attempt. */
+/**
+ * The retry schedule lasts about 70 hours, and whole days leave: what is kept for less could leave before its
+ * last attempt.
+ */
 export const leastRetentionDays = 4
 const retention = kind.days(
   leastRetentionDays,
@@ -30,7 +34,8 @@ const baseUrl: kind.ValueKind<string> = (text) => (text === '' ? '' : kind.origi
 
 const bothTlsFiles = kind.fileOf('TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
 
-const nextPort: Follow = (given) => (given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + 1))
+const nextPort: Follow = (given) =>
+  given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + 1)
 const inDataDir = (name: string) => follows(`DATA_DIR/${name}`, (given) => join(given.text('DATA_DIR'), name))
 const keyFile = inDataDir('secret.keys')
 
@@ -171,7 +176,12 @@ export const table = {
       kind.integer(1),
       'failed sign-ins of a user in 15 minutes before a wait',
     ),
-    loginFailuresPerAddress: setting('LOGIN_FAILURES_PER_ADDRESS', '20', kind.integer(1), 'the same from one address'),
+    loginFailuresPerAddress: setting(
+      'LOGIN_FAILURES_PER_ADDRESS',
+      '20',
+      kind.integer(1),
+      'the same from one address',
+    ),
     passwordChecksAtOnce: setting(
       'PASSWORD_CHECKS_AT_ONCE',
       '2',
@@ -207,7 +217,12 @@ export const table = {
       'true lets webhooks reach this machine (true on loopback addresses)',
     ),
     ports: setting('WEBHOOK_PORTS', '443,8443', kind.ports, 'ports that webhooks may use'),
-    dnsServers: setting('WEBHOOK_DNS_SERVERS', '', kind.list, "name servers for webhooks, instead of the system's"),
+    dnsServers: setting(
+      'WEBHOOK_DNS_SERVERS',
+      '',
+      kind.list,
+      "name servers for webhooks, instead of the system's",
+    ),
     certificateAuthority: setting(
       'WEBHOOK_CA_FILE',
       '',
@@ -269,9 +284,20 @@ export const table = {
       'address of an OpenTelemetry collector; traces are sent to its /v1/traces as JSON',
       'credentials',
     ),
-    headers: setting('OTEL_EXPORTER_OTLP_HEADERS', '', kind.headers, 'headers for it: name=value,name=value', 'all'),
+    headers: setting(
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      '',
+      kind.headers,
+      'headers for it: name=value,name=value',
+      'all',
+    ),
     serviceName: setting('OTEL_SERVICE_NAME', 'countersign', kind.text, 'what traces call this service'),
-    sampler: setting('OTEL_TRACES_SAMPLER', 'parentbased_always_on', kind.oneOf(samplers), samplers.join(', ')),
+    sampler: setting(
+      'OTEL_TRACES_SAMPLER',
+      'parentbased_always_on',
+      kind.oneOf(samplers),
+      samplers.join(', '),
+    ),
     sampledShare: setting(
       'OTEL_TRACES_SAMPLER_ARG',
       '1',

@@ -1,6 +1,7 @@
 /**
- * Spans for a collector, by OTLP over HTTP as JSON. They wait in a bounded queue and leave in the background: when it is full they are
- * dropped, and a collector that is dead or slow costs no request anything. No span carries a URL, a header or a body.
+ * Spans for a collector, by OTLP over HTTP as JSON. They wait in a bounded queue and leave in the background:
+ * when it is full they are dropped, and a collector that is dead or slow costs no request anything. No span
+ * carries a URL, a header or a body.
  */
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -16,8 +17,8 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
-import type { TracingConfig } from '../config.ts'
 import type { AnsweredRequest, RequestSpan } from '../http/spans.ts'
+import type { TracingConfig } from '../settings/config.ts'
 import { type AttemptMade, nameState } from '../webhooks/engine/attempt-made.ts'
 import { printEventId } from '../webhooks/events/event.ts'
 import { parseTraceparent, printTraceparent } from './traceparent.ts'
@@ -86,7 +87,12 @@ function complainOnce(exporter: SpanExporter, log: Logger): SpanExporter {
   }
 }
 
-function openRequest(tracer: Tracer, environment: string, name: string, traceparent: string | undefined): RequestSpan {
+function openRequest(
+  tracer: Tracer,
+  environment: string,
+  name: string,
+  traceparent: string | undefined,
+): RequestSpan {
   const attributes = { 'countersign.environment': environment }
   const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, contextOf(traceparent))
   const context = span.spanContext()
@@ -95,7 +101,8 @@ function openRequest(tracer: Tracer, environment: string, name: string, tracepar
     traceparent: printTraceparent(context),
     end(answered) {
       span.setAttributes(describeRequest(answered))
-      if (answered.status !== undefined && answered.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+      if (answered.status !== undefined && answered.status >= 500)
+        span.setStatus({ code: SpanStatusCode.ERROR })
       span.end()
     },
   }

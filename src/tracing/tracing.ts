@@ -1,4 +1,7 @@
-/** What whoever collects traces is told of. These names load nothing: OpenTelemetry is loaded only where an address for it is set. */
+/**
+ * What whoever collects traces is told of. These names load nothing: OpenTelemetry is loaded only where an
+ * address for it is set.
+ */
 import type { RequestSpan } from '../http/spans.ts'
 import type { AttemptMade } from '../webhooks/engine/attempt-made.ts'
 

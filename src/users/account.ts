@@ -1,10 +1,10 @@
 /** Accounts, and who holds them. */
 import { type Act, recordAct } from '../audit/audit.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { findNameProblem } from '../name.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { Invalid, NotFound } from '../problem.ts'
-import type { Scope } from '../scope.ts'
+import { findNameProblem } from '../text/name.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import type { Scope } from '../vocabulary/scope.ts'
 import * as table from './accounts.sql.ts'
 import { type HoldingRole, scopesOfRole } from './holding.ts'
 import type { User } from './user.ts'
@@ -39,36 +39,31 @@ type NewAccount = Pick<
   'accountNumber' | 'environment' | 'classification' | 'dayTrader' | 'optionLevel' | 'type'
 >
 
-export async function addAccount(db: Database, user: User, account: NewAccount, act: Act): Promise<void> {
-  const { accountNumber, environment, classification, dayTrader, optionLevel, type } = account
+export async function addAccount(db: Sql, user: User, account: NewAccount, act: Act): Promise<void> {
+  const { accountNumber, environment, classification } = account
   const problem = findNameProblem(classification, 200)
   if (problem) throw new Invalid([{ field: 'classification', problem }])
-  const values = [
-    accountNumber,
-    user.id,
-    environment,
-    classification,
-    act.at,
-    dayTrader,
-    optionLevel,
-    type,
-    scopesOfRole.owner,
-  ]
+  const values = { ...account, userId: user.id, scopes: scopesOfRole.owner, now: act.at }
   await db.transaction(async (sql) => {
     await sql.query(table.insertAccount, values).catch((error: unknown) => {
-      throw violates(error, 'accounts_pkey') ? new Invalid([{ field: 'account_number', problem: 'is taken' }]) : error
+      throw violates(error, 'accounts_pkey')
+        ? new Invalid([{ field: 'account_number', problem: 'is taken' }])
+        : error
     })
-    await recordAct(sql, act, 'user.account_added', `user:${user.id}`, { account_number: accountNumber, environment })
+    await recordAct(sql, act, 'user.account_added', `user:${user.id}`, {
+      account_number: accountNumber,
+      environment,
+    })
   })
 }
 
 export function listAccounts(sql: Sql, userId: string, environment: Environment): Promise<Account[]> {
-  return sql.query<Account>(table.selectAccounts, [userId, environment])
+  return sql.query(table.selectAccounts, { userId, environment })
 }
 
 /** Those that can be shared. */
 export function listOpenAccounts(sql: Sql, userId: string, environment: Environment): Promise<HeldAccount[]> {
-  return sql.query<HeldAccount>(table.selectOpenAccounts, [userId, environment])
+  return sql.query(table.selectOpenAccounts, { userId, environment })
 }
 
 export interface Holding extends Account {
@@ -81,7 +76,7 @@ export interface Holding extends Account {
 
 /** On both sites, suspended ones too. */
 export function listHoldings(sql: Sql, userId: string): Promise<Holding[]> {
-  return sql.query<Holding>(table.selectHoldings, [userId])
+  return sql.query(table.selectHoldings, { userId })
 }
 
 interface NewHolding {
@@ -91,29 +86,31 @@ interface NewHolding {
 }
 
 /** Made, or changed to this. */
-export async function setHolding(db: Database, user: User, holding: NewHolding, act: Act): Promise<void> {
+export async function setHolding(db: Sql, user: User, holding: NewHolding, act: Act): Promise<void> {
   const { accountNumber, role, scopes } = holding
   await db.transaction(async (sql) => {
-    await sql.query(table.upsertHolding, [user.id, accountNumber, role, scopes, act.at]).catch((error: unknown) => {
-      throw violates(error, 'holdings_account_number_fkey')
-        ? new NotFound(`There is no account ${accountNumber}.`)
-        : error
-    })
+    await sql
+      .query(table.upsertHolding, { userId: user.id, accountNumber, role, scopes, now: act.at })
+      .catch((error: unknown) => {
+        throw violates(error, 'holdings_account_number_fkey')
+          ? new NotFound(`There is no account ${accountNumber}.`)
+          : error
+      })
     const details = { account_number: accountNumber, role, scopes: scopes.join(' ') }
     await recordAct(sql, act, 'user.holding_set', `user:${user.id}`, details)
   })
 }
 
 /** What applications could do in it, they can no longer. */
-export async function removeHolding(db: Database, user: User, accountNumber: string, act: Act): Promise<void> {
+export async function removeHolding(db: Sql, user: User, accountNumber: string, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const gone = await sql.query(table.endHolding, [
-      user.id,
+    const gone = await sql.query(table.endHolding, {
+      userId: user.id,
       accountNumber,
-      act.at,
-      'account no longer held',
-      act.by.name,
-    ])
+      now: act.at,
+      reason: 'account no longer held',
+      actor: act.by.name,
+    })
     if (gone.length === 0) throw new NotFound(`${user.username} does not hold account ${accountNumber}.`)
     await recordAct(sql, act, 'user.holding_removed', `user:${user.id}`, { account_number: accountNumber })
   })

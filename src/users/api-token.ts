@@ -1,10 +1,13 @@
-/** Spec 5.1: the personal API token (live) and the sandbox token of an individual. Shown once; no expiry; revocable. */
+/**
+ * Spec 5.1: the personal API token (live) and the sandbox token of an individual. Shown once; no expiry;
+ * revocable.
+ */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { findNameProblem } from '../name.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { findNameProblem } from '../text/name.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './api-tokens.sql.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import type { User } from './user.ts'
@@ -23,7 +26,7 @@ export interface ApiToken {
 }
 
 export async function createApiToken(
-  db: Database,
+  db: Sql,
   user: User,
   { environment, name }: { environment: Environment; name: string },
   act: Act,
@@ -33,13 +36,20 @@ export async function createApiToken(
   const trimmed = name.trim()
   const token = issueToken('personal', environment)
   const record = await db.transaction(async (sql) => {
-    await sql.query(table.lockUser, [user.id])
-    const [count] = await sql.query<{ living: number }>(table.countApiTokens, [user.id])
-    if (Number(count?.living) >= tokensPerUser) {
+    await sql.query(table.lockUser, { id: user.id })
+    const [count] = await sql.query(table.countApiTokens, { userId: user.id })
+    if (count!.living >= tokensPerUser) {
       throw new Conflict(`A user may hold ${tokensPerUser} API tokens. Revoke one that is no longer needed.`)
     }
-    const values = [user.id, environment, trimmed, token.hash, tokenHint(token), act.at]
-    const [created] = await sql.query<ApiToken>(table.insertApiToken, values)
+    const values = {
+      userId: user.id,
+      environment,
+      name: trimmed,
+      hash: token.hash,
+      hint: tokenHint(token),
+      createdAt: act.at,
+    }
+    const [created] = await sql.query(table.insertApiToken, values)
     const details = { tokenId: created!.id, environment, name: trimmed }
     await recordGuardedAct(sql, act, 'api_token.created', user.id, details)
     return created!
@@ -48,19 +58,24 @@ export async function createApiToken(
 }
 
 export function listApiTokens(sql: Sql, userId: string): Promise<ApiToken[]> {
-  return sql.query<ApiToken>(table.selectApiTokens, [userId])
+  return sql.query(table.selectApiTokens, { userId })
 }
 
 /** Of a token that was issued, whatever became of it since. */
 export async function findApiTokenId(sql: Sql, { hash }: Token): Promise<number | undefined> {
-  const [found] = await sql.query<{ id: number }>(table.selectApiTokenId, [hash])
+  const [found] = await sql.query(table.selectApiTokenId, { hash })
   return found?.id
 }
 
 /** With `ownerId`, somebody else's token is as absent as one that never was. */
-export async function revokeApiToken(db: Database, id: number, ownerId: string | undefined, act: Act): Promise<void> {
+export async function revokeApiToken(
+  db: Sql,
+  id: number,
+  ownerId: string | undefined,
+  act: Act,
+): Promise<void> {
   await db.transaction(async (sql) => {
-    const [revoked] = await sql.query<{ userId: string }>(table.revokeApiToken, [id, act.at, ownerId])
+    const [revoked] = await sql.query(table.revokeApiToken, { id, revokedAt: act.at, ownerId })
     if (!revoked) throw new NotFound(`There is no living API token ${id}.`)
     await recordAct(sql, act, 'api_token.revoked', `user:${revoked.userId}`, { tokenId: id })
   })

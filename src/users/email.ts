@@ -1,8 +1,9 @@
 /** Where a user's notices go, and which of them come. */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after } from '../clock.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { type DeclinableKind, formerMs, lockNoticesOf } from '../notices/notice.ts'
+import type { Sql } from '../database/database.ts'
+import type { DeclinableKind } from '../notices/facts.ts'
+import { formerMs, lockNoticesOf } from '../notices/notice.ts'
 import { Invalid } from '../problem.ts'
 import { parseEmail } from './email-address.ts'
 import type { User } from './user.ts'
@@ -14,16 +15,19 @@ export interface Mail {
 }
 
 export async function findMail(sql: Sql, userId: string): Promise<Mail | undefined> {
-  const [mail] = await sql.query<Mail>(table.selectMail, [userId])
+  const [mail] = await sql.query(table.selectMail, { id: userId })
   return mail
 }
 
 /** What a holder may have had within the time that they are told: each of them is told of every act. */
 const formerAtMost = 5
 
-/** Undefined takes it back. A trigger keeps and tells those of before (migrations/0005-notices.sql): whoever took the account over cannot silence its owner. */
+/**
+ * Undefined takes it back. A trigger keeps and tells those of before (migrations/0006-notices.sql): whoever
+ * took the account over cannot silence its owner.
+ */
 export async function setEmail(
-  db: Database,
+  db: Sql,
   user: User,
   typed: string | undefined,
   act: Act,
@@ -36,11 +40,12 @@ export async function setEmail(
 /** The same in the caller's transaction, with an address that was read. */
 export async function replaceEmail(sql: Sql, user: User, email: string | undefined, act: Act): Promise<void> {
   await lockNoticesOf(sql, user.id)
-  const [before] = await sql.query<{ email: string | null }>(table.lockMail, [user.id])
+  const [before] = await sql.query(table.lockMail, { id: user.id })
   if (!before || before.email === (email ?? null)) return
-  if (email !== undefined && act.by.name === `user:${user.id}`) await refuseTooMany(sql, user.id, email, act.at)
-  await sql.query(table.nameAct, [printAct(act)])
-  await sql.query(table.updateEmail, [user.id, email, act.at])
+  if (email !== undefined && act.by.name === `user:${user.id}`)
+    await refuseTooMany(sql, user.id, email, act.at)
+  await sql.query(table.nameAct, { act: printAct(act) })
+  await sql.query(table.updateEmail, { id: user.id, email, updatedAt: act.at })
 }
 
 function printAct({ by, at, reason }: Act): object {
@@ -50,24 +55,29 @@ function printAct({ by, at, reason }: Act): object {
 
 /** Taking one of them again makes them no more. */
 async function refuseTooMany(sql: Sql, userId: string, email: string, now: Date): Promise<void> {
-  const former = await sql.query<{ email: string }>(table.selectFormerEmails, [userId, after(now, -formerMs)])
+  const former = await sql.query(table.selectFormerEmails, { userId, since: after(now, -formerMs) })
   if (former.length < formerAtMost || former.some((each) => each.email === email)) return
-  const problem = 'was changed five times in the last 30 days. Take one of those addresses again, or ask the brokerage'
+  const problem =
+    'was changed five times in the last 30 days. Take one of those addresses again, or ask the brokerage'
   throw new Invalid([{ field: 'email', problem }])
 }
 
 export function removeOldFormerEmails(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldFormerEmails, [after(now, -formerMs), most])
+  return sql.query(table.deleteOldFormerEmails, { until: after(now, -formerMs), most })
 }
 
 export async function declineNotices(
-  db: Database,
+  db: Sql,
   user: User,
   declined: readonly DeclinableKind[],
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const [changed] = await sql.query(table.updateDeclined, [user.id, declined, act.at])
+    const [changed] = await sql.query(table.updateDeclined, {
+      id: user.id,
+      declinedNotices: declined,
+      updatedAt: act.at,
+    })
     if (changed) await recordAct(sql, act, 'user.notices_chosen', `user:${user.id}`, { declined })
   })
 }

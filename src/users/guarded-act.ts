@@ -1,11 +1,14 @@
 /**
- * What would hand an account to somebody else: its entry in the audit log and the notice to its owner are one call, and there is no other
- * way to record it. The notice cannot be declined, and goes to the addresses of before as well (decision 0018).
+ * What would hand an account to somebody else: its entry in the audit log and the notice to its owner are one
+ * call, and there is no other way to record it. The notice cannot be declined, and goes to the addresses of
+ * before as well (decision 0018).
  */
-import { type Act, type Actor, type GuardedAction, insertEntry } from '../audit/audit.ts'
+import type { GuardedAction } from '../audit/action.ts'
+import { type Act, type Actor, insertEntry } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { type GuardKind, type NoticeFacts, tellOwner } from '../notices/notice.ts'
+import type { GuardKind, NoticeFacts } from '../notices/facts.ts'
+import { tellOwner } from '../notices/notice.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 
 interface GuardedDetails extends Record<GuardedAction, object> {
   readonly 'user.password_changed': Record<never, never>
@@ -14,14 +17,21 @@ interface GuardedDetails extends Record<GuardedAction, object> {
   readonly 'second_factor.reset': Record<never, never>
   readonly 'second_factor.locked': { readonly factor: string }
   readonly 'recovery_codes.made': Record<never, never>
-  readonly 'api_token.created': { readonly tokenId: number; readonly environment: Environment; readonly name: string }
+  readonly 'api_token.created': {
+    readonly tokenId: number
+    readonly environment: Environment
+    readonly name: string
+  }
 }
 
 /** A change of address is told by a trigger. */
 type ToldHere = Exclude<GuardKind, 'address'>
 
 type Told = {
-  readonly [Kind in ToldHere]: { kind: Kind; facts: Omit<NoticeFacts[Kind], 'byHolder' | 'from' | 'userAgent'> }
+  readonly [Kind in ToldHere]: {
+    kind: Kind
+    facts: Omit<NoticeFacts[Kind], 'byHolder' | 'from' | 'userAgent'>
+  }
 }[ToldHere]
 
 const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Action]) => Told } = {

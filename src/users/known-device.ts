@@ -1,6 +1,7 @@
 /**
- * Proof that a user has signed in from a browser before. It names the password that was given then, by its mark: with another one it
- * is worth nothing, whoever changed it. It is no way in; it has guesses of its own, and a sign-in from there is no news.
+ * Proof that a user has signed in from a browser before. It names the password that was given then, by its
+ * mark: with another one it is worth nothing, whoever changed it. It is no way in; it has guesses of its own,
+ * and a sign-in from there is no news.
  */
 import { day } from '../clock.ts'
 import { fingerprint } from '../crypto/hash.ts'
@@ -33,6 +34,11 @@ export function recognise(
 }
 
 /** After a sign-in: the device as it is from now on, under the id that it was known by. */
-export function makeKnown(known: string | undefined, userId: string, passwordMark: string, now: Date): KnownDevice {
+export function makeKnown(
+  known: string | undefined,
+  userId: string,
+  passwordMark: string,
+  now: Date,
+): KnownDevice {
   return { id: known ?? crypto.randomUUID(), userId, passwordMark, at: now.getTime() }
 }

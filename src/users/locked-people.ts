@@ -1,4 +1,4 @@
-/** Who cannot sign in, and why: what the database's triggers wrote down (migrations/0013-console.sql). */
+/** Who cannot sign in, and why: what the database's triggers wrote down (migrations/0002-people.sql). */
 import { after, day, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { deleteOldWaits, selectLockedPeople } from './locked-people.sql.ts'
@@ -17,12 +17,21 @@ interface LockedPerson {
 }
 
 /** How long each is news. Whoever was locked out by an operator stays so, and is looked for under users. */
-const newsMs: Record<LockReason, number> = { locked: 7 * day, 'app locked': 3_650 * day, 'must wait': 15 * minute }
+const newsMs: Record<LockReason, number> = {
+  locked: 7 * day,
+  'app locked': 3_650 * day,
+  'must wait': 15 * minute,
+}
 
-export function listLockedPeople(sql: Sql, reason: LockReason, now: Date, most: number): Promise<LockedPerson[]> {
-  return sql.query<LockedPerson>(selectLockedPeople, [reason, after(now, -newsMs[reason]), most])
+export function listLockedPeople(
+  sql: Sql,
+  reason: LockReason,
+  now: Date,
+  most: number,
+): Promise<LockedPerson[]> {
+  return sql.query(selectLockedPeople, { reason, since: after(now, -newsMs[reason]), most })
 }
 
 export async function removeOldWaits(sql: Sql, now: Date): Promise<void> {
-  await sql.query(deleteOldWaits, [after(now, -newsMs['must wait'])])
+  await sql.query(deleteOldWaits, { until: after(now, -newsMs['must wait']) })
 }

@@ -2,14 +2,14 @@
 
 import type { Act } from '../audit/audit.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import type { LoginLimits } from './login-throttle.ts'
 import type { Passwords } from './password.ts'
 import type { SessionUpstream } from './session.ts'
 import type { User } from './user.ts'
 
 export interface LoginDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly passwords: Passwords
   readonly limits: LoginLimits
   readonly vault: Vault
@@ -17,6 +17,9 @@ export interface LoginDesk {
   readonly holdersUsePasswords: boolean
   /** Happens with every sign-in by a password, in its transaction. */
   opensByPassword?(sql: Sql, user: User, act: Act): Promise<void>
-  /** Whether nobody has taken back since then what a provider said of them; it stays so until the transaction ends. */
+  /**
+   * Whether nobody has taken back since then what a provider said of them; it stays so until the transaction
+   * ends.
+   */
   isStillVouched(sql: Sql, user: User, upstream: SessionUpstream, since: Date): Promise<boolean>
 }

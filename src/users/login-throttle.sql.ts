@@ -1,58 +1,84 @@
-import { statement } from '../database/database.ts'
+import { bool, instant, int, interval, list, orNull, text, uuid } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
 
 /**
- * Counts an attempt before the password is looked at, so that a hundred parallel guesses are a hundred attempts.
- * A bucket that is waiting counts nothing and lets nothing through; while an address or a network ($8) waits, nothing else is counted either: whoever is
- * refused there keeps neither a wider network waiting nor whomever they name. $5: the window, $6: the first wait, $7: the longest.
+ * Counts an attempt before the password is looked at, so that a hundred parallel guesses are a hundred
+ * attempts. A bucket that is waiting counts nothing and lets nothing through; while an address or a network
+ * waits, nothing else is counted either: whoever is refused there keeps neither a wider network waiting nor
+ * whomever they name.
  */
-export const countAttempt = statement(
-  'count_login_attempt',
-  `WITH waiting AS (SELECT bucket FROM login_throttle WHERE bucket = ANY ($8::text[]) AND blocked_until > $3)
+export const countAttempt = statement({
+  name: 'count_login_attempt',
+  takes: {
+    buckets: list(text),
+    failureLimits: list(int),
+    networks: list(text),
+    now: instant,
+    attempt: uuid,
+    window: interval,
+    firstWait: interval,
+    longestWait: interval,
+  },
+  gives: { bucket: text, allowed: bool, blockedUntil: orNull(instant) },
+  text: `WITH waiting AS (
+     SELECT bucket FROM login_throttle WHERE bucket = ANY (:networks::text[]) AND blocked_until > :now)
    INSERT INTO login_throttle AS t (bucket, failures, started_at, attempt)
-   SELECT bucket, 1, $3, $4 FROM unnest($1::text[], $2::int[]) AS asked (bucket, failure_limit)
+   SELECT bucket, 1, :now, :attempt
+   FROM unnest(:buckets::text[], :failureLimits::int[]) AS asked (bucket, failure_limit)
    WHERE NOT EXISTS (SELECT FROM waiting) OR bucket IN (SELECT bucket FROM waiting) ORDER BY bucket
    ON CONFLICT (bucket) DO UPDATE SET
-     attempt = CASE WHEN t.blocked_until > $3 THEN t.attempt ELSE $4 END,
-     started_at = CASE WHEN t.blocked_until > $3 OR greatest(t.started_at, t.blocked_until) > $3 - $5::interval THEN t.started_at ELSE $3 END,
+     attempt = CASE WHEN t.blocked_until > :now THEN t.attempt ELSE :attempt END,
+     started_at = CASE WHEN t.blocked_until > :now
+       OR greatest(t.started_at, t.blocked_until) > :now - :window::interval THEN t.started_at ELSE :now END,
      failures = CASE
-       WHEN t.blocked_until > $3 THEN t.failures
-       WHEN greatest(t.started_at, t.blocked_until) > $3 - $5::interval THEN t.failures + 1
+       WHEN t.blocked_until > :now THEN t.failures
+       WHEN greatest(t.started_at, t.blocked_until) > :now - :window::interval THEN t.failures + 1
        ELSE 1 END,
      blocked_until = CASE
-       WHEN t.blocked_until > $3 THEN t.blocked_until
-       WHEN greatest(t.started_at, t.blocked_until) > $3 - $5::interval
-         AND t.failures + 1 >= ($2::int[])[array_position($1::text[], t.bucket)]
-       THEN $3 + least($7::interval, $6::interval * power(2, least(20, t.failures + 1 - ($2::int[])[array_position($1::text[], t.bucket)])))
+       WHEN t.blocked_until > :now THEN t.blocked_until
+       WHEN greatest(t.started_at, t.blocked_until) > :now - :window::interval
+         AND t.failures + 1 >= (:failureLimits::int[])[array_position(:buckets::text[], t.bucket)]
+       THEN :now + least(:longestWait::interval, :firstWait::interval * power(2, least(20,
+         t.failures + 1 - (:failureLimits::int[])[array_position(:buckets::text[], t.bucket)])))
        END
-   RETURNING bucket, attempt = $4 AS allowed, blocked_until AS "blockedUntil"`,
-)
+   RETURNING bucket, attempt = :attempt AS allowed, blocked_until AS "blockedUntil"`,
+})
 
 /** The rows are locked in the order in which attempts are counted: addresses stand before users. */
-export const forgiveAttempt = statement(
-  'forgive_login_attempt',
-  `WITH held AS MATERIALIZED (
-     SELECT bucket FROM login_throttle WHERE bucket = ANY (array_prepend($1::text, $2::text[])) ORDER BY bucket FOR UPDATE
+export const forgiveAttempt = statement({
+  name: 'forgive_login_attempt',
+  takes: { userBucket: text, buckets: list(text), failureLimits: list(int) },
+  text: `WITH held AS MATERIALIZED (
+     SELECT bucket FROM login_throttle WHERE bucket = ANY (array_prepend(:userBucket::text, :buckets::text[]))
+       ORDER BY bucket FOR UPDATE
    ), cleared AS (
-     DELETE FROM login_throttle WHERE bucket = (SELECT bucket FROM held WHERE bucket = $1)
+     DELETE FROM login_throttle WHERE bucket = (SELECT bucket FROM held WHERE bucket = :userBucket)
    )
    UPDATE login_throttle AS t SET failures = greatest(1, failures - 1),
      blocked_until = CASE WHEN failures - 1 < failure_limit THEN NULL ELSE blocked_until END
-   FROM unnest($2::text[], $3::int[]) AS network (bucket, failure_limit) JOIN held USING (bucket)
+   FROM unnest(:buckets::text[], :failureLimits::int[]) AS network (bucket, failure_limit)
+     JOIN held USING (bucket)
    WHERE t.bucket = held.bucket`,
-)
+})
 
-export const selectBuckets = statement(
-  'select_login_buckets',
-  `SELECT failures, blocked_until AS "blockedUntil" FROM login_throttle
-   WHERE bucket = ANY ($1::text[]) AND greatest(started_at, blocked_until) > $2`,
-)
+export const selectBuckets = statement({
+  name: 'select_login_buckets',
+  takes: { buckets: list(text), since: instant },
+  gives: { failures: int, blockedUntil: orNull(instant) },
+  text: `SELECT failures, blocked_until AS "blockedUntil" FROM login_throttle
+   WHERE bucket = ANY (:buckets::text[]) AND greatest(started_at, blocked_until) > :since`,
+})
 
-export const deleteBuckets = statement(
-  'delete_login_buckets',
-  'DELETE FROM login_throttle WHERE bucket = ANY ($1::text[]) RETURNING bucket',
-)
+export const deleteBuckets = statement({
+  name: 'delete_login_buckets',
+  takes: { buckets: list(text) },
+  gives: { bucket: text },
+  text: 'DELETE FROM login_throttle WHERE bucket = ANY (:buckets::text[]) RETURNING bucket',
+})
 
-export const deleteOldBuckets = statement(
-  'delete_old_login_buckets',
-  'DELETE FROM login_throttle WHERE greatest(started_at, blocked_until) <= $1 RETURNING bucket',
-)
+export const deleteOldBuckets = statement({
+  name: 'delete_old_login_buckets',
+  takes: { until: instant },
+  gives: { bucket: text },
+  text: 'DELETE FROM login_throttle WHERE greatest(started_at, blocked_until) <= :until RETURNING bucket',
+})

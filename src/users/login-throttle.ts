@@ -1,13 +1,14 @@
 /**
- * Slows guessing: five failures of a user, or twenty of an address, within 15 minutes start a wait that doubles with
- * each further failure. The networks that an IPv6 address lies in count too (subnet.ts). A device that this user has signed in from before has a bucket of its own, so that an
- * attacker who keeps failing from elsewhere cannot lock the user out.
+ * Slows guessing: five failures of a user, or twenty of an address, within 15 minutes start a wait that
+ * doubles with each further failure. The networks that an IPv6 address lies in count too (network/subnet.ts).
+ * A device that this user has signed in from before has a bucket of its own, so that an attacker who keeps
+ * failing from elsewhere cannot lock the user out.
  */
 import { createHmac, randomUUID } from 'node:crypto'
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, minute } from '../clock.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { networksOf } from '../subnet.ts'
+import type { Sql } from '../database/database.ts'
+import { networksOf } from '../network/subnet.ts'
 import { removeOldWaits } from './locked-people.ts'
 import * as table from './login-throttle.sql.ts'
 import type { User } from './user.ts'
@@ -35,12 +36,6 @@ export interface LoginAttempt {
   readonly retryAfterSeconds: number
 }
 
-interface BucketRow {
-  readonly bucket: string
-  readonly allowed: boolean
-  readonly blockedUntil: Date | null
-}
-
 export async function countAttempt(
   sql: Sql,
   limits: LoginLimits,
@@ -54,15 +49,19 @@ export async function countAttempt(
   const wide = networkBuckets(limits, who.address)
   const networks = who.knownDevice === undefined ? wide : wide.slice(0, 1)
   const buckets = networks.map(({ bucket }) => bucket)
-  const { window, firstWait, longestWait } = intervals
-  const rows = await sql.query<BucketRow>(table.countAttempt, [
-    [userBucket, ...buckets],
-    [limits.loginFailuresPerUser, ...networks.map(({ limit }) => limit)],
-    ...[now, id, window, firstWait, longestWait, buckets],
-  ])
+  const rows = await sql.query(table.countAttempt, {
+    buckets: [userBucket, ...buckets],
+    failureLimits: [limits.loginFailuresPerUser, ...networks.map(({ limit }) => limit)],
+    networks: buckets,
+    now,
+    attempt: id,
+    ...intervals,
+  })
   const user = rows.find((row) => row.bucket === userBucket)
   const refusing = rows.filter((row) => row !== user && !row.allowed)
-  const waitsMs = refusing.map(({ blockedUntil }) => (blockedUntil?.getTime() ?? now.getTime()) - now.getTime())
+  const waitsMs = refusing.map(
+    ({ blockedUntil }) => (blockedUntil?.getTime() ?? now.getTime()) - now.getTime(),
+  )
   return {
     id,
     userBucket,
@@ -78,16 +77,23 @@ function networkBuckets({ loginFailuresPerAddress: most }: LoginLimits, address:
   return networksOf(address).map(({ name, times }) => ({ bucket: `address:${name}`, limit: times * most }))
 }
 
-/** Whether somebody has failed there within the window, from the address or from a network that it lies in. */
-export async function hasFailures(sql: Sql, limits: LoginLimits, address: string, now: Date): Promise<boolean> {
+/**
+ * Whether somebody has failed there within the window, from the address or from a network that it lies in.
+ */
+export async function hasFailures(
+  sql: Sql,
+  limits: LoginLimits,
+  address: string,
+  now: Date,
+): Promise<boolean> {
   const buckets = networkBuckets(limits, address).map(({ bucket }) => bucket)
-  return (await sql.query(table.selectBuckets, [buckets, after(now, -windowMs)])).length > 0
+  return (await sql.query(table.selectBuckets, { buckets, since: after(now, -windowMs) })).length > 0
 }
 
 /** A success clears the user's own bucket and takes its attempt off the address and its networks. */
 export async function forgive(sql: Sql, { userBucket, networks }: LoginAttempt): Promise<void> {
   const [buckets, limits] = [networks.map(({ bucket }) => bucket), networks.map(({ limit }) => limit)]
-  await sql.query(table.forgiveAttempt, [userBucket, buckets, limits])
+  await sql.query(table.forgiveAttempt, { userBucket, buckets, failureLimits: limits })
 }
 
 function bucketOf(username: string, key: Buffer): string {
@@ -109,11 +115,16 @@ export interface LoginFailures {
   readonly blockedUntil: Date | undefined
 }
 
-export async function findLoginFailures(sql: Sql, user: User, key: Buffer, now: Date): Promise<LoginFailures> {
-  const rows = await sql.query<{ failures: number; blockedUntil: Date | null }>(table.selectBuckets, [
-    bucketsOf(user, key),
-    after(now, -windowMs),
-  ])
+export async function findLoginFailures(
+  sql: Sql,
+  user: User,
+  key: Buffer,
+  now: Date,
+): Promise<LoginFailures> {
+  const rows = await sql.query(table.selectBuckets, {
+    buckets: bucketsOf(user, key),
+    since: after(now, -windowMs),
+  })
   const waits = rows.flatMap(({ blockedUntil }) => (blockedUntil && blockedUntil > now ? [blockedUntil] : []))
   return {
     failures: rows.reduce((sum, row) => sum + row.failures, 0),
@@ -122,14 +133,14 @@ export async function findLoginFailures(sql: Sql, user: User, key: Buffer, now: 
 }
 
 /** For a user who is kept waiting by somebody else's guesses, or by their own. */
-export async function liftLoginWait(db: Database, user: User, key: Buffer, act: Act): Promise<void> {
+export async function liftLoginWait(db: Sql, user: User, key: Buffer, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const lifted = await sql.query(table.deleteBuckets, [bucketsOf(user, key)])
+    const lifted = await sql.query(table.deleteBuckets, { buckets: bucketsOf(user, key) })
     if (lifted.length > 0) await recordAct(sql, act, 'session.wait_lifted', `user:${user.id}`)
   })
 }
 
 export async function removeOldBuckets(sql: Sql, now: Date): Promise<number> {
   await removeOldWaits(sql, now)
-  return (await sql.query(table.deleteOldBuckets, [after(now, -windowMs)])).length
+  return (await sql.query(table.deleteOldBuckets, { until: after(now, -windowMs) })).length
 }

@@ -1,11 +1,11 @@
 /**
- * Sign-in. An unknown user, a wrong password and a user who must wait get the same answer after the same work, so
- * that nothing can be learned about who exists (no user enumeration) or who is under attack.
+ * Sign-in. An unknown user, a wrong password and a user who must wait get the same answer after the same
+ * work, so that nothing can be learned about who exists (no user enumeration) or who is under attack.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
-import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
+import { cut } from '../text/cut.ts'
 import { type KnownDevice, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
 import { countAttempt, forgive, hasFailures, type LoginAttempt, type LoginLimits } from './login-throttle.ts'
@@ -44,10 +44,20 @@ export async function signIn(
   refuseCrowd(passwords, 'known')
   const key = vault.derive('login-throttle')[0]!
   const found = await findUserByUsername(db, username)
-  const knownDevice = recognise(device, found && { id: found.id, passwordMark: markPassword(found.passwordHash) }, now)
+  const knownDevice = recognise(
+    device,
+    found && { id: found.id, passwordMark: markPassword(found.passwordHash) },
+    now,
+  )
   const trust = knownDevice === undefined ? await trustOf(db, limits, browser.address, now) : 'known'
   refuseCrowd(passwords, trust)
-  const attempt = await countAttempt(db, limits, { username, address: browser.address, knownDevice }, key, now)
+  const attempt = await countAttempt(
+    db,
+    limits,
+    { username, address: browser.address, knownDevice },
+    key,
+    now,
+  )
   if (!attempt.addressAllowed) {
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   }
@@ -59,13 +69,14 @@ export async function signIn(
     return { kind: 'refused' }
   }
   const { passwordHash, ...user } = found
-  const outdated = passwords.isOutdated(passwordHash) ? await passwords.hash(password) : undefined
-  const mark = markPassword(outdated ?? passwordHash)
+  const { id } = user
+  const rehashed = passwords.isOutdated(passwordHash) ? await passwords.hash(password) : undefined
+  const mark = markPassword(rehashed ?? passwordHash)
   return db.transaction<SignIn>(async (sql) => {
     // The check took a while, in which others may have changed what was checked.
-    const [held] = outdated
-      ? await sql.query(rehashPassword, [user.id, passwordHash, outdated, now])
-      : await sql.query(holdPassword, [user.id, passwordHash])
+    const [held] = rehashed
+      ? await sql.query(rehashPassword, { id, checked: passwordHash, passwordHash: rehashed, updatedAt: now })
+      : await sql.query(holdPassword, { id, passwordHash })
     if (!held) {
       await recordRefusal(sql, attempt, found, act)
       return { kind: 'refused' }
@@ -73,7 +84,10 @@ export async function signIn(
     if (await hasSecondFactor(sql, user.id)) {
       await forgive(sql, attempt)
       const failuresBefore = await countSecondStepFailures(sql, user.id)
-      return { kind: 'half-way', step: { userId: user.id, passwordMark: mark, at: now.getTime(), failuresBefore } }
+      return {
+        kind: 'half-way',
+        step: { userId: user.id, passwordMark: mark, at: now.getTime(), failuresBefore },
+      }
     }
     await forgive(sql, attempt)
     await opensByPassword?.(sql, user, act)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Scope } from '../scope.ts'
+import type { Scope } from '../vocabulary/scope.ts'
 import type { HeldAccount } from './account.ts'
 import { findOffer } from './offer.ts'
 
@@ -8,8 +8,22 @@ const opened = new Date(0)
 
 function held(accountNumber: string, ...scopes: Scope[]): HeldAccount {
   return {
-    ...{ accountNumber, environment: 'live', classification: 'individual', dateCreated: opened, dayTrader: false },
-    ...{ optionLevel: 1, status: 'active', type: 'cash', lastUpdateDate: opened, role: 'owner', scopes, owners: [] },
+    ...{
+      accountNumber,
+      environment: 'live',
+      classification: 'individual',
+      dateCreated: opened,
+      dayTrader: false,
+    },
+    ...{
+      optionLevel: 1,
+      status: 'active',
+      type: 'cash',
+      lastUpdateDate: opened,
+      role: 'owner',
+      scopes,
+      owners: [],
+    },
   }
 }
 
@@ -21,7 +35,11 @@ function offered(accounts: readonly HeldAccount[], ...asked: Scope[]) {
 
 test('an account is offered when its holding lets the holder give everything that is asked', () => {
   const accounts = [held('A', 'read', 'trade'), held('B', 'read')]
-  assert.deepEqual(offered(accounts, 'read', 'trade'), { scopes: ['read', 'trade'], accounts: ['A'], withheld: ['B'] })
+  assert.deepEqual(offered(accounts, 'read', 'trade'), {
+    scopes: ['read', 'trade'],
+    accounts: ['A'],
+    withheld: ['B'],
+  })
   assert.deepEqual(offered(accounts, 'read'), { scopes: ['read'], accounts: ['A', 'B'], withheld: [] })
 })
 

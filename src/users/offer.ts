@@ -1,5 +1,5 @@
 /** What somebody may let an application do, and in which accounts. */
-import { covers, type Scope } from '../scope.ts'
+import { covers, type Scope } from '../vocabulary/scope.ts'
 import type { HeldAccount } from './account.ts'
 
 export interface Offer {
@@ -10,8 +10,9 @@ export interface Offer {
 }
 
 /**
- * Of what is asked. A scope counts in every account that is shared, so it is what the account that lets them give most lets them give, in the accounts that let
- * them give as much. Whoever has no account may allow anything, in none.
+ * Of what is asked. A scope counts in every account that is shared, so it is what the account that lets them
+ * give most lets them give, in the accounts that let them give as much. Whoever has no account may allow
+ * anything, in none.
  */
 export function findOffer(held: readonly HeldAccount[], asked: readonly Scope[]): Offer {
   if (held.length === 0) return { scopes: asked, accounts: [], withheld: [] }

@@ -1,7 +1,7 @@
 /**
- * Passkeys (WebAuthn), as a second factor. The challenge goes to the browser beside a sealed copy of itself, bound to user,
- * site and purpose; it can be answered once, within five minutes. What is signed names the origin, so that a page of
- * another site gains nothing from asking.
+ * Passkeys (WebAuthn), as a second factor. The challenge goes to the browser beside a sealed copy of itself,
+ * bound to user, site and purpose; it can be answered once, within five minutes. What is signed names the
+ * origin, so that a page of another site gains nothing from asking.
  */
 
 import type {
@@ -10,11 +10,11 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import type { Brand } from '../brand.ts'
 import { after, hour, minute } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Brand } from '../vocabulary/brand.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './passkeys.sql.ts'
 import type { User } from './user.ts'
 
@@ -34,7 +34,7 @@ export interface Passkey {
   readonly id: number
   readonly environment: Environment
   readonly credentialId: string
-  readonly transports: string[]
+  readonly transports: readonly string[]
   readonly name: string
   readonly createdAt: Date
   readonly lastUsedAt: Date | null
@@ -56,7 +56,7 @@ export interface PasskeyAnswer {
 const library = () => import('@simplewebauthn/server')
 
 export function listPasskeys(sql: Sql, userId: string): Promise<Passkey[]> {
-  return sql.query<Passkey>(table.selectPasskeys, [userId])
+  return sql.query(table.selectPasskeys, { userId })
 }
 
 export async function askForNew(
@@ -113,17 +113,20 @@ export async function addPasskey(
   }).catch(() => undefined)
   if (!verified?.verified) return false
   const { id, publicKey, counter } = verified.registrationInfo.credential
-  const transports = (parsed.response.transports ?? []).filter((each) => /^[a-z-]{1,20}$/.test(each)).slice(0, 10)
-  const values = [userId, site.environment, id, Buffer.from(publicKey), counter, transports, name, now]
+  const transports = (parsed.response.transports ?? [])
+    .filter((each) => /^[a-z-]{1,20}$/.test(each))
+    .slice(0, 10)
+  const values = {
+    userId,
+    environment: site.environment,
+    credentialId: id,
+    publicKey: Buffer.from(publicKey),
+    counter,
+    transports,
+    name,
+    createdAt: now,
+  }
   return (await sql.query(table.insertPasskey, values)).length > 0
-}
-
-interface StoredKey {
-  readonly id: number
-  readonly credentialId: string
-  readonly publicKey: Buffer
-  readonly counter: number
-  readonly transports: string[]
 }
 
 export async function usePasskey(
@@ -137,33 +140,41 @@ export async function usePasskey(
   const challenge = openChallenge(vault, 'known', site, userId, sealed, now)
   const parsed = parseResponse<AuthenticationResponseJSON>(response)
   if (challenge === undefined || !parsed || !(await spend(sql, challenge, now))) return false
-  const [key] = await sql.query<StoredKey>(table.selectPasskey, [userId, site.environment, parsed.id])
+  const [key] = await sql.query(table.selectPasskey, {
+    userId,
+    environment: site.environment,
+    credentialId: parsed.id,
+  })
   if (!key) return false
   const { verifyAuthenticationResponse } = await library()
   const { credentialId: id, counter, transports } = key
-  const credential = { id, counter, transports, publicKey: new Uint8Array(key.publicKey) }
+  const credential = {
+    ...{ id, counter, transports: [...transports] },
+    publicKey: new Uint8Array(key.publicKey),
+  }
   const verified = await verifyAuthenticationResponse({
     response: parsed,
     credential,
     ...expectedOf(site, challenge),
   }).catch(() => undefined)
   if (!verified?.verified) return false
-  return (await sql.query(table.usePasskey, [key.id, verified.authenticationInfo.newCounter, now])).length > 0
+  const used = { id: key.id, counter: verified.authenticationInfo.newCounter, lastUsedAt: now }
+  return (await sql.query(table.usePasskey, used)).length > 0
 }
 
 /** The name of the one that was removed. */
 export async function removePasskey(sql: Sql, userId: string, id: number): Promise<string | undefined> {
-  const [removed] = await sql.query<{ name: string }>(table.deletePasskey, [id, userId])
+  const [removed] = await sql.query(table.deletePasskey, { id, userId })
   return removed?.name
 }
 
 export async function removePasskeysOf(sql: Sql, userId: string): Promise<void> {
-  await sql.query(table.deletePasskeysOf, [userId])
+  await sql.query(table.deletePasskeysOf, { userId })
 }
 
 /** Challenges are not believed for as long as they are remembered. */
 export function removeOldChallenges(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldChallenges, [after(now, -hour), most])
+  return sql.query(table.deleteOldChallenges, { until: after(now, -hour), most })
 }
 
 /** Whether the person was recognised by the device is left to the device: the password came before. */
@@ -174,7 +185,7 @@ function expectedOf({ origin, host }: PasskeySite, expectedChallenge: string) {
 function credentialsOf({ environment }: PasskeySite, known: readonly Passkey[]) {
   return known
     .filter((each) => each.environment === environment)
-    .map(({ credentialId: id, transports }) => ({ id, transports }))
+    .map(({ credentialId: id, transports }) => ({ id, transports: [...transports] }))
 }
 
 type ChallengePurpose = 'new' | 'known'
@@ -208,14 +219,17 @@ function openChallenge(
 }
 
 async function spend(sql: Sql, challenge: string, now: Date): Promise<boolean> {
-  return (await sql.query(table.spendChallenge, [challenge, now])).length > 0
+  return (await sql.query(table.spendChallenge, { challenge, spentAt: now })).length > 0
 }
 
 /** Only as much as is touched before the library judges the rest. */
-function parseResponse<Response extends { id: string; response: object }>(text: string): Response | undefined {
+function parseResponse<Response extends { id: string; response: object }>(
+  text: string,
+): Response | undefined {
   try {
     const parsed = JSON.parse(text)
-    const isOne = typeof parsed?.id === 'string' && !parsed.id.includes('\0') && typeof parsed.response === 'object'
+    const isOne =
+      typeof parsed?.id === 'string' && !parsed.id.includes('\0') && typeof parsed.response === 'object'
     return isOne && parsed.response !== null ? parsed : undefined
   } catch {
     return undefined

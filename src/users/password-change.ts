@@ -1,7 +1,7 @@
 /**
- * A user's own change of password. The old one is guessed no faster here than at sign-in: attempts go into the same
- * buckets. Afterwards every other session is over and this one has a new id, with the proofs that it had before;
- * no device is known any more but this one.
+ * A user's own change of password. The old one is guessed no faster here than at sign-in: attempts go into
+ * the same buckets. Afterwards every other session is over and this one has a new id, with the proofs that it
+ * had before; no device is known any more but this one.
  */
 import { recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
@@ -30,7 +30,7 @@ type PasswordChanged =
 
 /** Whoever signs in at a provider may have none. */
 export async function hasPassword(sql: Sql, userId: string): Promise<boolean> {
-  const [stored] = await sql.query<{ passwordHash: string | null }>(selectPasswordHash, [userId])
+  const [stored] = await sql.query(selectPasswordHash, { id: userId })
   return typeof stored?.passwordHash === 'string'
 }
 
@@ -44,7 +44,7 @@ export async function changePassword(
   const { user } = session
   refuseCrowd(passwords, 'known')
   const key = vault.derive('login-throttle')[0]!
-  const [stored] = await db.query<{ passwordHash: string | null }>(selectPasswordHash, [user.id])
+  const [stored] = await db.query(selectPasswordHash, { id: user.id })
   const knownDevice = recognise(
     device,
     stored && { id: user.id, passwordMark: markPassword(stored.passwordHash) },
@@ -52,7 +52,8 @@ export async function changePassword(
   )
   const who = { username: user.username, address: browser.address, knownDevice }
   const attempt = await countAttempt(db, limits, who, key, act.at)
-  if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
+  if (!attempt.addressAllowed)
+    return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   const tooLong = Buffer.byteLength(current) > passwordMaxBytes
   const matches = await passwords.verify(stored?.passwordHash ?? undefined, tooLong ? '' : current)
   if (!matches || !attempt.userAllowed) {
@@ -62,13 +63,22 @@ export async function changePassword(
   }
   const hash = await passwords.hash(next)
   return db.transaction<PasswordChanged>(async (sql) => {
-    const [replaced] = await sql.query(replacePassword, [user.id, stored!.passwordHash, hash, act.at])
+    const [replaced] = await sql.query(replacePassword, {
+      id: user.id,
+      checked: stored!.passwordHash,
+      passwordHash: hash,
+      updatedAt: act.at,
+    })
     if (!replaced) return { kind: 'refused' }
     await closeSessionsOf(sql, user.id)
     await forgive(sql, attempt)
     await recordGuardedAct(sql, act, 'user.password_changed', user.id, {})
     await alongside(sql)
     const opened = await openSession(sql, user, environment, browser, act.at, session)
-    return { kind: 'changed', session: opened, device: makeKnown(undefined, user.id, markPassword(hash), act.at) }
+    return {
+      kind: 'changed',
+      session: opened,
+      device: makeKnown(undefined, user.id, markPassword(hash), act.at),
+    }
   })
 }

@@ -1,12 +1,13 @@
 /**
- * A new password for somebody who forgot theirs, by a link that goes to the address that we have. It counts once and for an hour, ends every session, and
- * replaces no second factor: whoever reads somebody's mail gets no further than whoever knows their password.
+ * A new password for somebody who forgot theirs, by a link that goes to the address that we have. It counts
+ * once and for an hour, ends every session, and replaces no second factor: whoever reads somebody's mail gets
+ * no further than whoever knows their password.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day, hour, minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database, Sql } from '../database/database.ts'
+import type { Sql } from '../database/database.ts'
 import { issueLink } from '../notices/invitation-link.ts'
 import { countTold, lockNoticesOf, tellUser } from '../notices/notice.ts'
 import { Conflict, Invalid } from '../problem.ts'
@@ -18,7 +19,10 @@ import { explainProvided, findUserByUsername, type User } from './user.ts'
 import { updatePassword } from './users.sql.ts'
 
 const lifetimeMs = hour
-/** Who asks again sooner has a message already; after so many in a day, a link that is still good is not sent again. */
+/**
+ * Who asks again sooner has a message already; after so many in a day, a link that is still good is not sent
+ * again.
+ */
 const againAfterMs = 5 * minute
 const sentAgainADay = 5
 /** More than can be asked for: what operators send stays bounded. */
@@ -27,13 +31,16 @@ const sentADay = 100
 const newAddressMs = day
 
 interface ResetDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   /** Whether a password is a way in for holders. */
   readonly holdersUsePasswords: boolean
 }
 
-/** Only for an account that has a password, and an address that nobody has just changed. Whoever asks is told the same, whatever becomes of it. */
+/**
+ * Only for an account that has a password, and an address that nobody has just changed. Whoever asks is told
+ * the same, whatever becomes of it.
+ */
 export async function askForReset(desk: ResetDesk, username: string, act: Act): Promise<void> {
   const found = await findUserByUsername(desk.db, username.toLowerCase())
   if (!found?.passwordHash) return
@@ -46,11 +53,12 @@ export async function askForReset(desk: ResetDesk, username: string, act: Act): 
 }
 
 /**
- * Strangers may ask as well, and use nothing up: whenever its owner asks, a link that is good for half an hour is on its way, or was sent. One that is good for so
- * long is sent again; a new one would end it under the hands of its owner.
+ * Strangers may ask as well, and use nothing up: whenever its owner asks, a link that is good for half an
+ * hour is on its way, or was sent. One that is good for so long is sent again; a new one would end it under
+ * the hands of its owner.
  */
 async function chooseLink(sql: Sql, vault: Vault, user: User, now: Date): Promise<ResetLink | undefined> {
-  const [good] = await sql.query<ResetLink>(table.selectGood, [user.id, after(now, lifetimeMs / 2)])
+  const [good] = await sql.query(table.selectGood, { userId: user.id, until: after(now, lifetimeMs / 2) })
   if (!good) return makeLink(vault, now)
   const { count, lastAt } = await countTold(sql, user.id, 'password-reset', after(now, -day))
   const wasJustSent = lastAt !== null && lastAt > after(now, -againAfterMs)
@@ -58,13 +66,16 @@ async function chooseLink(sql: Sql, vault: Vault, user: User, now: Date): Promis
 }
 
 /**
- * As an operator does it, also for somebody who has none yet. False when they have no address, or a password is no way for them. Not past the provider of a
- * customer, and not to an address that was just changed, by whomever: one person alone would have the account.
+ * As an operator does it, also for somebody who has none yet. False when they have no address, or a password
+ * is no way for them. Not past the provider of a customer, and not to an address that was just changed, by
+ * whomever: one person alone would have the account.
  */
 export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
   return sendReset(desk, user, act, async (sql) => {
     if (await isProvided(sql, user))
-      throw new Conflict('No link was sent: they get no password here, and sign in at your identity provider.')
+      throw new Conflict(
+        'No link was sent: they get no password here, and sign in at your identity provider.',
+      )
     const from = await findNewAddressEnd(sql, user, act.at)
     if (!from) return makeLink(desk.vault, act.at)
     throw new Conflict(
@@ -74,12 +85,12 @@ export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promis
 }
 
 async function isProvided(sql: Sql, { id }: User): Promise<boolean> {
-  return (await sql.query(table.selectProvided, [id])).length > 0
+  return (await sql.query(table.selectProvided, { id })).length > 0
 }
 
 /** Until when no reset goes to the address that was changed; undefined when one may. */
 async function findNewAddressEnd(sql: Sql, { id }: User, now: Date): Promise<Date | undefined> {
-  const [found] = await sql.query<{ changedAt: Date | null }>(table.selectAddressChanged, [id])
+  const [found] = await sql.query(table.selectAddressChanged, { id })
   const from = found?.changedAt && after(found.changedAt, newAddressMs)
   return from && from > now ? from : undefined
 }
@@ -108,26 +119,33 @@ async function sendReset(
     const link = await choose(sql)
     if (!link) return false
     const { seed, tokenHash, expiresAt } = link
-    const [made] = await sql.query(table.upsertReset, [
-      user.id,
-      tokenHash,
-      seed,
-      act.at,
-      expiresAt,
-      after(act.at, -newAddressMs),
-    ])
+    const [made] = await sql.query(table.upsertReset, {
+      ...link,
+      userId: user.id,
+      madeAt: act.at,
+      changedUntil: after(act.at, -newAddressMs),
+    })
     if (!made) return false
     const facts = { seed, tokenHash: tokenHash.toString('hex'), expiresAt: expiresAt.toISOString() }
     const key = `${seed}:${act.at.getTime()}`
-    const isTold = await tellUser(sql, user.id, { kind: 'password-reset', key, facts, mostADay: sentADay }, act.at)
+    const isTold = await tellUser(
+      sql,
+      user.id,
+      { kind: 'password-reset', key, facts, mostADay: sentADay },
+      act.at,
+    )
     if (isTold) await recordAct(sql, act, 'user.reset_sent', `user:${user.id}`)
     return isTold
   })
 }
 
 /** Whose password it would be; undefined when the link has ended. */
-export async function findReset(sql: Sql, { hash }: Token, now: Date): Promise<{ username: string } | undefined> {
-  const [found] = await sql.query<{ username: string }>(table.selectReset, [hash, now])
+export async function findReset(
+  sql: Sql,
+  { hash }: Token,
+  now: Date,
+): Promise<{ username: string } | undefined> {
+  const [found] = await sql.query(table.selectReset, { tokenHash: hash, now })
   return found
 }
 
@@ -143,16 +161,24 @@ export async function takeReset(
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const hashed = await passwords.hash(password)
   return db.transaction(async (sql) => {
-    const [taken] = await sql.query<{ userId: string }>(table.takeReset, [hash, at, holdersUsePasswords])
+    const [taken] = await sql.query(table.takeReset, { tokenHash: hash, now: at, holdersUsePasswords })
     if (!taken) return false
     const { userId } = taken
-    await sql.query(updatePassword, [userId, hashed, at]).catch(explainProvided)
-    await sql.query(deleteSessionsOf, [userId])
-    await recordGuardedAct(sql, { by: { ...by, name: `user:${userId}` }, at }, 'user.password_changed', userId, {})
+    await sql
+      .query(updatePassword, { id: userId, passwordHash: hashed, updatedAt: at })
+      .catch(explainProvided)
+    await sql.query(deleteSessionsOf, { userId })
+    await recordGuardedAct(
+      sql,
+      { by: { ...by, name: `user:${userId}` }, at },
+      'user.password_changed',
+      userId,
+      {},
+    )
     return true
   })
 }
 
 export function removeOldResets(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldResets, [now, most])
+  return sql.query(table.deleteOldResets, { now, most })
 }

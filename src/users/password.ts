@@ -1,4 +1,7 @@
-/** Human passwords: argon2id, with a bound on how many are computed at once so that a flood cannot starve the rest. */
+/**
+ * Human passwords: argon2id, with a bound on how many are computed at once so that a flood cannot starve the
+ * rest.
+ */
 import { randomBytes } from 'node:crypto'
 
 /** Loaded by the first who signs in. */
@@ -11,8 +14,9 @@ const owaspFloor = { memoryCost: 19 * 1024, timeCost: 2 }
 export const passwordMinCharacters = 12
 export const passwordMaxBytes = 1024
 /**
- * Who asks: from a device that its user has signed in from, or from a session; from an address where nobody has failed lately; from one where somebody has.
- * A flood of guesses fills the places of the last, and then there are places left for everybody else.
+ * Who asks: from a device that its user has signed in from, or from a session; from an address where nobody
+ * has failed lately; from one where somebody has. A flood of guesses fills the places of the last, and then
+ * there are places left for everybody else.
  */
 export type Trust = 'known' | 'unknown' | 'failing'
 
@@ -58,7 +62,8 @@ export function refuseCrowd(passwords: Passwords, trust: Trust): void {
 }
 
 export function findPasswordProblem(password: string): string | undefined {
-  if ([...password].length < passwordMinCharacters) return `must have at least ${passwordMinCharacters} characters`
+  if ([...password].length < passwordMinCharacters)
+    return `must have at least ${passwordMinCharacters} characters`
   if (Buffer.byteLength(password) > passwordMaxBytes) return `must have at most ${passwordMaxBytes} bytes`
   return undefined
 }

@@ -1,9 +1,9 @@
 /** Spec 4.5: the profile of the user behind a token, with the accounts that the token may see. */
 import type { Static } from 'typebox'
-import { BoundedMap } from '../bounded-map.ts'
-import type { Database } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
-import { integer, oneOf, Type, text } from '../schema.ts'
+import { BoundedMap } from '../concurrency/bounded-map.ts'
+import type { Sql } from '../database/database.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { type Account, listAccounts } from './account.ts'
 import { getUserById } from './user.ts'
 
@@ -11,12 +11,16 @@ const PrintedAccount = Type.Object(
   {
     account_number: text('The number of the account.', '6YA10001'),
     classification: text('Whose it is.', 'individual'),
-    date_created: text('When it was opened, as ISO 8601.', '2026-01-01T00:00:00.000Z', { format: 'date-time' }),
+    date_created: text('When it was opened, as ISO 8601.', '2026-01-01T00:00:00.000Z', {
+      format: 'date-time',
+    }),
     day_trader: Type.Boolean({ description: 'Whether it counts as a pattern day trader.' }),
     option_level: integer('What it may do with options, from 1 to 6.', 2),
     status: oneOf(['active', 'closed'], { description: 'Whether it is open.' }),
     type: oneOf(['cash', 'margin'], { description: 'Whether it may borrow.' }),
-    last_update_date: text('When it last changed, as ISO 8601.', '2026-01-01T00:00:00.000Z', { format: 'date-time' }),
+    last_update_date: text('When it last changed, as ISO 8601.', '2026-01-01T00:00:00.000Z', {
+      format: 'date-time',
+    }),
   },
   { title: 'Account', description: 'An account of the user.' },
 )
@@ -25,7 +29,8 @@ const PrintedUser = Type.Object(
   {
     id: text('The id of the user.', 'id-4f7k2m9q1x3z'),
     name: text('The name of the user.', 'Ada Holder'),
-    // Without a type: of a union, some generators take the first branch for all of it, and fail to read a list.
+    // Without a type: of a union, some generators take the first branch for all of it, and fail to read a
+    // list.
     account: Type.Unsafe<unknown>({
       description:
         'Any JSON, for clients that know it: an Account when there is one, otherwise a list of them. Read `accounts` instead.',
@@ -58,12 +63,13 @@ export interface Profiles {
 /** Of users with an account or two, some ten thousand. */
 const keptBytes = 16 * 1024 * 1024
 
-export function openProfiles(db: Database, environment: Environment, mostBytes = keptBytes): Profiles {
+export function openProfiles(db: Sql, environment: Environment, mostBytes = keptBytes): Profiles {
   const printed = new BoundedMap<Viewer, string>(mostBytes)
   async function print(viewer: Viewer): Promise<string> {
     const { id, name } = await getUserById(db, viewer.userId)
     const all = await listAccounts(db, viewer.userId, environment)
-    const isSeen = (each: Account) => viewer.kind === 'personal' || viewer.accountNumbers.includes(each.accountNumber)
+    const isSeen = (each: Account) =>
+      viewer.kind === 'personal' || viewer.accountNumbers.includes(each.accountNumber)
     const accounts = all.filter(isSeen).map(printAccount)
     const profile: Profile = {
       profile: { id, name, account: accounts.length === 1 ? accounts[0] : accounts, accounts },

@@ -12,22 +12,26 @@ const codeLetters = 16
 /** In place of all that there were. */
 export async function makeRecoveryCodes(sql: Sql, userId: string, now: Date): Promise<string[]> {
   const codes = Array.from({ length: codesAtOnce }, makeCode)
-  await sql.query(table.deleteCodes, [userId])
-  await sql.query(table.insertCodes, [userId, codes.map((code) => hashOf(userId, code)), now])
+  await sql.query(table.deleteCodes, { userId })
+  await sql.query(table.insertCodes, {
+    userId,
+    hashes: codes.map((code) => hashOf(userId, code)),
+    createdAt: now,
+  })
   return codes
 }
 
 export async function useRecoveryCode(sql: Sql, userId: string, typed: string, now: Date): Promise<boolean> {
-  return (await sql.query(table.useCode, [userId, hashOf(userId, typed), now])).length > 0
+  return (await sql.query(table.useCode, { userId, hash: hashOf(userId, typed), usedAt: now })).length > 0
 }
 
 export async function countRecoveryCodes(sql: Sql, userId: string): Promise<number> {
-  const [counted] = await sql.query<{ left: number }>(table.countCodes, [userId])
+  const [counted] = await sql.query(table.countCodes, { userId })
   return counted!.left
 }
 
 export async function removeRecoveryCodes(sql: Sql, userId: string): Promise<void> {
-  await sql.query(table.deleteCodes, [userId])
+  await sql.query(table.deleteCodes, { userId })
 }
 
 function makeCode(): string {

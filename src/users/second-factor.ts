@@ -1,12 +1,13 @@
 /**
- * The second factors of a user. Whoever has one is asked for it at every sign-in, on both sites. The first one comes with
- * recovery codes and ends every other session, because those were opened with the password alone.
+ * The second factors of a user. Whoever has one is asked for it at every sign-in, on both sites. The first
+ * one comes with recovery codes and ends every other session, because those were opened with the password
+ * alone.
  */
 import type { Act } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { lockUser } from './api-tokens.sql.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import {
@@ -54,8 +55,8 @@ export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean
 }
 
 /**
- * Whether whoever has a second factor gave it minutes ago; true for those who have none. Where a provider says when it was given, that is what counts, or
- * the one of ours that stands in for it.
+ * Whether whoever has a second factor gave it minutes ago; true for those who have none. Where a provider
+ * says when it was given, that is what counts, or the one of ours that stands in for it.
  */
 export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Promise<boolean> {
   if (isStrong(session, now)) return true
@@ -69,7 +70,10 @@ export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Pr
 export type FactorLack = 'factor' | 'proof'
 
 /** What a session lacks where a second factor is demanded; one that a provider says was given is one. */
-export async function findFactorLack(sql: Sql, { user, proofs, upstream }: Session): Promise<FactorLack | undefined> {
+export async function findFactorLack(
+  sql: Sql,
+  { user, proofs, upstream }: Session,
+): Promise<FactorLack | undefined> {
   if (upstream && proofs.factorAt) return undefined
   if (upstream?.vouches) return 'proof'
   // Nobody could give one: to ask again would lead in circles.
@@ -89,13 +93,16 @@ export interface Holder {
 interface FactorAdded {
   /** Shown once; none when there were some already. */
   readonly recoveryCodes: readonly string[]
-  /** The same session under a new id. Whoever sets a factor up shows nothing of who they were before: its proofs stay. */
+  /**
+   * The same session under a new id. Whoever sets a factor up shows nothing of who they were before: its
+   * proofs stay.
+   */
   readonly session: Token
 }
 
 /** Undefined when there is an app already. */
 export function addAuthenticatorApp(
-  db: Database,
+  db: Sql,
   vault: Vault,
   holder: Holder,
   proven: { secret: string; step: number },
@@ -111,7 +118,7 @@ export function addAuthenticatorApp(
 
 /** Undefined when the browser's answer proves nothing, or there are as many as there may be. */
 export function addSecondPasskey(
-  db: Database,
+  db: Sql,
   vault: Vault,
   site: PasskeySite,
   holder: Holder,
@@ -120,7 +127,7 @@ export function addSecondPasskey(
   return db.transaction(async (sql) => {
     const { session, act } = holder
     const { user } = session
-    await sql.query(lockUser, [user.id])
+    await sql.query(lockUser, { id: user.id })
     const before = await findSecondFactors(sql, user.id)
     if (before.passkeys.length >= passkeysPerUser) return undefined
     if (!(await addPasskey(sql, vault, site, user.id, answered, act.at))) return undefined
@@ -136,13 +143,13 @@ async function finishAdding(
 ): Promise<FactorAdded> {
   const { user } = session
   await recordGuardedAct(sql, act, 'second_factor.added', user.id, details)
-  if (isGuarded(before)) await sql.query(deleteSession, [session.token.hash])
+  if (isGuarded(before)) await sql.query(deleteSession, { hash: session.token.hash })
   else await closeSessionsOf(sql, user.id)
   const recoveryCodes = isGuarded(before) ? [] : await replaceCodes(sql, user.id, act)
   return { recoveryCodes, session: await openSession(sql, user, environment, browser, act.at, session) }
 }
 
-export function renewRecoveryCodes(db: Database, userId: string, act: Act): Promise<readonly string[]> {
+export function renewRecoveryCodes(db: Sql, userId: string, act: Act): Promise<readonly string[]> {
   return db.transaction((sql) => replaceCodes(sql, userId, act))
 }
 
@@ -152,13 +159,13 @@ async function replaceCodes(sql: Sql, userId: string, act: Act): Promise<string[
 }
 
 /** A second click finds nothing to remove. */
-export function removeAuthenticatorApp(db: Database, userId: string, act: Act): Promise<void> {
+export function removeAuthenticatorApp(db: Sql, userId: string, act: Act): Promise<void> {
   return db.transaction(async (sql) => {
     if (await removeTotp(sql, userId)) await finishRemoving(sql, userId, { factor: 'authenticator app' }, act)
   })
 }
 
-export function removeSecondPasskey(db: Database, userId: string, id: number, act: Act): Promise<void> {
+export function removeSecondPasskey(db: Sql, userId: string, id: number, act: Act): Promise<void> {
   return db.transaction(async (sql) => {
     const name = await removePasskey(sql, userId, id)
     if (name !== undefined) await finishRemoving(sql, userId, { factor: `passkey “${name}”` }, act)
@@ -166,13 +173,18 @@ export function removeSecondPasskey(db: Database, userId: string, id: number, ac
 }
 
 /** With the last factor the recovery codes go: alone they would guard nothing. */
-async function finishRemoving(sql: Sql, userId: string, details: { readonly factor: string }, act: Act): Promise<void> {
+async function finishRemoving(
+  sql: Sql,
+  userId: string,
+  details: { readonly factor: string },
+  act: Act,
+): Promise<void> {
   await recordGuardedAct(sql, act, 'second_factor.removed', userId, details)
   if (!(await hasSecondFactor(sql, userId))) await removeRecoveryCodes(sql, userId)
 }
 
 /** For people who lost everything, by an operator who has made sure who asks. Every session ends. */
-export function resetSecondFactor(db: Database, user: User, act: Act): Promise<void> {
+export function resetSecondFactor(db: Sql, user: User, act: Act): Promise<void> {
   return db.transaction(async (sql) => {
     await removeTotp(sql, user.id)
     await removePasskeysOf(sql, user.id)

@@ -1,14 +1,15 @@
 /**
- * The second step of a sign-in. Between the steps the browser holds a sealed note that the password was right; it opens
- * nothing by itself, ends after five minutes or ten wrong codes, with all sessions of its user, and is worth nothing once the password has changed. Guesses
- * are counted in buckets of their own, which a right password does not clear; a hundred wrong codes in a row lock the app.
+ * The second step of a sign-in. Between the steps the browser holds a sealed note that the password was
+ * right; it opens nothing by itself, ends after five minutes or ten wrong codes, with all sessions of its
+ * user, and is worth nothing once the password has changed. Guesses are counted in buckets of their own,
+ * which a right password does not clear; a hundred wrong codes in a row lock the app.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { minute } from '../clock.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, markPassword, recognise } from './known-device.ts'
 import type { LoginDesk } from './login-desk.ts'
@@ -45,7 +46,11 @@ interface UpstreamStep {
   readonly idToken?: string
 }
 
-export function noteUpstream(provider: string, authenticatedAt: Date, upstream: SessionUpstream): UpstreamStep {
+export function noteUpstream(
+  provider: string,
+  authenticatedAt: Date,
+  upstream: SessionUpstream,
+): UpstreamStep {
   const { providerId, subject, sid, vouches, idToken } = upstream
   // Browsers keep four kilobytes: without it, the provider asks once more whoever signs out there.
   const fits = idToken !== undefined && idToken.length <= 1_800
@@ -75,13 +80,14 @@ export function openFirstStep(
   sealed: string | undefined,
   now: Date,
 ): FirstStep | undefined {
-  const text = sealed === undefined ? undefined : vault.open(purposeOf(environment), Buffer.from(sealed, 'base64url'))
+  const text =
+    sealed === undefined ? undefined : vault.open(purposeOf(environment), Buffer.from(sealed, 'base64url'))
   const step = text === undefined ? undefined : (JSON.parse(text) as FirstStep)
   return step && now.getTime() - step.at < lifetimeMs ? step : undefined
 }
 
 export async function countSecondStepFailures(sql: Sql, userId: string): Promise<number> {
-  const [counted] = await sql.query<{ failures: number }>(table.selectFailures, [userId])
+  const [counted] = await sql.query(table.selectFailures, { userId })
   return counted?.failures ?? 0
 }
 
@@ -97,12 +103,15 @@ export interface HalfWay {
 }
 
 /** Whether the password of the first step is still theirs, and lets them in. */
-function isStillRight({ passwordMark }: FirstStep, found: UserWithPassword | undefined): found is UserWithPassword {
+function isStillRight(
+  { passwordMark }: FirstStep,
+  found: UserWithPassword | undefined,
+): found is UserWithPassword {
   return found?.status === 'active' && markPassword(found.passwordHash) === passwordMark
 }
 
 export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
-  const [found] = await sql.query<UserWithPassword>(selectUserWithPassword, [step.userId])
+  const [found] = await sql.query(selectUserWithPassword, { id: step.userId })
   if (!isStillRight(step, found)) return undefined
   if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
   const { passwordHash: _, ...user } = found
@@ -136,14 +145,15 @@ export async function takeSecondStep(
   const device = known === undefined ? undefined : `second:${known}`
   const who = { username: secondStepName(user), address: browser.address, knownDevice: device }
   const attempt = await countAttempt(db, limits, who, vault.derive('login-throttle')[0]!, now)
-  if (!attempt.addressAllowed) return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
+  if (!attempt.addressAllowed)
+    return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   if (!attempt.userAllowed) return { kind: 'refused' }
   const upstream = openUpstream(step)
   return db.transaction<SecondStep>(async (sql) => {
     if (upstream && !(await isStillVouched(sql, user, upstream, new Date(step.at)))) return { kind: 'over' }
-    const [found] = await sql.query<UserWithPassword>(holdUserWithPassword, [user.id])
+    const [found] = await sql.query(holdUserWithPassword, { id: user.id })
     if (!isStillRight(step, found)) return { kind: 'over' }
-    const [held] = await sql.query<{ failures: number }>(table.lockFailures, [user.id])
+    const [held] = await sql.query(table.lockFailures, { userId: user.id })
     if (isOver(step, held!.failures)) return { kind: 'over' }
     if (!(await acceptProof(sql, vault, user.id, proof, now)))
       return recordFailure(sql, { user, step }, proof, attempt, act)
@@ -172,7 +182,7 @@ async function recordFailure(
   await recordAct(sql, act, action, subject, { at: 'second step' })
   if (proof.kind === 'authenticator app' && (await countWrongCode(sql, user.id, act.at)))
     await recordGuardedAct(sql, act, 'second_factor.locked', user.id, { factor: 'authenticator app' })
-  const [counted] = await sql.query<{ failures: number }>(table.countFailure, [user.id])
+  const [counted] = await sql.query(table.countFailure, { userId: user.id })
   return { kind: isOver(step, counted!.failures) ? 'over' : 'refused' }
 }
 

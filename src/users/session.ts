@@ -2,9 +2,9 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
-import { cut } from '../cut.ts'
-import type { Database, Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import type { Sql } from '../database/database.ts'
+import { cut } from '../text/cut.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './sessions.sql.ts'
 import type { User } from './user.ts'
 
@@ -24,8 +24,8 @@ export interface Session {
 }
 
 /**
- * When its owner proved what. Only a proof sets its own time: a session that replaces another takes over what that one had. Where a provider vouches, the
- * times are those that it says.
+ * When its owner proved what. Only a proof sets its own time: a session that replaces another takes over what
+ * that one had. Where a provider vouches, the times are those that it says.
  */
 export interface Proofs {
   readonly passwordAt: Date
@@ -53,21 +53,7 @@ export interface Browser {
   readonly userAgent: string
 }
 
-interface SessionRow extends Omit<User, 'id'> {
-  readonly id: number
-  readonly userId: string
-  readonly authenticatedAt: Date
-  readonly lastSeenAt: Date
-  readonly firstSeenAt: Date
-  readonly strongAt: Date | null
-  readonly providerId: number | null
-  readonly providerSubject: string | null
-  readonly providerSid: string | null
-  readonly providerVouches: boolean | null
-  readonly ownSecondStep: boolean | null
-  readonly idToken: Buffer | null
-  readonly providerVouchedAt: Date | null
-}
+type SessionRow = NonNullable<typeof table.selectSession.row>
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
 export async function openSession(
@@ -83,12 +69,24 @@ export async function openSession(
   }: { proofs: Proofs; firstSeenAt?: Date; upstream: SessionUpstream | undefined },
 ): Promise<Token> {
   const token = issueToken('session', environment)
-  const userAgent = cut(browser.userAgent, 300)
-  const { passwordAt, factorAt } = proofs
-  const values = [token.hash, user.id, environment, now, browser.address, userAgent, firstSeenAt, passwordAt, factorAt]
-  const { providerId, subject, sid, vouches, ownSecondStep, idToken, vouchedAt } = upstream ?? {}
-  const vouched = [providerId, subject, sid, vouches, ownSecondStep, idToken, vouchedAt]
-  await sql.query(table.insertSession, [...values, ...vouched])
+  await sql.query(table.insertSession, {
+    hash: token.hash,
+    userId: user.id,
+    environment,
+    createdAt: now,
+    address: browser.address,
+    userAgent: cut(browser.userAgent, 300),
+    firstSeenAt,
+    authenticatedAt: proofs.passwordAt,
+    strongAt: proofs.factorAt,
+    providerId: upstream?.providerId,
+    providerSubject: upstream?.subject,
+    providerSid: upstream?.sid,
+    providerVouches: upstream?.vouches,
+    ownSecondStep: upstream?.ownSecondStep,
+    idToken: upstream?.idToken,
+    providerVouchedAt: upstream?.vouchedAt,
+  })
   return token
 }
 
@@ -109,10 +107,15 @@ export async function findSession(
 ): Promise<Session | undefined> {
   const token = presented === undefined ? undefined : parseToken(presented)
   if (token?.kind !== 'session' || token.environment !== environment) return undefined
-  const limits = [after(now, -idleMs), after(now, -absoluteMs), after(now, -staffMs)]
-  const [row] = await sql.query<SessionRow>(table.selectSession, [token.hash, environment, ...limits])
+  const [row] = await sql.query(table.selectSession, {
+    ...limitsAt(now),
+    hash: token.hash,
+    environment,
+    vouchedAfter: after(now, -staffMs),
+  })
   if (!row) return undefined
-  if (isPerson && now.getTime() - row.lastSeenAt.getTime() > minute) await sql.query(table.touchSession, [row.id, now])
+  if (isPerson && now.getTime() - row.lastSeenAt.getTime() > minute)
+    await sql.query(table.touchSession, { id: row.id, lastSeenAt: now })
   const { id, userId, authenticatedAt, username, name, role, status, createdAt } = row
   return {
     id,
@@ -123,6 +126,11 @@ export async function findSession(
     // Whoever is locked has no session.
     user: { id: userId, username, name, role, status, lockedBy: null, createdAt },
   }
+}
+
+/** What a session that lives was seen and opened after. */
+function limitsAt(now: Date) {
+  return { seenAfter: after(now, -idleMs), openedAfter: after(now, -absoluteMs) }
 }
 
 function upstreamOf(row: SessionRow): SessionUpstream | undefined {
@@ -149,7 +157,7 @@ export function isStrong({ proofs: { factorAt } }: Session, now: Date): boolean 
 }
 
 export async function closeSession(sql: Sql, session: Session, act: Act): Promise<void> {
-  await sql.query(table.deleteSession, [session.token.hash])
+  await sql.query(table.deleteSession, { hash: session.token.hash })
   await recordAct(sql, act, 'session.closed', `user:${session.user.id}`)
 }
 
@@ -165,13 +173,13 @@ export interface SignedInDevice {
 
 /** On both sites, most recently used first. */
 export function listSessions(sql: Sql, userId: string, now: Date): Promise<SignedInDevice[]> {
-  return sql.query<SignedInDevice>(table.selectSessionsOf, [userId, after(now, -idleMs), after(now, -absoluteMs)])
+  return sql.query(table.selectSessionsOf, { userId, ...limitsAt(now) })
 }
 
 /** False when it has ended already, or is somebody else's. */
-export async function closeSessionOf(db: Database, user: User, id: number, act: Act): Promise<boolean> {
+export async function closeSessionOf(db: Sql, user: User, id: number, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [closed] = await sql.query<{ address: string; userAgent: string }>(table.deleteSessionOf, [id, user.id])
+    const [closed] = await sql.query(table.deleteSessionOf, { id, userId: user.id })
     if (!closed) return false
     const details = { address: closed.address, userAgent: closed.userAgent }
     await recordAct(sql, act, 'session.closed', `user:${user.id}`, details)
@@ -180,19 +188,24 @@ export async function closeSessionOf(db: Database, user: User, id: number, act: 
 }
 
 /** Every sign-in but this one, on both sites. Answers how many there were. */
-export async function closeOtherSessions(db: Database, session: Session, act: Act): Promise<number> {
+export async function closeOtherSessions(db: Sql, session: Session, act: Act): Promise<number> {
   return db.transaction(async (sql) => {
-    const closed = await sql.query(table.deleteOtherSessions, [session.user.id, session.token.hash])
+    const closed = await sql.query(table.deleteOtherSessions, {
+      userId: session.user.id,
+      hash: session.token.hash,
+    })
     if (closed.length > 0)
-      await recordAct(sql, act, 'session.others_closed', `user:${session.user.id}`, { sessions: closed.length })
+      await recordAct(sql, act, 'session.others_closed', `user:${session.user.id}`, {
+        sessions: closed.length,
+      })
     return closed.length
   })
 }
 
 /** As an operator does it. Answers how many there were. */
-export async function closeEverySession(db: Database, user: User, act: Act): Promise<number> {
+export async function closeEverySession(db: Sql, user: User, act: Act): Promise<number> {
   return db.transaction(async (sql) => {
-    const closed = await sql.query(table.deleteEverySession, [user.id])
+    const closed = await sql.query(table.deleteEverySession, { userId: user.id })
     if (closed.length > 0)
       await recordAct(sql, act, 'session.all_closed', `user:${user.id}`, { sessions: closed.length })
     return closed.length
@@ -200,9 +213,9 @@ export async function closeEverySession(db: Database, user: User, act: Act): Pro
 }
 
 export async function closeSessionsOf(sql: Sql, userId: string): Promise<void> {
-  await sql.query(table.deleteSessionsOf, [userId])
+  await sql.query(table.deleteSessionsOf, { userId })
 }
 
 export async function removeDeadSessions(sql: Sql, now: Date): Promise<number> {
-  return (await sql.query(table.deleteDeadSessions, [after(now, -idleMs), after(now, -absoluteMs)])).length
+  return (await sql.query(table.deleteDeadSessions, limitsAt(now))).length
 }

@@ -1,59 +1,139 @@
-import { statement } from '../database/database.ts'
+import { bool, bytes, instant, int, oneOf, orNull, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
+import { environments } from '../vocabulary/environment.ts'
 import { endHalfWay } from './second-step-failures.sql.ts'
 
-export const insertSession = statement(
-  'insert_session',
-  `INSERT INTO sessions (hash, user_id, environment, created_at, last_seen_at, address, user_agent, first_seen_at, authenticated_at, strong_at,
-     provider_id, provider_subject, provider_sid, provider_vouches, own_second_step, id_token, provider_vouched_at)
-   VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-)
+export const insertSession = statement({
+  name: 'insert_session',
+  takes: {
+    hash: bytes,
+    userId: text,
+    environment: text,
+    createdAt: instant,
+    address: text,
+    userAgent: text,
+    firstSeenAt: instant,
+    authenticatedAt: instant,
+    strongAt: orNull(instant),
+    providerId: orNull(int),
+    providerSubject: orNull(text),
+    providerSid: orNull(text),
+    providerVouches: orNull(bool),
+    ownSecondStep: orNull(bool),
+    idToken: orNull(bytes),
+    providerVouchedAt: orNull(instant),
+  },
+  text: `INSERT INTO sessions (hash, user_id, environment, created_at, last_seen_at, address, user_agent,
+     first_seen_at, authenticated_at, strong_at, provider_id, provider_subject, provider_sid,
+     provider_vouches, own_second_step, id_token, provider_vouched_at)
+   VALUES (:hash, :userId, :environment, :createdAt, :createdAt, :address, :userAgent,
+     :firstSeenAt, :authenticatedAt, :strongAt, :providerId, :providerSubject, :providerSid,
+     :providerVouches, :ownSecondStep, :idToken, :providerVouchedAt)`,
+})
 
-/** Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in; of staff whom a provider vouched for, since $5. */
-export const selectSession = statement(
-  'select_session',
-  `SELECT s.id, s.authenticated_at AS "authenticatedAt", s.last_seen_at AS "lastSeenAt",
-          coalesce(s.first_seen_at, s.created_at) AS "firstSeenAt", s.strong_at AS "strongAt",
-          s.provider_id AS "providerId", s.provider_subject AS "providerSubject", s.provider_sid AS "providerSid",
-          s.provider_vouches AS "providerVouches", s.own_second_step AS "ownSecondStep", s.id_token AS "idToken",
+const limits = { seenAfter: instant, openedAfter: instant }
+
+/**
+ * Alive means: seen within the idle time, younger than the absolute limit, of a user who may sign in; of
+ * staff whom a provider vouched for, lately.
+ */
+export const selectSession = statement({
+  name: 'select_session',
+  takes: { hash: bytes, environment: text, ...limits, vouchedAfter: instant },
+  gives: {
+    id: int,
+    authenticatedAt: instant,
+    lastSeenAt: instant,
+    firstSeenAt: instant,
+    strongAt: orNull(instant),
+    providerId: orNull(int),
+    providerSubject: orNull(text),
+    providerSid: orNull(text),
+    providerVouches: orNull(bool),
+    ownSecondStep: orNull(bool),
+    idToken: orNull(bytes),
+    providerVouchedAt: orNull(instant),
+    userId: text,
+    username: text,
+    name: text,
+    role: oneOf('holder', 'operator'),
+    status: oneOf('disabled', 'active'),
+    createdAt: instant,
+  },
+  text: `SELECT s.id, s.authenticated_at AS "authenticatedAt", s.last_seen_at AS "lastSeenAt",
+          s.first_seen_at AS "firstSeenAt", s.strong_at AS "strongAt",
+          s.provider_id AS "providerId", s.provider_subject AS "providerSubject",
+            s.provider_sid AS "providerSid",
+          s.provider_vouches AS "providerVouches", s.own_second_step AS "ownSecondStep",
+            s.id_token AS "idToken",
           s.provider_vouched_at AS "providerVouchedAt",
           u.id AS "userId", u.username, u.name, u.role, u.status, u.created_at AS "createdAt"
    FROM sessions s JOIN users u ON u.id = s.user_id
-   WHERE s.hash = $1 AND s.environment = $2 AND s.last_seen_at > $3 AND s.created_at > $4 AND u.status = 'active'
-     AND (u.role <> 'operator' OR s.provider_vouched_at IS NULL OR s.provider_vouched_at > $5)`,
-)
+   WHERE s.hash = :hash AND s.environment = :environment
+     AND s.last_seen_at > :seenAfter AND s.created_at > :openedAfter AND u.status = 'active'
+     AND (u.role <> 'operator' OR s.provider_vouched_at IS NULL OR s.provider_vouched_at > :vouchedAfter)`,
+})
 
-export const touchSession = statement('touch_session', 'UPDATE sessions SET last_seen_at = $2 WHERE id = $1')
+export const touchSession = statement({
+  name: 'touch_session',
+  takes: { id: int, lastSeenAt: instant },
+  text: 'UPDATE sessions SET last_seen_at = :lastSeenAt WHERE id = :id',
+})
 
-export const deleteSession = statement('delete_session', 'DELETE FROM sessions WHERE hash = $1')
+export const deleteSession = statement({
+  name: 'delete_session',
+  takes: { hash: bytes },
+  text: 'DELETE FROM sessions WHERE hash = :hash',
+})
 
-export const deleteSessionsOf = statement(
-  'delete_sessions_of',
-  `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = $1`,
-)
+export const deleteSessionsOf = statement({
+  name: 'delete_sessions_of',
+  takes: { userId: text },
+  text: `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = :userId`,
+})
 
-export const selectSessionsOf = statement(
-  'select_sessions_of',
-  `SELECT id, environment, coalesce(first_seen_at, created_at) AS "firstSeenAt", last_seen_at AS "lastSeenAt", address,
-          user_agent AS "userAgent"
-   FROM sessions WHERE user_id = $1 AND last_seen_at > $2 AND created_at > $3 ORDER BY last_seen_at DESC, id DESC`,
-)
+export const selectSessionsOf = statement({
+  name: 'select_sessions_of',
+  takes: { userId: text, ...limits },
+  gives: {
+    id: int,
+    environment: oneOf(...environments),
+    firstSeenAt: instant,
+    lastSeenAt: instant,
+    address: text,
+    userAgent: text,
+  },
+  text: `SELECT id, environment, first_seen_at AS "firstSeenAt",
+          last_seen_at AS "lastSeenAt", address, user_agent AS "userAgent"
+   FROM sessions WHERE user_id = :userId AND last_seen_at > :seenAfter AND created_at > :openedAfter
+     ORDER BY last_seen_at DESC, id DESC`,
+})
 
-export const deleteSessionOf = statement(
-  'delete_session_of',
-  'DELETE FROM sessions WHERE id = $1 AND user_id = $2 RETURNING address, user_agent AS "userAgent"',
-)
+export const deleteSessionOf = statement({
+  name: 'delete_session_of',
+  takes: { id: int, userId: text },
+  gives: { address: text, userAgent: text },
+  text: `DELETE FROM sessions WHERE id = :id AND user_id = :userId
+   RETURNING address, user_agent AS "userAgent"`,
+})
 
-export const deleteOtherSessions = statement(
-  'delete_other_sessions',
-  `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 RETURNING id`,
-)
+export const deleteOtherSessions = statement({
+  name: 'delete_other_sessions',
+  takes: { userId: text, hash: bytes },
+  gives: { id: int },
+  text: `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = :userId AND hash <> :hash RETURNING id`,
+})
 
-export const deleteEverySession = statement(
-  'delete_every_session',
-  `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = $1 RETURNING id`,
-)
+export const deleteEverySession = statement({
+  name: 'delete_every_session',
+  takes: { userId: text },
+  gives: { id: int },
+  text: `WITH ${endHalfWay} DELETE FROM sessions WHERE user_id = :userId RETURNING id`,
+})
 
-export const deleteDeadSessions = statement(
-  'delete_dead_sessions',
-  'DELETE FROM sessions WHERE last_seen_at <= $1 OR created_at <= $2 RETURNING id',
-)
+export const deleteDeadSessions = statement({
+  name: 'delete_dead_sessions',
+  takes: limits,
+  gives: { id: int },
+  text: 'DELETE FROM sessions WHERE last_seen_at <= :seenAfter OR created_at <= :openedAfter RETURNING id',
+})

@@ -1,12 +1,15 @@
 import { after, minute } from '../clock.ts'
-import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
 import { lockNoticesOf, tellUser, wasTold } from '../notices/notice.ts'
+import { cut } from '../text/cut.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { findMail } from './email.ts'
 import type { Browser } from './session.ts'
 
-/** A browser that signs in twice before it has its device cookie, or forgets it each time, is one device for so long. */
+/**
+ * A browser that signs in twice before it has its device cookie, or forgets it each time, is one device for
+ * so long.
+ */
 const sameDeviceMs = 10 * minute
 
 /** For a sign-in without proof that this user has signed in from this browser before. */

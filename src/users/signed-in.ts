@@ -1,9 +1,12 @@
-/** The end of every sign-in, whoever vouched for it: a password, a second factor, or the brokerage's identity provider. */
+/**
+ * The end of every sign-in, whoever vouched for it: a password, a second factor, or the brokerage's identity
+ * provider.
+ */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
-import { cut } from '../cut.ts'
 import type { Sql } from '../database/database.ts'
-import type { Environment } from '../environment.ts'
+import { cut } from '../text/cut.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import { type KnownDevice, makeKnown } from './known-device.ts'
 import { type Browser, openSession, type Proofs, type Session, type SessionUpstream } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
@@ -33,10 +36,15 @@ interface Opened {
   readonly device: KnownDevice
 }
 
-export async function openSignedIn(sql: Sql, proven: Proven, from: From, { by, at: now }: Act): Promise<Opened> {
+export async function openSignedIn(
+  sql: Sql,
+  proven: Proven,
+  from: From,
+  { by, at: now }: Act,
+): Promise<Opened> {
   const { user, passwordMark, known, proofs, upstream, details } = proven
   const { environment, browser, previous } = from
-  if (previous) await sql.query(deleteSession, [previous.token.hash])
+  if (previous) await sql.query(deleteSession, { hash: previous.token.hash })
   const confirms = previous?.user.id === user.id
   const subject = `user:${user.id}`
   const signedIn = { by: { ...by, name: subject }, at: now }

@@ -1,37 +1,51 @@
 /**
- * Which roles somebody of the staff has, and from where: given by hand, or by an identity provider at each sign-in. A provider takes back
- * what it gave and touches nothing that was given by hand; a hand takes back what a hand gave.
+ * Which roles somebody of the staff has, and from where: given by hand, or by an identity provider at each
+ * sign-in. A provider takes back what it gave and touches nothing that was given by hand; a hand takes back
+ * what a hand gave.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
-import type { Database, Sql } from '../database/database.ts'
-import { type Permission, permissionsOf, permits, type StaffRole } from '../permission.ts'
+import type { Sql } from '../database/database.ts'
 import { Conflict, Forbidden, NotFound } from '../problem.ts'
-import { staffRoleWords } from '../words/staff-role-words.ts'
+import { type Permission, permissionsOf, permits, type StaffRole } from '../vocabulary/permission.ts'
+import { staffRoleWords } from '../vocabulary/staff-role-words.ts'
 import { mayBeOnePerson } from './one-person.ts'
 import * as table from './staff-roles.sql.ts'
 import { lockActiveOperators } from './users.sql.ts'
 
-export { permissionsOf, type StaffRole } from '../permission.ts'
+export { permissionsOf, type StaffRole } from '../vocabulary/permission.ts'
 
 /** From wherever, where nobody is in front of a page: none for whoever is locked out, or not of the staff. */
 export async function listRolesOf(sql: Sql, userId: string): Promise<StaffRole[]> {
-  const rows = await sql.query<{ role: StaffRole }>(table.selectStaffRoles, [userId])
+  const rows = await sql.query(table.selectStaffRoles, { userId })
   return rows.map(({ role }) => role)
 }
 
-/** What counts in a session: what was given by hand, and by the provider that opened it. A password is no way to what a provider gave. */
-export async function listRolesIn(sql: Sql, userId: string, providerId: number | undefined): Promise<StaffRole[]> {
-  const rows = await sql.query<{ role: StaffRole }>(table.selectSessionRoles, [userId, providerId])
+/**
+ * What counts in a session: what was given by hand, and by the provider that opened it. A password is no way
+ * to what a provider gave.
+ */
+export async function listRolesIn(
+  sql: Sql,
+  userId: string,
+  providerId: number | undefined,
+): Promise<StaffRole[]> {
+  const rows = await sql.query(table.selectSessionRoles, { userId, providerId: providerId?.toString() })
   return rows.map(({ role }) => role)
 }
 
-/** Who gives roles: roles are kept by its id, and the log has what people call it, which can still be read when it is gone. */
+/**
+ * Who gives roles: roles are kept by its id, and the log has what people call it, which can still be read
+ * when it is gone.
+ */
 interface RoleGiver {
   readonly id: string | number
   readonly label: string
 }
 
-/** With a provider goes what it gave to everybody, but for what is kept; with the link of somebody, what it gave to them. */
+/**
+ * With a provider goes what it gave to everybody, but for what is kept; with the link of somebody, what it
+ * gave to them.
+ */
 export async function dropProvidedRoles(
   sql: Sql,
   provider: RoleGiver,
@@ -39,11 +53,7 @@ export async function dropProvidedRoles(
   userId?: string,
   kept: readonly StaffRole[] = [],
 ): Promise<void> {
-  const gone = await sql.query<{ userId: string; role: StaffRole }>(table.deleteRolesFrom, [
-    sourceOf(provider),
-    userId,
-    kept,
-  ])
+  const gone = await sql.query(table.deleteRolesFrom, { source: sourceOf(provider), userId, kept })
   for (const [id, own] of Map.groupBy(gone, (each) => each.userId)) {
     const taken = own.map(({ role }) => role)
     const details = { provider: provider.label, given: [], taken }
@@ -54,7 +64,10 @@ export async function dropProvidedRoles(
 /** As `HeldRole` has it. */
 export const sourceOf = ({ id }: Pick<RoleGiver, 'id'>): string => `provider:${id}`
 
-/** What acting on somebody takes beside helping people: on staff, giving out their roles; on an administrator, being one. */
+/**
+ * What acting on somebody takes beside helping people: on staff, giving out their roles; on an administrator,
+ * being one.
+ */
 export function neededOver(target: {
   readonly role: string
   readonly isAdministrator: boolean
@@ -67,13 +80,13 @@ export async function findNeededOver(
   sql: Sql,
   { id, role }: { readonly id: string; readonly role: string },
 ): Promise<readonly Permission[]> {
-  const [found] = await sql.query<{ isAdministrator: boolean }>(table.selectIsAdministrator, [id])
+  const [found] = await sql.query(table.selectIsAdministrator, { userId: id })
   return neededOver({ role, ...found! })
 }
 
 /**
- * What a provider says of somebody of the staff, in the transaction of their sign-in: these roles are from it, and no others. Removal is
- * certain, also of the last administrator; those given by hand stay.
+ * What a provider says of somebody of the staff, in the transaction of their sign-in: these roles are from
+ * it, and no others. Removal is certain, also of the last administrator; those given by hand stay.
  */
 export async function setProvidedRoles(
   sql: Sql,
@@ -82,17 +95,21 @@ export async function setProvidedRoles(
   roles: readonly StaffRole[],
   act: Act,
 ): Promise<void> {
-  const [found] = await sql.query(table.lockStaffMember, [userId])
+  const [found] = await sql.query(table.lockStaffMember, { id: userId })
   if (!found) throw new Error(`${userId} is not of the staff: a provider cannot give them roles.`)
   const source = sourceOf(provider)
-  const before = await sql.query<{ role: StaffRole }>(table.selectRolesFrom, [userId, source])
+  const before = await sql.query(table.selectRolesFrom, { userId, source })
   const held = before.map(({ role }) => role)
   const given = [...new Set(roles)].filter((role) => !held.includes(role))
   const taken = held.filter((role) => !roles.includes(role))
   if (given.length === 0 && taken.length === 0) return
-  await sql.query(table.insertStaffRoles, [userId, given, source, act.at])
-  await sql.query(table.deleteStaffRoles, [userId, taken, source])
-  await recordAct(sql, act, 'user.roles_provided', `user:${userId}`, { provider: provider.label, given, taken })
+  await sql.query(table.insertStaffRoles, { userId, roles: given, source, givenAt: act.at })
+  await sql.query(table.deleteStaffRoles, { userId, roles: taken, source })
+  await recordAct(sql, act, 'user.roles_provided', `user:${userId}`, {
+    provider: provider.label,
+    given,
+    taken,
+  })
 }
 
 export interface HeldRole {
@@ -119,11 +136,11 @@ const rowsAtMost = 2_000
 
 /** By name; those without a role among them. */
 export async function listStaff(sql: Sql): Promise<StaffMember[]> {
-  return gather(await sql.query<StaffRow>(table.selectStaff, [rowsAtMost]))
+  return gather(await sql.query(table.selectStaff, { most: rowsAtMost }))
 }
 
 export async function getStaffMember(sql: Sql, userId: string): Promise<StaffMember> {
-  const [found] = gather(await sql.query<StaffRow>(table.selectStaffMember, [userId]))
+  const [found] = gather(await sql.query(table.selectStaffMember, { id: userId }))
   if (!found) throw new NotFound('There is nobody of the staff with this id.')
   return found
 }
@@ -139,7 +156,7 @@ function gather(rows: readonly StaffRow[]): StaffMember[] {
 }
 
 /** By hand. A second time it changes nothing. */
-export async function giveRole(db: Database, to: StaffMember, role: StaffRole, act: Act): Promise<void> {
+export async function giveRole(db: Sql, to: StaffMember, role: StaffRole, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     await lockStaff(sql, to)
     await refuseGiver(sql, role, act)
@@ -151,17 +168,27 @@ export async function giveRole(db: Database, to: StaffMember, role: StaffRole, a
 }
 
 /** Within the transaction that makes somebody of the staff, or under the lock of it. */
-export async function giveByHand(sql: Sql, userId: string, roles: readonly StaffRole[], act: Act): Promise<void> {
-  const given = await sql.query<{ role: StaffRole }>(table.insertStaffRoles, [userId, roles, 'hand', act.at])
+export async function giveByHand(
+  sql: Sql,
+  userId: string,
+  roles: readonly StaffRole[],
+  act: Act,
+): Promise<void> {
+  const given = await sql.query(table.insertStaffRoles, {
+    userId,
+    roles,
+    source: 'hand',
+    givenAt: act.at,
+  })
   for (const { role } of given) await recordAct(sql, act, 'user.role_given', `user:${userId}`, { role })
 }
 
 /** What a hand gave. What a provider gave is taken there, and goes with the next sign-in. */
-export async function takeRole(db: Database, from: StaffMember, role: StaffRole, act: Act): Promise<void> {
+export async function takeRole(db: Sql, from: StaffMember, role: StaffRole, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     await lockStaff(sql, from)
     await refuseGiver(sql, role, act)
-    const taken = await sql.query(table.deleteStaffRoles, [from.id, [role], 'hand'])
+    const taken = await sql.query(table.deleteStaffRoles, { userId: from.id, roles: [role], source: 'hand' })
     if (taken.length === 0) return
     if (role === 'administrator') await refuseNoAdministrator(sql)
     await recordAct(sql, act, 'user.role_taken', `user:${from.id}`, { role })
@@ -171,17 +198,21 @@ export async function takeRole(db: Database, from: StaffMember, role: StaffRole,
 /** Everybody in one order: of two who take each other's role, one comes first and the other finds it done. */
 async function lockStaff(sql: Sql, { id, name }: Pick<StaffMember, 'id' | 'name'>): Promise<void> {
   await sql.query(lockActiveOperators)
-  const [found] = await sql.query(table.lockStaffMember, [id])
+  const [found] = await sql.query(table.lockStaffMember, { id })
   if (!found) throw new Conflict(`${name} is not of the staff any more.`)
 }
 
-/** People alone: whoever has the machine has everything. They may have lost their own role while they waited. */
+/**
+ * People alone: whoever has the machine has everything. They may have lost their own role while they waited.
+ */
 async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return
   const own = await listRolesIn(sql, by.name.slice(5), by.providerId)
   if (!permits(own, 'staff.manage')) throw new Forbidden('You may not change the roles of staff any more.')
   if (role === 'administrator' && !permits(own, 'administrators.manage'))
-    throw new Forbidden(`Only an administrator gives or takes the role ${staffRoleWords.administrator.title}.`)
+    throw new Forbidden(
+      `Only an administrator gives or takes the role ${staffRoleWords.administrator.title}.`,
+    )
 }
 
 /** Nor to an account behind which they may be themselves, what they do not have. */

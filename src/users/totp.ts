@@ -1,23 +1,24 @@
 /**
- * Codes of an authenticator app (RFC 6238): six digits, a new one every 30 seconds; the one before and the one after count
- * too, because clocks differ. A code counts once, and never after a newer one was used.
+ * Codes of an authenticator app (RFC 6238): six digits, a new one every 30 seconds; the one before and the
+ * one after count too, because clocks differ. A code counts once, and never after a newer one was used.
  */
 import { Secret, TOTP } from 'otpauth'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
-import type { SealedTable } from '../database/reseal.ts'
+import type { SealedRow, SealedTable } from '../database/reseal.ts'
 import * as table from './totp-factors.sql.ts'
 import type { User } from './user.ts'
 
 const stepSeconds = 30
 const secretBytes = 20
-/** In a row. Of a million codes three count at a time: so many guesses find one of them with a chance of 1 in 3,000. */
+/**
+ * In a row. Of a million codes three count at a time: so many guesses find one of them with a chance of 1 in
+ * 3,000.
+ */
 const wrongCodesThatLock = 100
 
-interface TotpRow {
-  readonly id: number
+interface TotpRow extends SealedRow {
   readonly userId: string
-  readonly sealed: Buffer
 }
 
 export interface TotpFactor {
@@ -58,35 +59,41 @@ export async function addTotp(
   now: Date,
 ): Promise<boolean> {
   const sealed = vault.seal(purposeOf(userId), secret)
-  return (await sql.query(table.insertTotp, [userId, sealed, step, now])).length > 0
+  return (await sql.query(table.insertTotp, { userId, sealed, lastStep: step, createdAt: now })).length > 0
 }
 
 export async function findTotp(sql: Sql, userId: string): Promise<TotpFactor | undefined> {
-  const [found] = await sql.query<TotpFactor>(table.selectTotp, [userId])
+  const [found] = await sql.query(table.selectTotp, { userId })
   return found
 }
 
-export async function useTotpCode(sql: Sql, vault: Vault, userId: string, code: string, now: Date): Promise<boolean> {
-  const [row] = await sql.query<TotpRow>(table.selectTotp, [userId])
+export async function useTotpCode(
+  sql: Sql,
+  vault: Vault,
+  userId: string,
+  code: string,
+  now: Date,
+): Promise<boolean> {
+  const [row] = await sql.query(table.selectTotp, { userId })
   const secret = row && vault.open(purposeOf(userId), row.sealed)
   const step = secret === undefined ? undefined : findStep(secret, code, now)
   if (!row || step === undefined) return false
-  return (await sql.query(table.useStep, [row.id, step, now])).length > 0
+  return (await sql.query(table.useStep, { id: row.id, lastStep: step, lastUsedAt: now })).length > 0
 }
 
 /** True when this wrong code locks the app. */
 export async function countWrongCode(sql: Sql, userId: string, now: Date): Promise<boolean> {
-  const [counted] = await sql.query<{ lockedAt: Date | null }>(table.countWrongCode, [userId, wrongCodesThatLock, now])
+  const [counted] = await sql.query(table.countWrongCode, { userId, wrongCodesThatLock, now })
   return counted !== undefined && counted.lockedAt !== null
 }
 
 /** After a proof that was right; a recovery code unlocks. */
 export async function forgiveWrongCodes(sql: Sql, userId: string, unlocks: boolean): Promise<void> {
-  await sql.query(table.forgiveWrongCodes, [userId, unlocks])
+  await sql.query(table.forgiveWrongCodes, { userId, unlocks })
 }
 
 export async function removeTotp(sql: Sql, userId: string): Promise<boolean> {
-  return (await sql.query(table.deleteTotp, [userId])).length > 0
+  return (await sql.query(table.deleteTotp, { userId })).length > 0
 }
 
 export const sealedTotpSecrets: SealedTable<TotpRow> = {

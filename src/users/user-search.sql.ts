@@ -1,38 +1,49 @@
-import { statement } from '../database/database.ts'
-import { userColumns } from './users.sql.ts'
+import { int, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
+import { userColumns, userRow } from './users.sql.ts'
 
-export const selectPage = statement(
-  'select_page_of_users',
-  `SELECT ${userColumns} FROM users WHERE username COLLATE "C" > $1 ORDER BY username COLLATE "C" LIMIT $2`,
-)
+export const selectPage = statement({
+  name: 'select_page_of_users',
+  takes: { after: text, most: int },
+  gives: userRow,
+  text: `SELECT ${userColumns} FROM users WHERE username COLLATE "C" > :after
+   ORDER BY username COLLATE "C" LIMIT :most`,
+})
 
 /**
- * The beginning of the username, words of the name, the id, or the number of an account. No letter of a username comes after `~`. A word that many are
- * called by fills the page from the next thousand users in order; only for others is the index of words asked, which gathers all that it knows of a word
- * before it answers the first.
+ * The beginning of the username, words of the name, the id, or the number of an account. No letter of a
+ * username comes after `~`. A word that many are called by fills the page from the next thousand users in
+ * order; only for others is the index of words asked, which gathers all that it knows of a word before it
+ * answers the first.
  */
-export const selectNamed = statement(
-  'select_users_named',
-  `WITH words AS MATERIALIZED (
-     SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery AS query FROM unnest(name_words($3))),
+export const selectNamed = statement({
+  name: 'select_users_named',
+  takes: { after: text, most: int, typed: text, namesakes: int },
+  gives: userRow,
+  text: `WITH words AS MATERIALIZED (
+     SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery AS query
+     FROM unnest(name_words(:typed))),
    near AS MATERIALIZED (
-     SELECT n.* FROM (SELECT ${userColumns} FROM users WHERE username COLLATE "C" > $1 ORDER BY username COLLATE "C" LIMIT $4) AS n, words
-     WHERE name_words(n.name) @@ words.query ORDER BY username COLLATE "C" LIMIT $2)
+     SELECT n.* FROM (SELECT ${userColumns} FROM users WHERE username COLLATE "C" > :after
+       ORDER BY username COLLATE "C" LIMIT :namesakes) AS n, words
+     WHERE name_words(n.name) @@ words.query ORDER BY username COLLATE "C" LIMIT :most)
    SELECT found.* FROM (
-     SELECT ${userColumns} FROM users WHERE id = lower($3)
+     SELECT ${userColumns} FROM users WHERE id = lower(:typed)
      UNION
      SELECT ${userColumns} FROM users
-     WHERE id IN (SELECT user_id FROM holdings WHERE account_number = upper($3) AND status <> 'removed')
+     WHERE id IN (SELECT user_id FROM holdings WHERE account_number = upper(:typed) AND status <> 'removed')
      UNION
-     SELECT ${userColumns} FROM users WHERE source IN (SELECT s.name FROM sources s) AND external_id = $3
+     SELECT ${userColumns} FROM users WHERE source IN (SELECT s.name FROM sources s) AND external_id = :typed
      UNION
      (SELECT ${userColumns} FROM users
-      WHERE username COLLATE "C" >= lower($3) AND username COLLATE "C" < lower($3) || '~' AND username COLLATE "C" > $1
-      ORDER BY username COLLATE "C" LIMIT $2)
+      WHERE username COLLATE "C" >= lower(:typed) AND username COLLATE "C" < lower(:typed) || '~'
+        AND username COLLATE "C" > :after
+      ORDER BY username COLLATE "C" LIMIT :most)
      UNION
      SELECT * FROM near
      UNION
      (SELECT ${userColumns} FROM users
-      WHERE (SELECT count(*) FROM near) < $2 AND name_words(name) @@ (SELECT query FROM words) LIMIT $4)
-   ) AS found WHERE username COLLATE "C" > $1 ORDER BY username COLLATE "C" LIMIT $2`,
-)
+      WHERE (SELECT count(*) FROM near) < :most AND name_words(name) @@ (SELECT query FROM words)
+      LIMIT :namesakes)
+   ) AS found WHERE username COLLATE "C" > :after ORDER BY username COLLATE "C" LIMIT :most`,
+})

@@ -18,12 +18,16 @@ interface FoundUsers {
   readonly after: string | undefined
 }
 
-export async function findUsers(sql: Sql, { text, after = '' }: UserQuestion, limit: number): Promise<FoundUsers> {
-  const values = [after, limit + 1]
+export async function findUsers(
+  sql: Sql,
+  { text, after = '' }: UserQuestion,
+  limit: number,
+): Promise<FoundUsers> {
+  const values = { after, most: limit + 1 }
   const found =
     text === undefined
-      ? await sql.query<User>(selectPage, values)
-      : await sql.query<User>(selectNamed, [...values, text, namesakesAtMost])
+      ? await sql.query(selectPage, values)
+      : await sql.query(selectNamed, { ...values, typed: text, namesakes: namesakesAtMost })
   const users = found.slice(0, limit)
   return { users, after: found.length > limit ? users.at(-1)!.username : undefined }
 }

@@ -1,14 +1,20 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
-import { type Database, type Sql, violates } from '../database/database.ts'
-import { findNameProblem } from '../name.ts'
-import { permits } from '../permission.ts'
+import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { findNameProblem } from '../text/name.ts'
+import { permits } from '../vocabulary/permission.ts'
 import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { findPasswordProblem, type Passwords } from './password.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
-import { findNeededOver, giveByHand, listRolesIn, refuseNoAdministrator, type StaffRole } from './staff-role.ts'
+import {
+  findNeededOver,
+  giveByHand,
+  listRolesIn,
+  refuseNoAdministrator,
+  type StaffRole,
+} from './staff-role.ts'
 import * as table from './users.sql.ts'
 
 export interface User {
@@ -17,7 +23,9 @@ export interface User {
   readonly name: string
   readonly role: 'holder' | 'operator'
   readonly status: 'active' | 'disabled'
-  /** Who keeps them out: an operator, the source, or the source by removing them. Null while they are active. */
+  /**
+   * Who keeps them out: an operator, the source, or the source by removing them. Null while they are active.
+   */
   readonly lockedBy: 'operator' | 'source' | 'removal' | null
   readonly createdAt: Date
 }
@@ -37,7 +45,7 @@ interface NewUser {
   readonly staffRoles?: readonly StaffRole[]
 }
 
-export async function createUser(db: Database, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
+export async function createUser(db: Sql, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
   const problem = user.password === undefined ? undefined : findPasswordProblem(user.password)
   if (problem) throw new Invalid([{ field: 'password', problem }])
   judge(user)
@@ -59,7 +67,7 @@ export async function nameInstead(
   act: Act,
 ): Promise<void> {
   const name = told.name.trim()
-  const [named] = await sql.query(table.replaceName, [id, before, name, act.at])
+  const [named] = await sql.query(table.replaceName, { id, before, name, updatedAt: act.at })
   if (named) await recordAct(sql, act, 'user.named', `user:${id}`, { ...told, name })
 }
 
@@ -78,9 +86,19 @@ async function insertNew(sql: Sql, user: Person, hash: string | undefined, act: 
   const email = user.email === undefined ? undefined : parseEmail(user.email)
   const id = `id-${randomLetters(12).toLowerCase()}`
   const [created] = await sql
-    .query<User>(table.insertUser, [id, username, name.trim(), hash, role, act.at, email])
+    .query(table.insertUser, {
+      id,
+      username,
+      name: name.trim(),
+      passwordHash: hash,
+      role,
+      createdAt: act.at,
+      email,
+    })
     .catch((error: unknown) => {
-      throw violates(error, 'users_username_key') ? new Invalid([{ field: 'username', problem: 'is taken' }]) : error
+      throw violates(error, 'users_username_key')
+        ? new Invalid([{ field: 'username', problem: 'is taken' }])
+        : error
     })
   await recordAct(sql, act, 'user.created', `user:${id}`, { username, role })
   if (role === 'operator') await giveByHand(sql, id, staffRoles, act)
@@ -98,7 +116,7 @@ function findUsernameProblem(username: string): string | undefined {
 
 /** For sign-in and for what an operator types; everything else knows people by their id. */
 export async function findUserByUsername(sql: Sql, username: string): Promise<UserWithPassword | undefined> {
-  const [user] = await sql.query<UserWithPassword>(table.selectUserByUsername, [username])
+  const [user] = await sql.query(table.selectUserByUsername, { username })
   return user
 }
 
@@ -113,14 +131,14 @@ export async function getUserNamed(sql: Sql, idOrUsername: string): Promise<User
 }
 
 export async function getUserById(sql: Sql, id: string): Promise<User> {
-  const [user] = await sql.query<User>(table.selectUserById, [id])
+  const [user] = await sql.query(table.selectUserById, { id })
   if (!user) throw new NotFound(`There is no user with the id "${id}".`)
   return user
 }
 
 /** Ends every session: whoever knew the old password is out. */
 export async function setPassword(
-  db: Database,
+  db: Sql,
   passwords: Passwords,
   user: User,
   password: string,
@@ -130,15 +148,17 @@ export async function setPassword(
   if (problem) throw new Invalid([{ field: 'password', problem }])
   const hash = await passwords.hash(password)
   await db.transaction(async (sql) => {
-    await sql.query(table.updatePassword, [user.id, hash, act.at]).catch(explainProvided)
-    await sql.query(deleteSessionsOf, [user.id])
+    await sql
+      .query(table.updatePassword, { id: user.id, passwordHash: hash, updatedAt: act.at })
+      .catch(explainProvided)
+    await sql.query(deleteSessionsOf, { userId: user.id })
     await recordGuardedAct(sql, act, 'user.password_changed', user.id, {})
   })
 }
 
 /** Staff whom a provider knows: whoever gave them a password could come in as them. */
 export function explainProvided(error: unknown): never {
-  if (!violates(error, 'users_provided_staff')) throw error
+  if (!violates(error, 'users_staff_password')) throw error
   throw new Conflict(
     'They are staff who sign in at your identity provider, and get no password here. Unlink them first.',
   )
@@ -150,21 +170,24 @@ function explainLock(error: unknown): never {
   throw new Conflict('This customer is locked by the brokerage’s own system. It has to unlock them.')
 }
 
-export async function setUserStatus(db: Database, user: User, status: User['status'], act: Act): Promise<void> {
+export async function setUserStatus(db: Sql, user: User, status: User['status'], act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(table.updateUserStatus, [user.id, status, act.at]).catch(explainLock)
+    await sql.query(table.updateUserStatus, { id: user.id, status, updatedAt: act.at }).catch(explainLock)
     await finishStatus(sql, user, status, act)
   })
 }
 
 async function finishStatus(sql: Sql, user: User, status: User['status'], act: Act): Promise<void> {
-  if (status === 'disabled') await sql.query(deleteSessionsOf, [user.id])
+  if (status === 'disabled') await sql.query(deleteSessionsOf, { userId: user.id })
   await recordAct(sql, act, status === 'disabled' ? 'user.disabled' : 'user.enabled', `user:${user.id}`)
 }
 
-/** As one operator does it to somebody else: an active administrator is always left. A second click changes nothing. */
+/**
+ * As one operator does it to somebody else: an active administrator is always left. A second click changes
+ * nothing.
+ */
 export async function setStatusOfOther(
-  db: Database,
+  db: Sql,
   user: User,
   status: User['status'],
   acting: User,
@@ -173,12 +196,14 @@ export async function setStatusOfOther(
   if (user.id === acting.id && status === 'disabled')
     throw new Conflict('You cannot lock out yourself. Ask another operator.')
   await db.transaction(async (sql) => {
-    const operators = await sql.query<{ id: string }>(table.lockActiveOperators)
+    const operators = await sql.query(table.lockActiveOperators)
     const needed = ['users.manage' as const, ...(await findNeededOver(sql, user))]
     const roles = await listRolesIn(sql, acting.id, act.by.providerId)
     if (!operators.some(({ id }) => id === acting.id) || !needed.every((each) => permits(roles, each)))
       throw new Conflict('You have been locked out yourself meanwhile, or may not do this any more.')
-    const changed = await sql.query(table.changeUserStatus, [user.id, status, act.at]).catch(explainLock)
+    const changed = await sql
+      .query(table.changeUserStatus, { id: user.id, status, updatedAt: act.at })
+      .catch(explainLock)
     if (changed.length === 0) return
     if (user.role === 'operator') await refuseNoAdministrator(sql)
     await finishStatus(sql, user, status, act)

@@ -1,123 +1,215 @@
-import { statement } from '../database/database.ts'
+import { instant, int, json, list, oneOf, orNull, text } from '../database/column.ts'
+import { statement } from '../database/statement.ts'
+import { declinable } from '../notices/facts.ts'
 
-export const userColumns = 'id, username, name, role, status, locked_by AS "lockedBy", created_at AS "createdAt"'
+export const userColumns =
+  'id, username, name, role, status, locked_by AS "lockedBy", created_at AS "createdAt"'
+
+export const userRow = {
+  id: text,
+  username: text,
+  name: text,
+  role: oneOf('holder', 'operator'),
+  status: oneOf('active', 'disabled'),
+  lockedBy: orNull(oneOf('operator', 'source', 'removal')),
+  createdAt: instant,
+}
 
 const withPassword = `${userColumns}, password_hash AS "passwordHash"`
 
-export const insertUser = statement(
-  'insert_user',
-  `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at, email) VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+const rowWithPassword = { ...userRow, passwordHash: orNull(text) }
+
+export const insertUser = statement({
+  name: 'insert_user',
+  takes: {
+    id: text,
+    username: text,
+    name: text,
+    passwordHash: orNull(text),
+    role: text,
+    createdAt: instant,
+    email: orNull(text),
+  },
+  gives: userRow,
+  text: `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at, email)
+    VALUES (:id, :username, :name, :passwordHash, :role, :createdAt, :createdAt, :email)
    RETURNING ${userColumns}`,
-)
+})
 
-/** Instead of the name $2, and of no other. */
-export const replaceName = statement(
-  'replace_name',
-  'UPDATE users SET name = $3, updated_at = $4 WHERE id = $1 AND name = $2 RETURNING id',
-)
+/** Instead of the name `before`, and of no other. */
+export const replaceName = statement({
+  name: 'replace_name',
+  takes: { id: text, before: text, name: text, updatedAt: instant },
+  gives: { id: text },
+  text: `UPDATE users SET name = :name, updated_at = :updatedAt WHERE id = :id AND name = :before
+   RETURNING id`,
+})
 
-export const selectUserByUsername = statement(
-  'select_user_by_username',
-  `SELECT ${withPassword} FROM users WHERE username = $1`,
-)
+export const selectUserByUsername = statement({
+  name: 'select_user_by_username',
+  takes: { username: text },
+  gives: rowWithPassword,
+  text: `SELECT ${withPassword} FROM users WHERE username = :username`,
+})
 
-export const selectUserById = statement('select_user_by_id', `SELECT ${userColumns} FROM users WHERE id = $1`)
+export const selectUserById = statement({
+  name: 'select_user_by_id',
+  takes: { id: text },
+  gives: userRow,
+  text: `SELECT ${userColumns} FROM users WHERE id = :id`,
+})
 
 /** In one order: of two operators who lock out each other, one comes first and the other finds it done. */
-export const lockActiveOperators = statement(
-  'lock_active_operators',
-  `SELECT id FROM users WHERE role = 'operator' AND status = 'active' ORDER BY id FOR NO KEY UPDATE`,
-)
+export const lockActiveOperators = statement({
+  name: 'lock_active_operators',
+  gives: { id: text },
+  text: `SELECT id FROM users WHERE role = 'operator' AND status = 'active' ORDER BY id FOR NO KEY UPDATE`,
+})
 
-export const selectUserWithPassword = statement(
-  'select_user_with_password',
-  `SELECT ${withPassword} FROM users WHERE id = $1`,
-)
+export const selectUserWithPassword = statement({
+  name: 'select_user_with_password',
+  takes: { id: text },
+  gives: rowWithPassword,
+  text: `SELECT ${withPassword} FROM users WHERE id = :id`,
+})
 
 /** Until its transaction ends, nobody gives them another password or locks them. */
-export const holdUserWithPassword = statement(
-  'hold_user_with_password',
-  `SELECT ${withPassword} FROM users WHERE id = $1 FOR SHARE`,
-)
+export const holdUserWithPassword = statement({
+  name: 'hold_user_with_password',
+  takes: { id: text },
+  gives: rowWithPassword,
+  text: `SELECT ${withPassword} FROM users WHERE id = :id FOR SHARE`,
+})
 
 /** The password that was checked is still theirs, and stays so until the transaction ends. */
-export const holdPassword = statement(
-  'hold_password',
-  `SELECT id FROM users WHERE id = $1 AND password_hash = $2 AND status = 'active' FOR SHARE`,
-)
+export const holdPassword = statement({
+  name: 'hold_password',
+  takes: { id: text, passwordHash: text },
+  gives: { id: text },
+  text: `SELECT id FROM users WHERE id = :id AND password_hash = :passwordHash AND status = 'active'
+   FOR SHARE`,
+})
 
 /** The same with a hash of the cost of today: only instead of the one that was checked. */
-export const rehashPassword = statement(
-  'rehash_password',
-  `UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2 AND status = 'active' RETURNING id`,
-)
+export const rehashPassword = statement({
+  name: 'rehash_password',
+  takes: { id: text, checked: text, passwordHash: text, updatedAt: instant },
+  gives: { id: text },
+  text: `UPDATE users SET password_hash = :passwordHash, updated_at = :updatedAt
+   WHERE id = :id AND password_hash = :checked AND status = 'active' RETURNING id`,
+})
 
-export const selectPasswordHash = statement(
-  'select_password_hash',
-  'SELECT password_hash AS "passwordHash" FROM users WHERE id = $1',
-)
+export const selectPasswordHash = statement({
+  name: 'select_password_hash',
+  takes: { id: text },
+  gives: { passwordHash: orNull(text) },
+  text: 'SELECT password_hash AS "passwordHash" FROM users WHERE id = :id',
+})
 
-export const updatePassword = statement(
-  'update_password',
-  'UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1',
-)
+export const updatePassword = statement({
+  name: 'update_password',
+  takes: { id: text, passwordHash: text, updatedAt: instant },
+  text: 'UPDATE users SET password_hash = :passwordHash, updated_at = :updatedAt WHERE id = :id',
+})
 
 /** Only while the old one is still the one that was checked: of two changes at once, one happens. */
-export const replacePassword = statement(
-  'replace_password',
-  'UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING id',
-)
+export const replacePassword = statement({
+  name: 'replace_password',
+  takes: { id: text, checked: orNull(text), passwordHash: text, updatedAt: instant },
+  gives: { id: text },
+  text: `UPDATE users SET password_hash = :passwordHash, updated_at = :updatedAt
+   WHERE id = :id AND password_hash = :checked RETURNING id`,
+})
 
 /** What is locked here stays locked, whatever the source says of them. */
-const setStatus = "UPDATE users SET status = $2, locked_here = ($2 = 'disabled'), updated_at = $3 WHERE id = $1"
+const setStatus = `UPDATE users SET status = :status, locked_here = (:status = 'disabled'),
+     updated_at = :updatedAt
+   WHERE id = :id`
 
-export const updateUserStatus = statement('update_user_status', setStatus)
+export const updateUserStatus = statement({
+  name: 'update_user_status',
+  takes: { id: text, status: text, updatedAt: instant },
+  text: setStatus,
+})
 
 /** Whom the source has locked can be locked here as well. */
-export const changeUserStatus = statement(
-  'change_user_status',
-  `${setStatus} AND (status <> $2 OR ($2 = 'disabled' AND source_status = 'disabled' AND NOT locked_here)) RETURNING id`,
-)
+export const changeUserStatus = statement({
+  name: 'change_user_status',
+  takes: { id: text, status: text, updatedAt: instant },
+  gives: { id: text },
+  text: `${setStatus}
+   AND (status <> :status OR (:status = 'disabled' AND source_status = 'disabled' AND NOT locked_here))
+   RETURNING id`,
+})
 
-export const selectMail = statement(
-  'select_mail',
-  'SELECT email, declined_notices AS "declinedNotices" FROM users WHERE id = $1',
-)
+export const selectMail = statement({
+  name: 'select_mail',
+  takes: { id: text },
+  gives: { email: orNull(text), declinedNotices: list(oneOf(...declinable)) },
+  text: 'SELECT email, declined_notices AS "declinedNotices" FROM users WHERE id = :id',
+})
 
 /** Holds still whoever else changes it. */
-export const lockMail = statement('lock_mail', 'SELECT email FROM users WHERE id = $1 FOR NO KEY UPDATE')
+export const lockMail = statement({
+  name: 'lock_mail',
+  takes: { id: text },
+  gives: { email: orNull(text) },
+  text: 'SELECT email FROM users WHERE id = :id FOR NO KEY UPDATE',
+})
 
-export const updateEmail = statement('update_email', 'UPDATE users SET email = $2, updated_at = $3 WHERE id = $1')
+export const updateEmail = statement({
+  name: 'update_email',
+  takes: { id: text, email: orNull(text), updatedAt: instant },
+  text: 'UPDATE users SET email = :email, updated_at = :updatedAt WHERE id = :id',
+})
 
 /** Who acts and when, for what triggers write in this transaction. */
-export const nameAct = statement('name_act', "SELECT set_config('countersign.act', $1::jsonb::text, true) AS named")
+export const nameAct = statement({
+  name: 'name_act',
+  takes: { act: json<object>() },
+  text: "SELECT set_config('countersign.act', :act::jsonb::text, true) AS named",
+})
 
-export const selectFormerEmails = statement(
-  'select_former_emails',
-  'SELECT email FROM former_emails WHERE user_id = $1 AND replaced_at > $2',
-)
+export const selectFormerEmails = statement({
+  name: 'select_former_emails',
+  takes: { userId: text, since: instant },
+  gives: { email: text },
+  text: 'SELECT email FROM former_emails WHERE user_id = :userId AND replaced_at > :since',
+})
 
-export const deleteOldFormerEmails = statement(
-  'delete_old_former_emails',
-  `DELETE FROM former_emails WHERE (user_id, email) IN (
-     SELECT user_id, email FROM former_emails WHERE replaced_at <= $1 LIMIT $2) RETURNING email`,
-)
+export const deleteOldFormerEmails = statement({
+  name: 'delete_old_former_emails',
+  takes: { until: instant, most: int },
+  gives: { email: text },
+  text: `DELETE FROM former_emails WHERE (user_id, email) IN (
+     SELECT user_id, email FROM former_emails WHERE replaced_at <= :until LIMIT :most) RETURNING email`,
+})
 
-export const updateDeclined = statement(
-  'update_declined_notices',
-  `UPDATE users SET declined_notices = $2, updated_at = $3 WHERE id = $1 AND declined_notices IS DISTINCT FROM $2::text[]
-   RETURNING id`,
-)
+export const updateDeclined = statement({
+  name: 'update_declined_notices',
+  takes: { id: text, declinedNotices: list(text), updatedAt: instant },
+  gives: { id: text },
+  text: `UPDATE users SET declined_notices = :declinedNotices, updated_at = :updatedAt
+   WHERE id = :id AND declined_notices IS DISTINCT FROM :declinedNotices::text[] RETURNING id`,
+})
 
 /** Whoever has no password here, and gives a second factor at their provider, is guarded by it. */
-export const countOperators = statement(
-  '',
-  `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f WHERE f.user_id = u.id)
+export const countOperators = statement({
+  name: '',
+  gives: { operators: int, unguarded: int, unaddressed: int },
+  text: `SELECT count(*) AS operators, count(*) FILTER (WHERE NOT EXISTS (SELECT FROM totp_factors f
+    WHERE f.user_id = u.id)
        AND NOT EXISTS (SELECT FROM passkeys k WHERE k.user_id = u.id)
-       AND NOT (password_hash IS NULL AND EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer AND p.enabled_at IS NOT NULL
+       AND NOT (password_hash IS NULL AND EXISTS (SELECT FROM identities i JOIN identity_providers p
+         ON p.issuer = i.issuer AND p.enabled_at IS NOT NULL
          WHERE i.user_id = u.id AND i.factor_at IS NOT NULL))) AS unguarded,
      count(*) FILTER (WHERE email IS NULL) AS unaddressed
    FROM users u WHERE role = 'operator' AND status = 'active'`,
-)
+})
 
-export const selectUserNames = statement('select_user_names', 'SELECT id, name FROM users WHERE id = ANY ($1::text[])')
+export const selectUserNames = statement({
+  name: 'select_user_names',
+  takes: { ids: list(text) },
+  gives: { id: text, name: text },
+  text: 'SELECT id, name FROM users WHERE id = ANY (:ids::text[])',
+})

@@ -1,13 +1,16 @@
-/** The part of the pages' table in which a brokerage joins what it has: what its systems import, where its people sign in, who of them may do what, and what takes two. */
-import { staff, strongly, withReason } from './gates.ts'
+/**
+ * The part of the pages' table in which a brokerage joins what it has: what its systems import, where its
+ * people sign in, who of them may do what, and what takes two.
+ */
+import { staff, strongly, withReason } from './gates/gates.ts'
 import { form, makes, page, type Row, whenVisited } from './route.ts'
 
-const imports = whenVisited(() => import('./console/imports.ts'))
-const importPages = whenVisited(() => import('./console/import.ts'))
-const proposals = whenVisited(() => import('./console/proposals.ts'))
-const providers = whenVisited(() => import('./console/providers.ts'))
-const newProvider = whenVisited(() => import('./console/new-provider.ts'))
-const staffPages = whenVisited(() => import('./console/staff.ts'))
+const imports = whenVisited(() => import('./console/imports/imports.ts'))
+const importPages = whenVisited(() => import('./console/imports/import.ts'))
+const proposals = whenVisited(() => import('./console/proposals/proposals.ts'))
+const providers = whenVisited(() => import('./console/providers/providers.ts'))
+const newProvider = whenVisited(() => import('./console/providers/new-provider.ts'))
+const staffPages = whenVisited(() => import('./console/people/staff.ts'))
 
 const importKeeper = staff('imports.manage').and(strongly).and(withReason)
 const decider = staff('proposals.decide').and(strongly)

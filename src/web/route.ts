@@ -1,19 +1,22 @@
-/** Rows of the pages' table: `page` and `form` say path, gate and what happens; `tableOf` makes routes of them. */
+/**
+ * Rows of the pages' table: `page` and `form` say path, gate and what happens; `tableOf` makes routes of
+ * them.
+ */
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { imageMostBytes } from '../brands/image.ts'
 import type { Context } from '../context.ts'
-import type { OperationSchema } from '../described-route.ts'
-import { type Environment, environments } from '../environment.ts'
 import { addFileParser } from '../http/body.ts'
+import type { OperationSchema } from '../http/described-route.ts'
 import type { Form } from '../http/form.ts'
 import { Invalid } from '../problem.ts'
+import { type Environment, environments } from '../vocabulary/environment.ts'
 import { findLongFields } from './frame/field-lengths.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
 import { setPlace } from './frame/place.ts'
 import { isMendable, showAgain } from './frame/refused-form.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
-import type { Gate } from './gates.ts'
+import type { Gate } from './gates/gates.ts'
 
 type Handed = readonly unknown[]
 
@@ -23,13 +26,22 @@ export interface Row {
   readonly gate: Gate<Handed, Handed>
   /** Where it exists. A row is of the live site alone unless it says otherwise. */
   readonly sites: readonly Environment[]
-  /** Of a page that belongs to the interface, for its readers: faults are answered with a page or a redirect of its own. */
+  /**
+   * Of a page that belongs to the interface, for its readers: faults are answered with a page or a redirect
+   * of its own.
+   */
   readonly schema: OperationSchema | undefined
-  /** A form that makes something new: however often it is sent, there is one of it (frame/submission.ts, or a constraint of what it makes). */
+  /**
+   * A form that makes something new: however often it is sent, there is one of it (frame/submission.ts, or a
+   * constraint of what it makes).
+   */
   readonly makes?: true
   /** A form that brings files along. */
   readonly takesFiles?: true
-  /** The page that a form is on, where that is not the nearest above it; with what its address asks by fields of the form. */
+  /**
+   * The page that a form is on, where that is not the nearest above it; with what its address asks by fields
+   * of the form.
+   */
   readonly heldBy?: string | undefined
   /** Through the gate, and then what the row is for. */
   handle(visit: Visit, heldBy: string): Promise<unknown>
@@ -76,7 +88,10 @@ export function withFiles(form: Row): Row {
   return { ...form, takesFiles: true }
 }
 
-/** What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at `context.environment`. */
+/**
+ * What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at
+ * `context.environment`.
+ */
 export function onBothSites(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => ({ ...row, sites: environments }))
 }
@@ -109,7 +124,11 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
           url: row.path,
           config: { errors: 'page' },
           async handler(request, reply) {
-            const visit = { context: contextFor(context, request), request, reply: reply.headers(pageHeaders()) }
+            const visit = {
+              context: contextFor(context, request),
+              request,
+              reply: reply.headers(pageHeaders()),
+            }
             const brand = await context.brands.find(context.environment)
             setPlace(reply, { onOtherSite: context.sisterUrl + fill(onBoth, paramsOf(request)), brand })
             return row.method === 'GET' ? row.handle(visit, heldBy) : takeForm(visit, row, holder, heldBy)
@@ -130,7 +149,9 @@ function registerWithFiles(app: FastifyInstance, route: RouteOptions): void {
   })
 }
 
-/** A form that is refused for what is in it is shown again by its page, with what was typed and what is wrong. */
+/**
+ * A form that is refused for what is in it is shown again by its page, with what was typed and what is wrong.
+ */
 async function takeForm(visit: Visit, row: Row, holder: Row | undefined, heldBy: string): Promise<unknown> {
   const [, asked] = row.heldBy?.split('?') ?? []
   const address = fill(heldBy, paramsOf(visit.request)) + fillQuery(asked, (visit.request.body ?? {}) as Form)
@@ -148,15 +169,25 @@ async function takeForm(visit: Visit, row: Row, holder: Row | undefined, heldBy:
 /** A form is on the nearest page above it: the longest address that its own begins with. */
 function holderOf({ path, heldBy = path }: Row, rows: readonly Row[]): string {
   const named = `${heldBy.split('?')[0]}/`
-  const above = rows.filter((row) => row.method === 'GET' && named.startsWith(`${row.path}/`)).map((row) => row.path)
+  const above = rows
+    .filter((row) => row.method === 'GET' && named.startsWith(`${row.path}/`))
+    .map((row) => row.path)
   return above.sort((one, other) => other.length - one.length)[0] ?? path
 }
 
-/** The nearest page that both sites have: what has a number on one of them is something else on the other, but for a partner. */
+/**
+ * The nearest page that both sites have: what has a number on one of them is something else on the other, but
+ * for a partner.
+ */
 function onBothOf(path: string, rows: readonly Row[]): string {
   const isThere = (row: Row) =>
-    row.method === 'GET' && row.gate.who !== 'anyone' && row.sites.length > 1 && !/:(?!branch\b)/.test(row.path)
-  const above = rows.filter((row) => isThere(row) && `${path}/`.startsWith(`${row.path}/`)).map((row) => row.path)
+    row.method === 'GET' &&
+    row.gate.who !== 'anyone' &&
+    row.sites.length > 1 &&
+    !/:(?!branch\b)/.test(row.path)
+  const above = rows
+    .filter((row) => isThere(row) && `${path}/`.startsWith(`${row.path}/`))
+    .map((row) => row.path)
   return above.sort((one, other) => other.length - one.length)[0] ?? '/'
 }
 
@@ -186,8 +217,8 @@ type HandlersOf<Pages> = {
 }
 
 /**
- * What the module exports, by the same names, loaded by its first visitor: a start does not wait for pages, and a node that speaks to
- * machines alone never holds them.
+ * What the module exports, by the same names, loaded by its first visitor: a start does not wait for pages,
+ * and a node that speaks to machines alone never holds them.
  */
 export function whenVisited<Pages extends object>(load: () => Promise<Pages>): HandlersOf<Pages> {
   const handlerOf =

@@ -1,6 +1,6 @@
 /**
- * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is said in gates.ts. A page is
- * loaded by its first visitor.
+ * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is
+ * said in gates.ts. A page is loaded by its first visitor.
  */
 import { administrationRows } from './administration-routes.ts'
 import {
@@ -17,7 +17,7 @@ import {
   viewer,
   withFactor,
   withReason,
-} from './gates.ts'
+} from './gates/gates.ts'
 import {
   form,
   inSandboxAlone,
@@ -79,23 +79,23 @@ const personRows: readonly Row[] = [
   page('/account/history', signedIn, history.showHistory),
 ]
 
-const entry = whenVisited(() => import('./partner/entry.ts'))
-const webhooks = whenVisited(() => import('./partner/webhooks.ts'))
-const replays = whenVisited(() => import('./partner/replays.ts'))
-const recovery = whenVisited(() => import('./partner/recovery.ts'))
-const incident = whenVisited(() => import('./partner/incident.ts'))
-const signature = whenVisited(() => import('./partner/signature.ts'))
-const skips = whenVisited(() => import('./partner/skips.ts'))
-const deliveries = whenVisited(() => import('./partner/deliveries.ts'))
-const delivery = whenVisited(() => import('./partner/delivery.ts'))
-const testHooks = whenVisited(() => import('./partner/test-hooks.ts'))
-const testOutcome = whenVisited(() => import('./partner/test-outcome.ts'))
-const clients = whenVisited(() => import('./partner/clients.ts'))
-const ownLook = whenVisited(() => import('./partner/client-look.ts'))
-const refusals = whenVisited(() => import('./partner/refusals.ts'))
-const reference = whenVisited(() => import('./partner/reference.ts'))
-const ownSearch = whenVisited(() => import('./partner/search.ts'))
-const catalogue = whenVisited(() => import('./partner/catalogue.ts'))
+const entry = whenVisited(() => import('./partner/home/entry.ts'))
+const webhooks = whenVisited(() => import('./partner/webhooks/webhooks.ts'))
+const replays = whenVisited(() => import('./partner/deliveries/replays.ts'))
+const recovery = whenVisited(() => import('./partner/deliveries/recovery.ts'))
+const incident = whenVisited(() => import('./partner/webhooks/incident.ts'))
+const signature = whenVisited(() => import('./partner/reference/signature.ts'))
+const skips = whenVisited(() => import('./partner/deliveries/skips.ts'))
+const deliveries = whenVisited(() => import('./partner/deliveries/deliveries.ts'))
+const delivery = whenVisited(() => import('./partner/deliveries/delivery.ts'))
+const testHooks = whenVisited(() => import('./partner/webhooks/test-hooks.ts'))
+const testOutcome = whenVisited(() => import('./partner/webhooks/test-outcome.ts'))
+const clients = whenVisited(() => import('./partner/clients/clients.ts'))
+const ownLook = whenVisited(() => import('./partner/clients/client-look.ts'))
+const refusals = whenVisited(() => import('./partner/webhooks/refusals.ts'))
+const reference = whenVisited(() => import('./partner/reference/reference.ts'))
+const ownSearch = whenVisited(() => import('./partner/frame/search.ts'))
+const catalogue = whenVisited(() => import('./partner/reference/catalogue.ts'))
 
 const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
 const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
@@ -103,7 +103,10 @@ const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
 /** Where real events go, and what they are signed with. Simulated ones may go wherever a developer likes. */
 const webhookKeeper = developer.and(freshOnLive)
 
-/** What a partner has on each site: clients, webhooks, deliveries, refusals. The gate of each row is the least role that it takes. */
+/**
+ * What a partner has on each site: clients, webhooks, deliveries, refusals. The gate of each row is the least
+ * role that it takes.
+ */
 const portalRows: readonly Row[] = [
   page('/partner', signedIn, entry.showEntry),
   page('/partner/:branch', member, entry.showPartner),
@@ -120,7 +123,9 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/webhooks/:id/replays/:replay', viewer, replays.showProgress),
   form('/partner/:branch/webhooks/:id/replays/:replay/cancel', developer, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', developer, recovery.showRecovery),
-  makes(form('/partner/:branch/webhooks/:id/recover/start', developer, recovery.startRecovery, recoveryAsked)),
+  makes(
+    form('/partner/:branch/webhooks/:id/recover/start', developer, recovery.startRecovery, recoveryAsked),
+  ),
   page('/partner/:branch/webhooks/:id/incident', viewer, incident.showIncident),
   makes(form('/partner/:branch/webhooks/:id/incident/probe', developer, incident.probe)),
   page('/partner/:branch/webhooks/:id/skip', developer, skips.showSkip),
@@ -132,18 +137,24 @@ const portalRows: readonly Row[] = [
   makes(form('/partner/:branch/deliveries/:id/redeliver', developer, delivery.redeliver)),
   form('/partner/:branch/deliveries/:id/skip', developer, delivery.skip),
   page('/partner/:branch/test', developer, testHooks.showTestHooks),
-  makes(form('/partner/:branch/test/send', developer, testHooks.sendTestHook, '/partner/:branch/test?kind=:type')),
+  makes(
+    form('/partner/:branch/test/send', developer, testHooks.sendTestHook, '/partner/:branch/test?kind=:type'),
+  ),
   page('/partner/:branch/test/:event', viewer, testOutcome.showTestOutcome),
   page('/partner/:branch/clients', viewer, clients.showClients),
   makes(form('/partner/:branch/clients/create', developer.and(freshlySignedIn), clients.createClient)),
   page('/partner/:branch/clients/:client', viewer, clients.showClient),
   form('/partner/:branch/clients/:client/update', developer.and(freshlySignedIn), clients.updateClient),
   makes(form('/partner/:branch/clients/:client/scopes', developer.and(freshlySignedIn), clients.askScopes)),
-  makes(form('/partner/:branch/clients/:client/rotate', developer.and(freshlySignedIn), clients.rotateSecret)),
+  makes(
+    form('/partner/:branch/clients/:client/rotate', developer.and(freshlySignedIn), clients.rotateSecret),
+  ),
   form('/partner/:branch/clients/:client/revoke', developer, clients.revokeSecret),
   page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
   page('/partner/:branch/clients/:client/look/logo', viewer, ownLook.showLookLogo),
-  withFiles(form('/partner/:branch/clients/:client/look/save', developer.and(freshlySignedIn), ownLook.saveLook)),
+  withFiles(
+    form('/partner/:branch/clients/:client/look/save', developer.and(freshlySignedIn), ownLook.saveLook),
+  ),
   page('/partner/:branch/refusals', viewer, refusals.showRefusals),
   page('/partner/:branch/signature', viewer, signature.showSignature),
   form('/partner/:branch/signature/check', viewer, signature.checkSignature),
@@ -151,7 +162,7 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/events', viewer, catalogue.showCatalogue),
 ]
 
-const receiver = whenVisited(() => import('./partner/receiver.ts'))
+const receiver = whenVisited(() => import('./partner/webhooks/receiver.ts'))
 
 /** What needs no server, where nothing is at stake. */
 const sandboxRows: readonly Row[] = [
@@ -159,15 +170,13 @@ const sandboxRows: readonly Row[] = [
   makes(form('/partner/:branch/receiver/try', developer, receiver.tryReceiver)),
 ]
 
-const members = whenVisited(() => import('./partner/members.ts'))
-const application = whenVisited(() => import('./partner/application.ts'))
-const invitation = whenVisited(() => import('./partner/invitation.ts'))
+const members = whenVisited(() => import('./partner/members/members.ts'))
+const application = whenVisited(() => import('./partner/home/application.ts'))
+const invitation = whenVisited(() => import('./partner/members/invitation.ts'))
 
 /** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. */
 const partnerRows: readonly Row[] = [
   makes(form('/partner/apply', signedIn, entry.submitApplication)),
-  form('/partner/accept', signedIn, entry.acceptInvited),
-  form('/partner/decline', signedIn, entry.declineInvited),
   page('/partner/invitation/:token', signedIn, invitation.showInvitation),
   makes(form('/partner/invitation/:token/accept', signedIn, invitation.accept)),
   form('/partner/invitation/:token/decline', signedIn, invitation.decline),
@@ -184,27 +193,27 @@ const partnerRows: readonly Row[] = [
   form('/partner/:branch/members/leave', viewer.and(freshlySignedIn), members.leave),
 ]
 
-const overview = whenVisited(() => import('./console/overview.ts'))
-const lanes = whenVisited(() => import('./console/webhooks.ts'))
-const laneIncident = whenVisited(() => import('./console/incident.ts'))
-const audit = whenVisited(() => import('./console/audit.ts'))
-const auditExport = whenVisited(() => import('./console/audit-export.ts'))
-const chain = whenVisited(() => import('./console/chain.ts'))
-const settings = whenVisited(() => import('./console/settings.ts'))
-const brand = whenVisited(() => import('./console/brand.ts'))
-const brandActs = whenVisited(() => import('./console/brand-acts.ts'))
-const brandPreview = whenVisited(() => import('./console/brand-preview.ts'))
-const partners = whenVisited(() => import('./console/partners.ts'))
-const partner = whenVisited(() => import('./console/partner.ts'))
-const failedCalls = whenVisited(() => import('./console/failed-calls.ts'))
-const client = whenVisited(() => import('./console/client-acts.ts'))
-const look = whenVisited(() => import('./console/client-look.ts'))
-const users = whenVisited(() => import('./console/users.ts'))
-const user = whenVisited(() => import('./console/user.ts'))
-const newUser = whenVisited(() => import('./console/new-user.ts'))
-const userMail = whenVisited(() => import('./console/user-mail.ts'))
-const userActs = whenVisited(() => import('./console/user-acts.ts'))
-const search = whenVisited(() => import('./console/search.ts'))
+const overview = whenVisited(() => import('./console/overview/overview.ts'))
+const lanes = whenVisited(() => import('./console/webhooks/webhooks.ts'))
+const laneIncident = whenVisited(() => import('./console/webhooks/incident.ts'))
+const audit = whenVisited(() => import('./console/audit/audit.ts'))
+const auditExport = whenVisited(() => import('./console/audit/audit-export.ts'))
+const chain = whenVisited(() => import('./console/audit/chain.ts'))
+const settings = whenVisited(() => import('./console/settings/settings.ts'))
+const brand = whenVisited(() => import('./console/brand/brand.ts'))
+const brandActs = whenVisited(() => import('./console/brand/brand-acts.ts'))
+const brandPreview = whenVisited(() => import('./console/brand/brand-preview.ts'))
+const partners = whenVisited(() => import('./console/partners/partners.ts'))
+const partner = whenVisited(() => import('./console/partners/partner.ts'))
+const failedCalls = whenVisited(() => import('./console/overview/failed-calls.ts'))
+const client = whenVisited(() => import('./console/partners/client-acts.ts'))
+const look = whenVisited(() => import('./console/partners/client-look.ts'))
+const users = whenVisited(() => import('./console/people/users.ts'))
+const user = whenVisited(() => import('./console/people/user.ts'))
+const newUser = whenVisited(() => import('./console/people/new-user.ts'))
+const userMail = whenVisited(() => import('./console/people/user-mail.ts'))
+const userActs = whenVisited(() => import('./console/people/user-acts.ts'))
+const search = whenVisited(() => import('./console/search/search.ts'))
 
 /** What changes something takes every proof that whoever does it has. */
 const partnerManager = staff('partners.manage').and(strongly)

@@ -1,4 +1,7 @@
-/** Heads of the chain that are written down outside the database: what was removed from the end of the log shows. */
+/**
+ * Heads of the chain that are written down outside the database: what was removed from the end of the log
+ * shows.
+ */
 import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,16 +38,21 @@ function openFile(file = join(folder, `${++files}.anchors`), log = pino({ level:
 async function act(times = 1): Promise<void> {
   for (let n = 0; n < times; n++) {
     await recordAct(db, house.act(), 'client.updated', 'client:x')
-    // The gateway seals as well: what it has in hand is waited for, so that the next entry has a block of its own.
+    // The gateway seals as well: what it has in hand is waited for, so that the next entry has a block of its
+    // own.
     await sealAll(db, house.clock.now(), 'wait')
   }
 }
 
-/** As somebody does it who may write to the tables: the triggers are silenced, and what is left is whole by itself. */
+/**
+ * As somebody does it who may write to the tables: the triggers are silenced, and what is left is whole by
+ * itself.
+ */
 async function removeNewest(blocks: number): Promise<void> {
   await db.transaction(async (sql) => {
     await sql.script(`SET LOCAL session_replication_role = replica;
-      CREATE TEMP TABLE gone ON COMMIT DROP AS SELECT * FROM audit_blocks ORDER BY position DESC LIMIT ${blocks};
+      CREATE TEMP TABLE gone ON COMMIT DROP AS SELECT * FROM audit_blocks ORDER BY position DESC
+        LIMIT ${blocks};
       DELETE FROM audit_entries WHERE id IN (SELECT unnest(entry_ids) FROM gone);
       DELETE FROM audit_blocks WHERE position IN (SELECT position FROM gone)`)
   })

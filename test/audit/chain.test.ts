@@ -1,15 +1,15 @@
 /** The chain over the audit log: nothing in it can be changed, removed or slipped in without showing. */
+
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { recordAct } from '../../src/audit/audit.ts'
-import { type BlockEntry, genesis, hashFlatBlock } from '../../src/audit/block.ts'
-import { selectEntries } from '../../src/audit/blocks.sql.ts'
 import { findHead, sealAll, sealBlock, verifyChain } from '../../src/audit/chain.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { parseWords } from '../../src/cli/command.ts'
-import { readConfig } from '../../src/config.ts'
 import { generateKey, openVault } from '../../src/crypto/vault.ts'
-import { type Database, type Sql, statement } from '../../src/database/database.ts'
+import type { Database, Sql } from '../../src/database/database.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPatiently } from '../support/patiently.ts'
@@ -57,18 +57,10 @@ test('an untouched log is intact, and every entry is accounted for', async () =>
   assert.deepEqual(result.kind === 'intact' && result.head, await findHead(db))
 })
 
-test('what is hashed of an entry is the same in every release, in blocks with a tree and in those of before', async () => {
+test('what is hashed of an entry is the same in every release', async () => {
   const { position, hash } = await findHead(db)
   assert.equal(position, 3)
   assert.equal(hash.toString('hex'), '003ebe84c0f2b3bd2444f5a8dd5536e1abc2aa60a77e7161ea20526b4c9f1b63')
-  let flat = genesis.hash
-  for (const ids of [
-    [1, 2],
-    [3, 4],
-    [5, 6],
-  ])
-    flat = hashFlatBlock(flat, await db.query<BlockEntry>(selectEntries, [ids]))
-  assert.equal(flat.toString('hex'), '30bacedbbaedcbecf9e5e2289c5739f7f57fbdbebe49784cf60d909891be1358')
 })
 
 test('UPDATE, DELETE and TRUNCATE are refused, even where they would touch nothing', async () => {
@@ -105,7 +97,9 @@ test('a change of any column of any entry shows', async () => {
       `UPDATE audit_entries SET ${column} = ${value} WHERE id = 3`,
     )
     assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/, column)
-    await tamper(`UPDATE audit_entries SET ${column} = kept.${column} FROM kept WHERE audit_entries.id = kept.id`)
+    await tamper(
+      `UPDATE audit_entries SET ${column} = kept.${column} FROM kept WHERE audit_entries.id = kept.id`,
+    )
     assert.equal(await findProblem(), 'intact', `${column} is as it was`)
   }
   await tamper('DROP TABLE kept')
@@ -113,18 +107,18 @@ test('a change of any column of any entry shows', async () => {
 
 test('a change of the number of an entry shows', async () => {
   await tamper(
-    `INSERT INTO audit_entries (id, at, actor, action, subject, environment, address, request_id, details) OVERRIDING SYSTEM VALUE
-     SELECT 40, at, actor, action, subject, environment, address, request_id, details FROM audit_entries WHERE id = 4`,
+    `INSERT INTO audit_entries (id, at, actor, action, subject, environment, address, request_id,
+      details) OVERRIDING SYSTEM VALUE
+     SELECT 40, at, actor, action, subject, environment, address, request_id, details FROM audit_entries
+       WHERE id = 4`,
     'DELETE FROM audit_entries WHERE id = 4',
     "UPDATE audit_blocks SET entry_ids = '{3,40}' WHERE position = 2",
   )
   assert.match(await findProblem(), /^block 2: an entry of 3 to 40 was changed/)
 })
 
-test('a root that is not that of its entries shows, and so does one that was taken away', async () => {
+test('a root that is not that of its entries shows', async () => {
   await tamper('UPDATE audit_blocks SET root = hash WHERE position = 2')
-  assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/)
-  await tamper('UPDATE audit_blocks SET root = NULL WHERE position = 2')
   assert.match(await findProblem(), /^block 2: an entry of 3 to 4 was changed/)
 })
 
@@ -134,11 +128,15 @@ test('a removed entry shows', async () => {
 })
 
 test('a removed entry shows although its block forgets it too', async () => {
-  await tamper('DELETE FROM audit_entries WHERE id = 4', "UPDATE audit_blocks SET entry_ids = '{3}' WHERE position = 2")
+  await tamper(
+    'DELETE FROM audit_entries WHERE id = 4',
+    "UPDATE audit_blocks SET entry_ids = '{3}' WHERE position = 2",
+  )
   assert.match(await findProblem(), /^block 2: an entry of 3 to 3 was changed/)
 })
 
-const insertEntry = `INSERT INTO audit_entries (id, at, actor, action, subject, details) OVERRIDING SYSTEM VALUE
+const insertEntry = `INSERT INTO audit_entries (id, at, actor, action, subject, details) OVERRIDING SYSTEM
+  VALUE
   VALUES (100, now(), 'operator:otto', 'user.enabled', 'user:id-x', '{}')`
 
 test('an inserted entry that no block holds shows', async () => {
@@ -158,7 +156,10 @@ test('an inserted entry shows although it takes the place of another one on the 
 })
 
 test('a removed block and exchanged blocks show', async () => {
-  await tamper('CREATE TABLE kept AS SELECT * FROM audit_blocks', 'DELETE FROM audit_blocks WHERE position = 2')
+  await tamper(
+    'CREATE TABLE kept AS SELECT * FROM audit_blocks',
+    'DELETE FROM audit_blocks WHERE position = 2',
+  )
   assert.equal(await findProblem(), 'block 2: block 2 is missing')
   await tamper(
     'DELETE FROM audit_blocks',
@@ -215,11 +216,17 @@ test('a log whose end was cut off is found out by an earlier head', async () => 
   await tamper('DELETE FROM audit_entries WHERE id >= 5', 'DELETE FROM audit_blocks WHERE position >= 3')
   assert.equal(await findProblem(), 'intact', 'the chain alone cannot tell')
   for (const anchor of [early, head]) {
-    await assert.rejects(verifyOnTheCommandLine('--anchor', String(anchor)), /The chain does not contain the anchor/)
+    await assert.rejects(
+      verifyOnTheCommandLine('--anchor', String(anchor)),
+      /The chain does not contain the anchor/,
+    )
   }
   // Whoever fills the gap with other entries does not get the same hash.
   for (const subject of ['client:3a', 'client:3x']) await write(db, subject)
-  await assert.rejects(verifyOnTheCommandLine('--anchor', String(early)), /The chain does not contain the anchor/)
+  await assert.rejects(
+    verifyOnTheCommandLine('--anchor', String(early)),
+    /The chain does not contain the anchor/,
+  )
 })
 
 test('an anchor that cannot be read proves nothing, and is refused', async () => {
@@ -241,8 +248,8 @@ test('a log that grows while it is walked is not taken for a broken one', async 
   // Whenever the walk finds nothing more, another node seals one more block.
   const growing: Database = {
     ...db,
-    async query<Row extends object>(...asked: Parameters<Database['query']>) {
-      const rows = await db.query<Row>(...asked)
+    async query(statement, ...values) {
+      const rows = await db.query(statement, ...values)
       if (rows.length === 0 && grown < 3) {
         await write(db, `client:grown${++grown}`)
         await sealAll(db, now)
@@ -264,7 +271,9 @@ test('more entries than fit one block make several, and all of them count', asyn
 })
 
 test('entries written in parallel, in transactions of any length, end up in exactly one block each', async () => {
-  const nodes = Array.from({ length: 3 }, () => openPatiently({ connectionString: database.url, connections: 3 }))
+  const nodes = Array.from({ length: 3 }, () =>
+    openPatiently({ connectionString: database.url, connections: 3 }),
+  )
   let writing = true
   const writers = nodes.flatMap((node, index) =>
     ['left', 'right'].map(async (side) => {
@@ -290,13 +299,12 @@ test('entries written in parallel, in transactions of any length, end up in exac
   const result = await verify()
   await Promise.all(nodes.map((node) => node.close()))
   assert.deepEqual(result.kind === 'broken' && result.problem, false)
-  const [count] = await db.query<{ entries: number; held: number; distinct: number; blocks: number }>(
-    statement(
-      '',
-      `SELECT (SELECT count(*) FROM audit_entries) AS entries, count(*) AS blocks,
+  const [count] = await ask<{ entries: number; held: number; distinct: number; blocks: number }>(
+    db,
+    `SELECT (SELECT count(*) FROM audit_entries) AS entries, count(*) AS blocks,
               sum(cardinality(entry_ids))::int AS held,
-              (SELECT count(DISTINCT id) FROM audit_blocks, unnest(entry_ids) AS id) AS distinct FROM audit_blocks`,
-    ),
+              (SELECT count(DISTINCT id) FROM audit_blocks, unnest(entry_ids) AS id) AS distinct
+                FROM audit_blocks`,
   )
   const expected = 6 + 3 * 2 * 20 * 2
   assert.deepEqual([count!.entries, count!.held, count!.distinct], [expected, expected, expected])

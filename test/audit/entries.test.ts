@@ -1,18 +1,23 @@
-/** Every act that matters leaves an entry: who did what to whom, when and from where. No act without its entry. */
+/**
+ * Every act that matters leaves an entry: who did what to whom, when and from where. No act without its
+ * entry.
+ */
+
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type AuditAction, type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
+import type { AuditAction } from '../../src/audit/action.ts'
+import { type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { parseWords } from '../../src/cli/command.ts'
 import { commands as allCommands } from '../../src/cli/commands.ts'
 import { minute, second } from '../../src/clock.ts'
 import { generateKey, writeKeyFile } from '../../src/crypto/vault.ts'
-import { statement } from '../../src/database/database.ts'
 import { applyAsPartner } from '../../src/partners/partner.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
 import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
@@ -24,13 +29,13 @@ writeKeyFile(keyFile, [generateKey()])
 const house = await openHouse({ SECRET_KEY: '', SECRET_KEY_FILE: keyFile })
 const db = house.gateway.context.db
 
-const selectNewer = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE id > $1 ORDER BY id`)
-const selectLast = statement('', 'SELECT coalesce(max(id), 0) AS id FROM audit_entries')
+const selectNewer = `SELECT ${entryColumns} FROM audit_entries WHERE id > $1 ORDER BY id`
+const selectLast = 'SELECT coalesce(max(id), 0) AS id FROM audit_entries'
 
 async function entriesOf(act: () => Promise<unknown>): Promise<AuditEntry[]> {
-  const [last] = await db.query<{ id: number }>(selectLast)
+  const [last] = await ask<{ id: number }>(db, selectLast)
   await act()
-  return db.query<AuditEntry>(selectNewer, [last!.id])
+  return ask<AuditEntry>(db, selectNewer, [last!.id])
 }
 
 interface Expected {
@@ -80,7 +85,10 @@ test('a refused sign-in is recorded, with the user when there is one and without
   const refused = { action: 'session.refused', actor: 'anonymous' } as const
   const subject = `user:${user.id}`
   await check(() => login(browser, user.username, 'wrong'), { ...refused, subject })
-  const entry = await check(() => login(browser, 'nobody-of-that-name'), { ...refused, subject: 'user:unknown' })
+  const entry = await check(() => login(browser, 'nobody-of-that-name'), {
+    ...refused,
+    subject: 'user:unknown',
+  })
   assert.doesNotMatch(JSON.stringify(entry), /nobody-of-that-name/)
   for (let failure = 2; failure < 5; failure++) await login(browser, user.username, 'wrong')
   const other = await house.makeUser()
@@ -134,7 +142,7 @@ async function connect(options: { rotate?: boolean } = {}) {
 }
 
 async function grantOf(user: User): Promise<string> {
-  const [grant] = await db.query<{ id: number }>(statement('', 'SELECT id FROM grants WHERE user_id = $1'), [user.id])
+  const [grant] = await ask<{ id: number }>(db, 'SELECT id FROM grants WHERE user_id = $1', [user.id])
   return `grant:${grant!.id}`
 }
 
@@ -165,7 +173,11 @@ test('a refresh and the revocation of a token are recorded', async () => {
   assert.equal(access.details.kind, 'access')
   const refresh = await check(() => revoke(refresh_token), { action: 'token.revoked', ...by })
   assert.equal(refresh.details.kind, 'refresh')
-  assert.deepEqual(await entriesOf(() => revoke(refresh_token)), [], 'a revocation that changes nothing is none')
+  assert.deepEqual(
+    await entriesOf(() => revoke(refresh_token)),
+    [],
+    'a revocation that changes nothing is none',
+  )
 })
 
 test('a rotation and the reuse of a replaced refresh token are recorded', async () => {
@@ -174,7 +186,11 @@ test('a rotation and the reuse of a replaced refresh token are recorded', async 
   await check(() => house.refresh(client, refresh_token), { action: 'token.rotated', ...by })
   house.clock.advance(31 * second)
   const subject = await grantOf(user)
-  await check(() => house.refresh(client, refresh_token), { action: 'token.reuse_detected', actor: by.actor, subject })
+  await check(() => house.refresh(client, refresh_token), {
+    action: 'token.reuse_detected',
+    actor: by.actor,
+    subject,
+  })
 })
 
 test('making and revoking an API token on the page are recorded, without the token', async () => {
@@ -196,12 +212,17 @@ test('making and revoking an API token on the page are recorded, without the tok
   assert.equal(revoked.details.tokenId, created.details.tokenId)
 })
 
-/** Those that work on the database; a test of a provider asks it, and has tests of its own. What is done to webhooks and deliveries is recorded by whoever does it, page, interface or command: see partner-entries.test.ts. */
+/**
+ * Those that work on the database; a test of a provider asks it, and has tests of its own. What is done to
+ * webhooks and deliveries is recorded by whoever does it, page, interface or command: see
+ * partner-entries.test.ts.
+ */
 const commands = allCommands.filter(
   ({ needs, name }) => needs === 'database' && !/^(webhook|delivery|event) |^provider test$/.test(name),
 )
 
-const reading = /^(\w+ (list|show|secrets|messages|members|invitations)|keys generate|audit verify|audit key|migrate)$/
+const reading =
+  /^(\w+ (list|show|secrets|messages|members|invitations)|keys generate|audit verify|audit key|migrate)$/
 
 /** Runs a command of the command line in this process; answers what it printed. */
 async function runHere(name: string, ...args: string[]): Promise<Record<string, unknown>> {
@@ -229,10 +250,9 @@ test('every command of an operator that changes something is recorded, and those
   const partner = String(client.branchId)
   const browser = await house.signIn(user)
   await house.approve(client, browser)
-  const [authorization] = await db.query<{ id: number }>(
-    statement('', 'SELECT id FROM authorizations WHERE user_id = $1'),
-    [user.id],
-  )
+  const [authorization] = await ask<{ id: number }>(db, 'SELECT id FROM authorizations WHERE user_id = $1', [
+    user.id,
+  ])
   const asking = async () => {
     const narrow = await house.makeClient({ scope: 'read' })
     await askForScopes(db, narrow, { wider: 'trade', reason: 'orders' }, gatewayAct(house.clock.now()))
@@ -241,14 +261,14 @@ test('every command of an operator that changes something is recorded, and those
   const [granted, declined] = [await asking(), await asking()]
   const saved = await draftUpstream(house)
   await applyAsPartner(db, 'Late', gatewayAct(house.clock.now()))
-  const [{ databaseRole }] = (await db.query<{ databaseRole: string }>(
-    statement('', 'SELECT session_user::text AS "databaseRole"'),
+  const [{ databaseRole }] = (await ask<{ databaseRole: string }>(
+    db,
+    'SELECT session_user::text AS "databaseRole"',
   )) as [{ databaseRole: string }]
   const made: Record<string, Record<string, unknown>> = {}
-  const [customers, nobody] = ['customers.ndjson', 'nobody.ndjson'].map((name) => join(makeFolder(), name)) as [
-    string,
-    string,
-  ]
+  const [customers, nobody] = ['customers.ndjson', 'nobody.ndjson'].map((name) =>
+    join(makeFolder(), name),
+  ) as [string, string]
   writeFileSync(customers, JSON.stringify({ kind: 'customer', externalId: 'C-1', name: 'Ada', version: 1 }))
   writeFileSync(nobody, '')
   const acts: [name: string, args: () => string[], actions: AuditAction[] | 'anything'][] = [
@@ -267,7 +287,11 @@ test('every command of an operator that changes something is recorded, and those
     ['source update', () => ['crm', '--role', databaseRole], ['source.role_allowed']],
     ['source update', () => ['crm', '--no-role', databaseRole], ['source.role_withdrawn']],
     ['user link', () => ['otto', '--external-id', 'C-otto', '--source', 'crm'], ['provisioning.linked']],
-    ['user link-account', () => ['6YA70001', '--external-id', 'A-otto', '--source', 'crm'], ['provisioning.linked']],
+    [
+      'user link-account',
+      () => ['6YA70001', '--external-id', 'A-otto', '--source', 'crm'],
+      ['provisioning.linked'],
+    ],
     ['user release', () => ['otto', '--number', '6YA70001'], ['user.holding_removed']],
     ['user disable', () => ['otto'], ['user.disabled']],
     ['user enable', () => ['otto'], ['user.enabled']],
@@ -287,8 +311,16 @@ test('every command of an operator that changes something is recorded, and those
     ['partner add-member', () => ['Quant', 'otto', '--role', 'viewer'], ['partner.member_added']],
     ['partner set-role', () => ['Quant', 'otto', '--role', 'developer'], ['partner.role_changed']],
     ['partner remove-member', () => ['Quant', 'otto'], ['partner.member_removed']],
-    ['partner invite', () => ['Quant', '--email', 'ina@example.com', '--role', 'viewer'], ['partner.member_invited']],
-    ['partner uninvite', () => ['Quant', String(made['partner invite']!.id)], ['partner.invitation_withdrawn']],
+    [
+      'partner invite',
+      () => ['Quant', '--email', 'ina@example.com', '--role', 'viewer'],
+      ['partner.member_invited'],
+    ],
+    [
+      'partner uninvite',
+      () => ['Quant', String(made['partner invite']!.id)],
+      ['partner.invitation_withdrawn'],
+    ],
     [
       'client create',
       () => ['--partner', partner, '--name', 'New', '--callback', 'https://a.example/cb', '--scope', 'read'],
@@ -309,9 +341,17 @@ test('every command of an operator that changes something is recorded, and those
     ],
     ['token create', () => ['--user', 'otto', '--name', 'second'], ['api_token.created']],
     ['token revoke', () => [String(made['token create']!.id)], ['api_token.revoked']],
-    ['authorization revoke', () => [String(authorization!.id), '--reason', 'asked'], ['authorization.revoked']],
+    [
+      'authorization revoke',
+      () => [String(authorization!.id), '--reason', 'asked'],
+      ['authorization.revoked'],
+    ],
     ['service create', () => ['--name', 'orders'], ['service.created']],
-    ['service update', () => [String(made['service create']!.id), '--provision', 'core'], ['service.provisioning_set']],
+    [
+      'service update',
+      () => [String(made['service create']!.id), '--provision', 'core'],
+      ['service.provisioning_set'],
+    ],
     ['service revoke', () => [String(made['service create']!.id)], ['service.revoked']],
     ['import', () => [customers], ['import.started', 'provisioning.applied', 'import.finished']],
     ['import', () => [nobody, '--mode', 'snapshot', '--as-of', '9'], ['import.started']],
@@ -386,22 +426,22 @@ test('every command of an operator that changes something is recorded, and those
 })
 
 async function findNewestSecret(client: TestClient): Promise<string> {
-  const [row] = await db.query<{ id: number }>(
-    statement('', 'SELECT max(id) AS id FROM client_secrets WHERE client_id = $1'),
+  const [row] = await ask<{ id: number }>(
+    db,
+    'SELECT max(id) AS id FROM client_secrets WHERE client_id = $1',
     [client.id],
   )
   return String(row!.id)
 }
 
-const countAll = statement(
-  '',
-  `SELECT (SELECT count(*) FROM sessions) AS sessions, (SELECT count(*) FROM grants) AS grants,
+const countAll = `SELECT (SELECT count(*) FROM sessions) AS sessions, (SELECT count(*) FROM grants) AS grants,
           (SELECT count(*) FROM grants WHERE exchanged_at IS NOT NULL) AS exchanged,
           (SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL) AS ended,
-          (SELECT count(*) FROM access_tokens WHERE revoked_at IS NULL) AS access, (SELECT count(*) FROM refresh_tokens) AS refresh,
+          (SELECT count(*) FROM access_tokens WHERE revoked_at IS NULL) AS access, (SELECT count(*)
+            FROM refresh_tokens) AS refresh,
           (SELECT count(*) FROM authorizations WHERE revoked_at IS NULL) AS authorizations,
-          (SELECT count(*) FROM answered_requests) AS answers, (SELECT count(*) FROM api_tokens) AS api_tokens`,
-)
+          (SELECT count(*) FROM answered_requests) AS answers, (SELECT count(*)
+            FROM api_tokens) AS api_tokens`
 
 test('an act whose entry cannot be written does not happen', async () => {
   const { user, client, code } = await connect()
@@ -412,7 +452,8 @@ test('an act whose entry cannot be written does not happen', async () => {
   const page = await browser.get('/account/api')
   const account = await browser.get('/account')
   const stranger = new NewBrowser(house.baseUrl)
-  const revoke = (token: string) => postForm(`${house.baseUrl}/v1/oauth/revoke`, { token }, basic(second.client))
+  const revoke = (token: string) =>
+    postForm(`${house.baseUrl}/v1/oauth/revoke`, { token }, basic(second.client))
   const acts: Record<string, () => Promise<Answer>> = {
     'sign-in': () => login(stranger, user.username),
     approval: () => browser.submit(consent, '/consent', { decision: 'approve' }),
@@ -429,9 +470,9 @@ test('an act whose entry cannot be written does not happen', async () => {
   await db.script('ALTER TABLE audit_entries ADD CONSTRAINT full_disk CHECK (false) NOT VALID')
   try {
     for (const [what, act] of Object.entries(acts)) {
-      const [before] = await db.query(countAll)
+      const [before] = await ask(db, countAll)
       assert.equal((await act()).status, 500, what)
-      assert.deepEqual(await db.query(countAll), [before], what)
+      assert.deepEqual(await ask(db, countAll), [before], what)
     }
   } finally {
     await db.script('ALTER TABLE audit_entries DROP CONSTRAINT full_disk')

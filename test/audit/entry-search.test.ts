@@ -1,11 +1,13 @@
 /** Searching the audit log: what is asked for and nothing else, in windows that never read it whole. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AuditEntry, recordAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPatiently } from '../support/patiently.ts'
@@ -29,7 +31,7 @@ await recordAct(db, act, 'client.updated', '%', { q: '"' })
 const newest = async (question: EntryQuestion, most = 5_000) =>
   (await searchEntries(db, question, undefined, { most, budgetMs: 60_000 })).entries
 
-const selectAll = statement('', `SELECT ${entryColumns} FROM audit_entries ORDER BY id DESC`)
+const selectAll = `SELECT ${entryColumns} FROM audit_entries ORDER BY id DESC`
 
 /** Each question, and the same in plain words. */
 const questions: Record<string, [EntryQuestion, (entry: AuditEntry) => boolean]> = {
@@ -64,7 +66,7 @@ const questions: Record<string, [EntryQuestion, (entry: AuditEntry) => boolean]>
 
 for (const [name, [question, isMeant]] of Object.entries(questions)) {
   test(`${name}: what is found is what is meant, newest first, in any windows`, async () => {
-    const all = await db.query<AuditEntry>(selectAll)
+    const all = await ask<AuditEntry>(db, selectAll)
     const meant = all.filter(isMeant).map(({ id }) => id)
     assert.deepEqual(
       (await newest(question)).map(({ id }) => id),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { keepOpen } from '../support/keep-open.ts'
 import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
@@ -43,7 +44,10 @@ test('entries are found by actor, by action or its first half, and by subject', 
     line.read<Entry[]>('audit', 'list', '--actor', 'operator:nobody'),
     line.read<Entry[]>('audit', 'list', '--limit', '2'),
   ])
-  assert.deepEqual([byHalf.length, byAction.length, bySubject.length, byActor.length, few.length], [3, 1, 3, 0, 2])
+  assert.deepEqual(
+    [byHalf.length, byAction.length, bySubject.length, byActor.length, few.length],
+    [3, 1, 3, 0, 2],
+  )
 })
 
 test('a limit that is none is refused', async () => {
@@ -74,7 +78,7 @@ test('a verification prints the head to keep, proves it later, and fails with co
   )
   await line.db.transaction(async (sql) => {
     await sql.script('SET LOCAL session_replication_role = replica')
-    await sql.query(statement('', "UPDATE audit_entries SET actor = 'operator:somebody' WHERE id = 2"))
+    await ask(sql, "UPDATE audit_entries SET actor = 'operator:somebody' WHERE id = 2")
   })
   const broken = await line.runApart('audit', 'verify', '--json')
   assert.equal(broken.code, 1)

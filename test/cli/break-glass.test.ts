@@ -1,12 +1,13 @@
 /** What takes two people in the console is done by one on the machine, and heard. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import { statement } from '../../src/database/database.ts'
 import { scopesOfNewClients } from '../../src/partners/client.ts'
-import { scopes } from '../../src/scope.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { getUserNamed } from '../../src/users/user.ts'
+import { scopes } from '../../src/vocabulary/scope.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openCommandLineAt } from './desk.ts'
@@ -47,8 +48,9 @@ test('a command that does alone what takes two people is recorded, says so, and 
     assert.equal(entry!.details.kind, kind)
     assert.match(entry!.actor, /^operator:/)
   }
-  const text = `SELECT u.username, n.facts ->> 'kind' AS kind FROM notices n JOIN users u ON u.id = n.user_id WHERE n.kind = 'break-glass' ORDER BY n.id`
-  const told = await db.query<{ username: string; kind: string }>(statement('', text))
+  const text = `SELECT u.username, n.facts ->> 'kind' AS kind FROM notices n JOIN users u ON u.id = n.user_id
+    WHERE n.kind = 'break-glass' ORDER BY n.id`
+  const told = await ask<{ username: string; kind: string }>(db, text)
   assert.deepEqual(
     told.map(({ username, kind }) => `${username}: ${kind}`),
     commands.map(([kind]) => `olga: ${kind}`),

@@ -44,7 +44,8 @@ test('an id is 24 letters and digits, a secret one that parses, and with --json 
 test('programs read a client and its secrets by these names, in this order', async () => {
   const names =
     'id branch_id environment name callback_url scopes scopes_at_most status rotate_refresh_tokens created_at'
-  const list = async (...words: string[]) => JSON.parse((await line.run(...words, '--json')).stdout) as object[]
+  const list = async (...words: string[]) =>
+    JSON.parse((await line.run(...words, '--json')).stdout) as object[]
   assert.equal(Object.keys(await line.read('client', 'show', id)).join(' '), `${names} secrets`)
   assert.equal(Object.keys((await list('client', 'list'))[0]!).join(' '), names)
   const [secret] = await list('client', 'secrets', id)
@@ -63,7 +64,10 @@ test('a client is listed, shown and changed', async () => {
     '--callback',
     'https://pal.example/2',
   )
-  assert.deepEqual([changed.name, changed.scopes, changed.callback_url], ['Pal', ['read'], 'https://pal.example/2'])
+  assert.deepEqual(
+    [changed.name, changed.scopes, changed.callback_url],
+    ['Pal', ['read'], 'https://pal.example/2'],
+  )
   assert.deepEqual(await line.read('client', 'suspend', id), { client_id: id, status: 'suspended' })
   const table = parseTable((await line.run('client', 'list', '--partner', 'Quant Desk')).stdout)
   assert.equal(table.find((row) => row.id === id)?.status, 'suspended')
@@ -136,7 +140,10 @@ test('all mistakes of a new client are reported at once, and nothing is made', a
     ...create('--name', ' ', '--callback', 'http://pal.example/#x', '--scope', 'read,fly'),
   )
   assert.equal(code, 1)
-  assert.match(stderr, /^name must have 1 to 100 characters; callback [^;]+; scope has the unknown word "fly"\.\n$/)
+  assert.match(
+    stderr,
+    /^name must have 1 to 100 characters; callback [^;]+; scope has the unknown word "fly"\.\n$/,
+  )
   assert.equal((await line.read<unknown[]>('client', 'list')).length, before.length)
 })
 
@@ -147,7 +154,10 @@ test('what cannot be is refused with code 1 and a sentence', async () => {
     [create(...good, '--environment', 'test'), 'environment must be live or sandbox.\n'],
     [create(...good, '--rotate-refresh-tokens', 'yes'), 'rotate-refresh-tokens must be on or off.\n'],
     [['client', 'show', 'nobody'], 'There is no client "nobody".\n'],
-    [['client', 'rotate-secret', id, '--overlap', 'soon'], 'overlap must be a number with s, m, h or d, such as 7d.\n'],
+    [
+      ['client', 'rotate-secret', id, '--overlap', 'soon'],
+      'overlap must be a number with s, m, h or d, such as 7d.\n',
+    ],
     [['client', 'revoke-secret', id, '999999'], 'The client has no live secret 999999.\n'],
   ]
   const done = await Promise.all(cases.map(([words]) => line.fail(...words)))
@@ -177,7 +187,10 @@ test('scopes at most are set, and what a partner asked for is shown, granted and
     ],
   )
   await asks('write')
-  assert.deepEqual((await line.read('client', 'decline-scopes', String(asker))).scopes_at_most, ['read', 'trade'])
+  assert.deepEqual((await line.read('client', 'decline-scopes', String(asker))).scopes_at_most, [
+    'read',
+    'trade',
+  ])
   const none = await line.run('client', 'grant-scopes', String(asker))
   assert.match(none.stderr, /No wider scopes are asked for/)
   const set = await line.read('client', 'update', String(asker), '--scope', 'read,market')

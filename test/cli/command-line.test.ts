@@ -1,4 +1,5 @@
 /** What all commands have in common: help, mistakes, exit codes. */
+
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,9 +11,10 @@ import { clientCommands } from '../../src/cli/client.ts'
 import { parseWords, printHelp, UsageError } from '../../src/cli/command.ts'
 import { listenOptions } from '../../src/cli/listen.ts'
 import { readKeyFile } from '../../src/crypto/vault.ts'
-import { openDatabase, statement } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/database.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { settings as knownSettings } from '../../src/settings/table.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { makeFolder, runCommand, secretFile } from '../support/process.ts'
@@ -132,11 +134,17 @@ test('"serve" refuses words that it does not know instead of starting without th
 })
 
 test('every mistake in the configuration is reported at once, with code 2', async () => {
-  const wrong = { PORT: 'eighty', DATABASE_URL: 'mysql://x', LOG_LEVEL: 'loud', BASE_URL: 'http://api.example.com' }
+  const wrong = {
+    PORT: 'eighty',
+    DATABASE_URL: 'mysql://x',
+    LOG_LEVEL: 'loud',
+    BASE_URL: 'http://api.example.com',
+  }
   const { code, stdout, stderr } = await runCommand(['partner', 'list'], wrong)
   assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
   assert.match(stderr, /^The configuration has 5 mistakes:\n/)
-  for (const name of [...Object.keys(wrong), 'SECRET_KEY']) assert.match(stderr, new RegExp(`^ {2}- ${name} `, 'm'))
+  for (const name of [...Object.keys(wrong), 'SECRET_KEY'])
+    assert.match(stderr, new RegExp(`^ {2}- ${name} `, 'm'))
 })
 
 test('"keys generate" needs no configuration and touches nothing: it is how one begins', async () => {
@@ -145,7 +153,9 @@ test('"keys generate" needs no configuration and touches nothing: it is how one 
     { DATA_DIR: folder, SECRET_KEY_FILE: join(folder, 'not-yet.keys') },
     { DATA_DIR: folder, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' },
   ]
-  const made = await Promise.all(begin.map((settings) => runCommand(['keys', 'generate', '--json'], settings)))
+  const made = await Promise.all(
+    begin.map((settings) => runCommand(['keys', 'generate', '--json'], settings)),
+  )
   for (const { code, stderr, json } of made) {
     assert.equal(code, 0, stderr)
     assert.equal(Buffer.from(json<{ key: string }>().key, 'base64url').length, 32)
@@ -197,7 +207,7 @@ test('terminal escapes and bidi controls in what is stored are shown by their co
   try {
     await line.run('partner', 'create', '--name', 'Quant')
     const name = 'Quant\x1b[2J\u202Egpj\x9b31m'
-    await line.db.query(statement('', 'UPDATE partners SET name = $1'), [name])
+    await ask(line.db, 'UPDATE partners SET name = $1', [name])
     const shown = await Promise.all([
       line.runApart('partner', 'list'),
       line.runApart('partner', 'show', '1'),
@@ -222,7 +232,15 @@ test('no secret is an argument: every option that holds one names a file, and a 
   )
   assert.ok(secretive.length >= 6)
   for (const { name } of secretive) assert.match(name, /-file$/)
-  const absent = await run('listen', '--client-secret-file', join(dataDir, 'none'), '--client-id', 'x', '--url', 'x')
+  const absent = await run(
+    'listen',
+    '--client-secret-file',
+    join(dataDir, 'none'),
+    '--client-id',
+    'x',
+    '--url',
+    'x',
+  )
   assert.equal(absent.code, 2)
   assert.match(absent.stderr, /^The secret could not be read: ENOENT/)
   const empty = await run('listen', '--client-secret-file', secretFile(''), '--client-id', 'x', '--url', 'x')
@@ -247,7 +265,7 @@ test('a command that only reads migrates nothing: it says that the schema is beh
   const db = openPatiently({ connectionString: database.url, connections: 1 })
   const settings = { DATABASE_URL: database.url, SECRET_KEY: 'a'.repeat(64), AUDIT_ANCHOR_FILE: 'off' }
   const tables = async () =>
-    (await db.query(statement('', "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"))).length
+    (await ask(db, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")).length
   try {
     const remedy = /, and this command changes nothing\. Run "countersign migrate", or start the gateway\.\n$/
     const empty = await runCommand(['user', 'list'], settings)
@@ -288,10 +306,7 @@ test('what a session of a command that only reads would write is refused by Post
   const line = await openCommandLine()
   const db = openDatabase({ connectionString: line.settings.DATABASE_URL!, connections: 1, isReadOnly: true })
   try {
-    await assert.rejects(
-      db.query(statement('', "INSERT INTO sources VALUES ('mine', 'live')")),
-      /read-only transaction/,
-    )
+    await assert.rejects(ask(db, "INSERT INTO sources VALUES ('mine', 'live')"), /read-only transaction/)
   } finally {
     await db.close()
     await line.close()

@@ -1,6 +1,7 @@
 /**
- * The command line against a database of the file's own. `run` executes a command in this process, which takes
- * milliseconds; `runApart` starts a real one. Both answer alike; that they do is the business of command-line.test.ts.
+ * The command line against a database of the file's own. `run` executes a command in this process, which
+ * takes milliseconds; `runApart` starts a real one. Both answer alike; that they do is the business of
+ * command-line.test.ts.
  */
 import { randomBytes } from 'node:crypto'
 import { auditCommands } from '../../src/cli/audit.ts'
@@ -21,9 +22,9 @@ import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
 import { webhookCommands } from '../../src/cli/webhook.ts'
 import { systemClock } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
 import { openVault } from '../../src/crypto/vault.ts'
 import type { Database } from '../../src/database/database.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { type Finished, runCommand } from '../support/process.ts'
@@ -79,7 +80,11 @@ export async function openCommandLine(): Promise<CommandLine> {
 /** On the database that the settings name. */
 export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
   const db = openPatiently({ connectionString: settings.DATABASE_URL!, connections: 2 })
-  const readingDb = openPatiently({ connectionString: settings.DATABASE_URL!, connections: 2, isReadOnly: true })
+  const readingDb = openPatiently({
+    connectionString: settings.DATABASE_URL!,
+    connections: 2,
+    isReadOnly: true,
+  })
   const run = (...words: string[]) => runHere({ db, readingDb }, settings, words)
   return {
     db,
@@ -109,7 +114,11 @@ interface Databases {
   readonly readingDb: Database
 }
 
-async function runHere(databases: Databases, settings: NodeJS.ProcessEnv, args: readonly string[]): Promise<Done> {
+async function runHere(
+  databases: Databases,
+  settings: NodeJS.ProcessEnv,
+  args: readonly string[],
+): Promise<Done> {
   let stdout = ''
   const out = { write: (text: string) => (stdout += text) } as unknown as NodeJS.WriteStream
   try {

@@ -46,8 +46,14 @@ test('a file of records is imported, packed or not', async () => {
 test('what cannot be read from its beginning on leaves no import behind', async () => {
   const count = async () => (await listImports(line.db, 100)).length
   const before = await count()
-  assert.match((await line.fail('import', write('b.ndjson.gz', 'not packed'))).stderr, /incorrect header check/)
-  assert.match((await line.fail('import', write('b.csv', 'externalId,name\nC-1,Ada\n'))).stderr, /Say it with --kind/)
+  assert.match(
+    (await line.fail('import', write('b.ndjson.gz', 'not packed'))).stderr,
+    /incorrect header check/,
+  )
+  assert.match(
+    (await line.fail('import', write('b.csv', 'externalId,name\nC-1,Ada\n'))).stderr,
+    /Say it with --kind/,
+  )
   assert.match((await line.fail('import', join(makeFolder(), 'nowhere.ndjson'))).stderr, /no such file/)
   assert.equal(await count(), before)
 })
@@ -62,7 +68,10 @@ test('a table of a small house is imported, and what is wrong with it is told wi
   const done = await line.run('import', file, '--source', 'table', '--kind', 'customer', '--json')
   assert.deepEqual(
     [done.code, done.stderr],
-    [3, '1 of its records have a fault, and were not applied; all others were. See: countersign import show 3\n'],
+    [
+      3,
+      '1 of its records have a fault, and were not applied; all others were. See: countersign import show 3\n',
+    ],
   )
   const told = JSON.parse(done.stdout)
   assert.deepEqual([told.created, told.failed], [1, 1])
@@ -88,7 +97,12 @@ test('an import that was cut goes on with the same file', async () => {
     yield Buffer.from(print(customers(0, 30)))
   }
   await readImport(line.db, started, part(), { act })
-  const told = await line.read('import', write('all.ndjson', print(customers(0, 50))), '--continue', String(started.id))
+  const told = await line.read(
+    'import',
+    write('all.ndjson', print(customers(0, 50))),
+    '--continue',
+    String(started.id),
+  )
   assert.deepEqual([told.id, told.lines, told.created, told.unchanged], [started.id, 50, 50, 0])
 })
 
@@ -114,7 +128,10 @@ test('a snapshot that would remove too much says what to do, and does it when to
 })
 
 test('words that mean nothing are refused in a sentence', async () => {
-  assert.match((await line.fail('import', write('x.ndjson', ''), '--mode', 'some')).stderr, /--mode must be one of/)
+  assert.match(
+    (await line.fail('import', write('x.ndjson', ''), '--mode', 'some')).stderr,
+    /--mode must be one of/,
+  )
   assert.match((await line.fail('import', 'show', 'x')).stderr, /An import has a number/)
 })
 
@@ -149,6 +166,9 @@ test('nobody is linked whom a source knows, to a name that is taken, to another 
   assert.match(await fail('link', 'taken:c70', ...name('C71')), /A source knows taken:c70 already/)
   assert.match(await fail('link', 'olga', ...name('C72')), /olga is staff/)
   assert.match(await fail('link', 'ben', ...name('C 73')), /external-id must be 1 to 64 letters/)
-  assert.match(await fail('link', 'ben', ...name('C73'), '--environment', 'sandbox'), /source is of the live site/)
+  assert.match(
+    await fail('link', 'ben', ...name('C73'), '--environment', 'sandbox'),
+    /source is of the live site/,
+  )
   assert.match(await fail('link-account', '6YA99999', ...name('A1')), /There is no live account 6YA99999/)
 })

@@ -7,7 +7,9 @@ import { openCommandLine, parseTable } from './desk.ts'
 const line = await keepOpen(openCommandLine())
 
 test('keys are listed by their ids, never by themselves, and the first one seals', async () => {
-  const [older, newer] = await Promise.all([1, 2].map(async () => (await line.run('keys', 'generate')).stdout.trim()))
+  const [older, newer] = await Promise.all(
+    [1, 2].map(async () => (await line.run('keys', 'generate')).stdout.trim()),
+  )
   line.settings.SECRET_KEY = `${newer},${older}`
   const listed = await line.runApart('keys', 'list')
   assert.deepEqual(parseTable(listed.stdout), [

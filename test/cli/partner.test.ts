@@ -6,7 +6,13 @@ import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 const line = await keepOpen(openCommandLine())
 const words = ['--name', 'Quant Desk', '--approve', '--refresh', '--json']
 const quant = (await line.runApart('partner', 'create', ...words)).json()
-assert.deepEqual(quant, { ...quant, branch_id: 1, name: 'Quant Desk', status: 'approved', refresh_access: true })
+assert.deepEqual(quant, {
+  ...quant,
+  branch_id: 1,
+  name: 'Quant Desk',
+  status: 'approved',
+  refresh_access: true,
+})
 
 test('programs read a partner by these names, in this order', async () => {
   const names = 'branch_id name status status_reason refresh_access created_at'
@@ -69,13 +75,16 @@ test('members have roles, which are listed and set, and the last owner stays one
   await line.read('user', 'create', '--username', 'vera', '--name', 'Vera Viewer')
   await line.read('partner', 'add-member', '1', 'vera', '--role', 'viewer')
   const roles = async () =>
-    (JSON.parse((await line.run('partner', 'members', '1', '--json')).stdout) as Record<string, string>[]).map(
-      ({ username, name, role }) => `${username} ${name} ${role}`,
-    )
+    (
+      JSON.parse((await line.run('partner', 'members', '1', '--json')).stdout) as Record<string, string>[]
+    ).map(({ username, name, role }) => `${username} ${name} ${role}`)
   assert.deepEqual(await roles(), ['otto Otto Owner owner', 'vera Vera Viewer viewer'])
   const stderr = 'otto is the last owner of Quant Desk. Make another member an owner first.\n'
   assert.deepEqual(await line.fail('partner', 'remove-member', '1', 'otto'), { code: 1, stderr })
-  assert.deepEqual(await line.fail('partner', 'set-role', '1', 'otto', '--role', 'viewer'), { code: 1, stderr })
+  assert.deepEqual(await line.fail('partner', 'set-role', '1', 'otto', '--role', 'viewer'), {
+    code: 1,
+    stderr,
+  })
   await line.read('partner', 'set-role', '1', 'vera', '--role', 'owner')
   await line.read('partner', 'set-role', '1', 'otto', '--role', 'developer')
   assert.deepEqual(await roles(), ['otto Otto Owner developer', 'vera Vera Viewer owner'])
@@ -85,7 +94,10 @@ test('members have roles, which are listed and set, and the last owner stays one
 
 test('somebody is invited by mail, listed and uninvited', async () => {
   const sent = await line.read('partner', 'invite', '1', '--email', 'new@example.com', '--role', 'developer')
-  assert.deepEqual([sent.email, sent.role, sent.invited_by, sent.open], ['new@example.com', 'developer', null, true])
+  assert.deepEqual(
+    [sent.email, sent.role, sent.invited_by, sent.open],
+    ['new@example.com', 'developer', null, true],
+  )
   const listed = parseTable((await line.run('partner', 'invitations', '1')).stdout)
   assert.deepEqual([listed.length, listed[0]!.email], [1, 'new@example.com'])
   assert.equal((await line.read('partner', 'uninvite', '1', String(sent.id))).open, false)
@@ -94,7 +106,15 @@ test('somebody is invited by mail, listed and uninvited', async () => {
     stderr: `Quant Desk has no invitation ${sent.id}.\n`,
   })
   await line.run('partner', 'create', '--name', 'Not yet')
-  const refused = await line.fail('partner', 'invite', 'Not yet', '--email', 'new@example.com', '--role', 'owner')
+  const refused = await line.fail(
+    'partner',
+    'invite',
+    'Not yet',
+    '--email',
+    'new@example.com',
+    '--role',
+    'owner',
+  )
   assert.deepEqual(refused, { code: 1, stderr: 'Not yet is applied: it cannot invite now.\n' })
 })
 

@@ -1,15 +1,19 @@
-/** The everyday life of identity providers on the command line: one that was saved is enabled, and one whose secret runs out gets another. */
+/**
+ * The everyday life of identity providers on the command line: one that was saved is enabled, and one whose
+ * secret runs out gets another.
+ */
+
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import { readConfig } from '../../src/config.ts'
 import { openVault } from '../../src/crypto/vault.ts'
-import { statement } from '../../src/database/database.ts'
 import { draftProvider, findProvider, getProvider, readCredential } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { newFolder } from '../support/folder.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -35,7 +39,13 @@ function fileOf(text: string): string {
 async function save(): Promise<string> {
   const name = makeUpWord()
   const draft: ProviderDraft = {
-    ...{ name, kind: 'holder', label: 'Bank ID', issuer: `https://127.0.0.1:9/${name}`, clientId: 'countersign' },
+    ...{
+      name,
+      kind: 'holder',
+      label: 'Bank ID',
+      issuer: `https://127.0.0.1:9/${name}`,
+      clientId: 'countersign',
+    },
     ...{ proof: 'client_secret_post', credential: 'the first one', scopes: ['openid'], linkClaim: null },
     ...{ linkSource: 'core', strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null },
     ...{ roleMap: {}, logoutEnds: 'session' },
@@ -59,7 +69,10 @@ test('a provider that the console saved is enabled by a command, once', async ()
   assert.equal(again.code, 0)
   assert.match(again.stdout, /^Nothing was changed: it is enabled already\.\n/)
   assert.deepEqual((await getProvider(db, name)).enabledAt, enabledAt)
-  assert.match((await line.fail('provider', 'enable', 'nobody')).stderr, /There is no identity provider "nobody"/)
+  assert.match(
+    (await line.fail('provider', 'enable', 'nobody')).stderr,
+    /There is no identity provider "nobody"/,
+  )
 })
 
 test('where enabling takes two people the command does it alone, and is heard; of what is enabled already nobody hears', async () => {
@@ -106,7 +119,10 @@ test('a credential that is none is refused by the words of the command, and chan
   const either = { code: 2, stderr: 'Say either --secret-file or --key-file.\n' }
   assert.deepEqual(await fail(), either)
   assert.deepEqual(await fail('--secret-file', fileOf('one'), '--key-file', fileOf('two')), either)
-  assert.match((await fail('--key-file', fileOf('no key'))).stderr, /^--key-file must be a private key in PEM/)
+  assert.match(
+    (await fail('--key-file', fileOf('no key'))).stderr,
+    /^--key-file must be a private key in PEM/,
+  )
   assert.match((await fail('--secret-file', fileOf(''))).stderr, /holds no secret/)
   const both = await fail('--key-file', fileOf('a key'), '--secret-in-body')
   assert.equal(both.code, 2)
@@ -116,17 +132,43 @@ test('a credential that is none is refused by the words of the command, and chan
 
 test('what is wrong with a new provider is told by the options of the command', async () => {
   const { stderr } = await line.fail(
-    ...['provider', 'add', 'Bank', '--kind', 'holder', '--label', 'Bank ID', '--issuer', 'http://login.example.com'],
+    ...[
+      'provider',
+      'add',
+      'Bank',
+      '--kind',
+      'holder',
+      '--label',
+      'Bank ID',
+      '--issuer',
+      'http://login.example.com',
+    ],
     ...['--client-id', 'countersign', '--secret-file', fileOf('secret'), '--no-own-second-step'],
   )
-  assert.match(stderr, /^NAME must be 1 to 40 small letters, .*; --issuer must begin with https:\/\/; --strong-acr is/)
-  assert.match(stderr, /Name what means one by --strong-acr or --strong-amr, or leave out --no-own-second-step\.\n$/)
+  assert.match(
+    stderr,
+    /^NAME must be 1 to 40 small letters, .*; --issuer must begin with https:\/\/; --strong-acr is/,
+  )
+  assert.match(
+    stderr,
+    /Name what means one by --strong-acr or --strong-amr, or leave out --no-own-second-step\.\n$/,
+  )
 })
 
 test('what a provider hands out is printed as it was said, and a list is said as a whole: an empty word takes it away', async () => {
   const name = makeUpWord()
   await line.run(
-    ...['provider', 'add', name, '--kind', 'staff', '--label', 'Staff', '--issuer', `https://sso.example.com/${name}`],
+    ...[
+      'provider',
+      'add',
+      name,
+      '--kind',
+      'staff',
+      '--label',
+      'Staff',
+      '--issuer',
+      `https://sso.example.com/${name}`,
+    ],
     ...['--client-id', 'countersign', '--secret-file', fileOf('secret'), '--roles-claim', 'groups'],
     ...['--role', 'admins=administrator', '--role', 'help=support'],
   )
@@ -135,7 +177,10 @@ test('what a provider hands out is printed as it was said, and a list is said as
   const handedOut = async () => [(await printed()).roles_claim, (await printed()).roles]
   assert.deepEqual(await handedOut(), ['groups', 'admins=administrator, help=support'])
   assert.deepEqual([(await printed()).logout_ends, (await printed()).link_source], ['session', null])
-  assert.match((await line.run('provider', 'change', name, '--role', 'help=support')).stdout, /^roles +help=support$/m)
+  assert.match(
+    (await line.run('provider', 'change', name, '--role', 'help=support')).stdout,
+    /^roles +help=support$/m,
+  )
   const emptied = await line.run('provider', 'change', name, '--role', '')
   assert.equal(emptied.code, 0, emptied.stderr)
   assert.deepEqual(await handedOut(), ['groups', ''])
@@ -174,7 +219,7 @@ test('removing a provider says whom it touches, and is done when asked for; whoe
     )
     await line.run('provider', 'link', name, subject, username)
   }
-  await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE username = $1'), [alone])
+  await ask(db, 'UPDATE users SET password_hash = NULL WHERE username = $1', [alone])
   const asked = await line.fail('provider', 'remove', name)
   assert.equal(asked.code, 1)
   assert.match(asked.stderr, /2 customers are linked to it\. 1 of them has no other way in: no password here/)
@@ -192,7 +237,10 @@ test('removing a provider says whom it touches, and is done when asked for; whoe
   )
   assert.equal((await getProvider(db, name)).logoutEnds, 'person')
   assert.equal((await line.run('provider', 'link', name, 'sub-1', alone)).code, 0, 'they are linked already')
-  assert.match((await line.fail('provider', 'link', name, 'sub-1', other)).stderr, /linked to another subject/)
+  assert.match(
+    (await line.fail('provider', 'link', name, 'sub-1', other)).stderr,
+    /linked to another subject/,
+  )
 })
 
 test('a provider is changed by what is said, and keeps the rest: its people, its credential, and what is not named', async () => {
@@ -202,8 +250,7 @@ test('a provider is changed by what is said, and keeps the rest: its people, its
   await line.run('provider', 'link', name, 'sub-1', username)
   await line.run('provider', 'enable', name)
   const before = await getProvider(db, name)
-  const links = () =>
-    db.query(statement('', 'SELECT issuer, subject FROM identities WHERE issuer LIKE $1'), [`%${name}`])
+  const links = () => ask(db, 'SELECT issuer, subject FROM identities WHERE issuer LIKE $1', [`%${name}`])
   const linked = await links()
   const words = ['--label', 'New name', '--client-id', 'other', '--scope', 'email', '--strong-amr', 'mfa']
   const done = await line.run(
@@ -226,9 +273,16 @@ test('a provider is changed by what is said, and keeps the rest: its people, its
   const entry = (await latest('provider.changed'))!
   assert.deepEqual(
     [entry.subject, entry.details.linkClaim, (entry.details.changed as string[]).sort()],
-    [`provider:${name}`, 'customer_id', ['clientId', 'label', 'linkClaim', 'logoutEnds', 'scopes', 'strongAmr']],
+    [
+      `provider:${name}`,
+      'customer_id',
+      ['clientId', 'label', 'linkClaim', 'logoutEnds', 'scopes', 'strongAmr'],
+    ],
   )
-  assert.match((await line.run('provider', 'change', name, '--label', 'New name')).stdout, /^Nothing was changed/)
+  assert.match(
+    (await line.run('provider', 'change', name, '--label', 'New name')).stdout,
+    /^Nothing was changed/,
+  )
   await line.run('provider', 'change', name, '--link-claim', '', '--strong-amr', '')
   const taken = await getProvider(db, name)
   assert.deepEqual([taken.linkClaim, taken.strongAmr], [null, []])
@@ -248,7 +302,10 @@ test('the same provider at another address takes its people with it, and its cre
   await line.run('user', 'create', '--username', username, '--name', 'Ada')
   await line.run('provider', 'link', name, 'sub-1', username)
   const issuer = `https://login.example.com/${name}`
-  assert.match((await line.fail('provider', 'change', name, '--issuer', issuer, '--label', 'x')).stderr, /by itself/)
+  assert.match(
+    (await line.fail('provider', 'change', name, '--issuer', issuer, '--label', 'x')).stderr,
+    /by itself/,
+  )
   const done = await line.run('provider', 'change', name, '--issuer', issuer)
   assert.equal(done.code, 0, done.stderr)
   const moved = await getProvider(db, name)

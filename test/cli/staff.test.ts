@@ -42,8 +42,27 @@ test('a role that a provider gave is listed with the name of the provider', asyn
   const secret = join(newFolder('staff-commands'), 'secret')
   writeFileSync(secret, 'hunter2')
   await line.run(
-    ...['provider', 'add', 'sso', '--kind', 'staff', '--label', 'Staff ID', '--issuer', 'https://sso.example.com'],
-    ...['--client-id', 'countersign', '--secret-file', secret, '--roles-claim', 'groups', '--role', 'help=support'],
+    ...[
+      'provider',
+      'add',
+      'sso',
+      '--kind',
+      'staff',
+      '--label',
+      'Staff ID',
+      '--issuer',
+      'https://sso.example.com',
+    ],
+    ...[
+      '--client-id',
+      'countersign',
+      '--secret-file',
+      secret,
+      '--roles-claim',
+      'groups',
+      '--role',
+      'help=support',
+    ],
   )
   const provider = await getProvider(line.db, 'sso')
   const { id } = await getUserNamed(line.db, 'olga')

@@ -1,8 +1,10 @@
 /** API tokens, authorizations and services. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { issueToken, parseToken } from '../../src/crypto/token.ts'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
 import { openCommandLine, parseRecord, parseTable } from './desk.ts'
@@ -28,18 +30,33 @@ test('an API token is shown once, listed by its last letters, and revoked by its
 })
 
 test('a leaked token is revoked by itself', async () => {
-  const made = await line.read('token', 'create', '--user', 'ada', '--name', 'leaked', '--environment', 'sandbox')
+  const made = await line.read(
+    'token',
+    'create',
+    '--user',
+    'ada',
+    '--name',
+    'leaked',
+    '--environment',
+    'sandbox',
+  )
   assert.equal(parseToken(String(made.token))?.environment, 'sandbox')
-  assert.deepEqual(await line.read('token', 'revoke-leaked', '--token-file', secretFile(String(made.token))), {
-    revoked_token: made.id,
-  })
+  assert.deepEqual(
+    await line.read('token', 'revoke-leaked', '--token-file', secretFile(String(made.token))),
+    {
+      revoked_token: made.id,
+    },
+  )
   const cases: [string, string][] = [
     [issueToken('personal', 'live').text, 'There is no such token.\n'],
     ['garbage', 'token must be an API token.\n'],
     [issueToken('access', 'live').text, 'token must be an API token.\n'],
   ]
   for (const [token, stderr] of cases)
-    assert.deepEqual(await line.fail('token', 'revoke-leaked', '--token-file', secretFile(token)), { code: 1, stderr })
+    assert.deepEqual(await line.fail('token', 'revoke-leaked', '--token-file', secretFile(token)), {
+      code: 1,
+      stderr,
+    })
 })
 
 test('authorizations are listed by user and client, and revoked with a reason', async () => {
@@ -48,12 +65,10 @@ test('authorizations are listed by user and client, and revoked with a reason', 
     ...['client', 'create', '--partner', 'Quant', '--name', 'Pal'],
     ...['--callback', 'https://pal.example/', '--scope', 'read'],
   )
-  await line.db.query(
-    statement(
-      '',
-      `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+  await ask(
+    line.db,
+    `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
        SELECT id, $1, '{read}', '{}', now(), now() FROM users`,
-    ),
     [client.id],
   )
   const [row] = parseTable((await line.run('authorization', 'list', '--user', 'ada')).stdout)
@@ -63,7 +78,16 @@ test('authorizations are listed by user and client, and revoked with a reason', 
     const listed = await line.read<object[]>('authorization', 'list', ...words)
     assert.equal(listed.length, 1, words.join(' '))
     assert.deepEqual(Object.keys(listed[0]!), [
-      ...['id', 'user_id', 'client_name', 'environment', 'scopes', 'approved_at', 'last_used_at', 'paused_at'],
+      ...[
+        'id',
+        'user_id',
+        'client_name',
+        'environment',
+        'scopes',
+        'approved_at',
+        'last_used_at',
+        'paused_at',
+      ],
     ])
   }
   await line.read('user', 'create', '--username', 'grace', '--name', 'Grace')
@@ -78,9 +102,7 @@ test('authorizations are listed by user and client, and revoked with a reason', 
     revoked_authorization: id,
   })
   assert.deepEqual(await line.read('authorization', 'list', '--client', String(client.id)), [])
-  const [stored] = await line.db.query<{ revoked_reason: string }>(
-    statement('', 'SELECT revoked_reason FROM authorizations'),
-  )
+  const [stored] = await ask<{ revoked_reason: string }>(line.db, 'SELECT revoked_reason FROM authorizations')
   assert.equal(stored!.revoked_reason, 'asked to')
 })
 
@@ -97,7 +119,10 @@ test('the secret of a service is shown once, and a revoked service is gone', asy
   const made = await line.read('service', 'create', '--name', 'orders')
   assert.equal(parseToken(String(made.secret))?.kind, 'serviceSecret')
   const listed = await line.run('service', 'list')
-  assert.deepEqual([parseTable(listed.stdout)[0]!.name, parseTable(listed.stdout)[0]!.revoked_at], ['orders', '-'])
+  assert.deepEqual(
+    [parseTable(listed.stdout)[0]!.name, parseTable(listed.stdout)[0]!.revoked_at],
+    ['orders', '-'],
+  )
   assert.ok(!listed.stdout.includes(String(made.secret)))
   assert.deepEqual(await line.read('service', 'revoke', String(made.id)), { revoked_service: made.id })
   assert.deepEqual(await line.fail('service', 'revoke', String(made.id)), {
@@ -116,10 +141,14 @@ test('for which sources a service may provision is said when it is created, and 
   const made = await line.read(...create)
   const id = String(made.id)
   assert.deepEqual(made.may_provision, ['core', 'crm'])
-  const update = async (...words: string[]) => (await line.read('service', 'update', id, ...words)).may_provision
+  const update = async (...words: string[]) =>
+    (await line.read('service', 'update', id, ...words)).may_provision
   assert.deepEqual(await update('--provision', 'books', '--no-provision', 'crm'), ['books', 'core'])
   assert.deepEqual(await update('--no-provision', 'books', '--no-provision', 'core'), [])
-  assert.match((await line.fail('service', 'update', id)).stderr, /--provision SOURCE or --no-provision SOURCE/)
+  assert.match(
+    (await line.fail('service', 'update', id)).stderr,
+    /--provision SOURCE or --no-provision SOURCE/,
+  )
   const wrong = await line.fail('service', 'update', id, '--provision', 'Core, CRM')
   assert.match(wrong.stderr, /provision must name a source, such as core.*not "Core, CRM"/)
   assert.deepEqual((await line.read('service', 'create', '--name', 'orders')).may_provision, [])

@@ -4,19 +4,23 @@ import { test } from 'node:test'
 import { verify } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
 import { openPrinter } from '../../src/cli/printer.ts'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
 import { openCommandLine, parseRecord, parseTable } from './desk.ts'
 
 const line = await keepOpen(openCommandLine())
-const made = (await line.runApart('user', 'create', '--username', 'Ada', '--name', 'Ada Holder', '--json')).json()
+const made = (
+  await line.runApart('user', 'create', '--username', 'Ada', '--name', 'Ada Holder', '--json')
+).json()
 assert.deepEqual(made, { ...made, username: 'ada', name: 'Ada Holder', role: 'holder', status: 'active' })
 const { password, id } = made as Record<string, string> as { password: string; id: string }
 
 const storedHash = async () => {
-  const [row] = await line.db.query<{ password_hash: string }>(
-    statement('', "SELECT password_hash FROM users WHERE username = 'ada'"),
+  const [row] = await ask<{ password_hash: string }>(
+    line.db,
+    "SELECT password_hash FROM users WHERE username = 'ada'",
   )
   return row!.password_hash
 }
@@ -24,7 +28,10 @@ const storedHash = async () => {
 test('a generated password is shown once, works, and is never shown again', async () => {
   assert.match(password, /^[A-Za-z0-9]{20}$/)
   assert.ok(await verify(await storedHash(), password))
-  const [shown, listed] = await Promise.all([line.runApart('user', 'show', 'ada'), line.run('user', 'list', '--json')])
+  const [shown, listed] = await Promise.all([
+    line.runApart('user', 'show', 'ada'),
+    line.run('user', 'list', '--json'),
+  ])
   assert.ok(!shown.stdout.includes(password) && !listed.stdout.includes(password))
   assert.doesNotMatch(listed.stdout, /argon2|password/)
 })
@@ -56,7 +63,11 @@ test('users are listed and shown, for people and for programs, by name and by id
     line.run('user', 'show', 'ada'),
     line.read('user', 'show', id),
   ])
-  assert.ok(parseTable(table.stdout).some((row) => row.username === 'ada' && row.id === id && row.status === 'active'))
+  assert.ok(
+    parseTable(table.stdout).some(
+      (row) => row.username === 'ada' && row.id === id && row.status === 'active',
+    ),
+  )
   assert.equal(parseRecord(byName.stdout).accounts, '6YA00001')
   assert.deepEqual(byId.accounts, ['6YA00001'])
   const names = ['id', 'username', 'name', 'role', 'status', 'locked_by', 'created_at']
@@ -66,7 +77,10 @@ test('users are listed and shown, for people and for programs, by name and by id
 
 test('however many users there are, they are printed as they are read, for people and for programs', async () => {
   const people = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, n) => ({ username: `user-${from + n}`, name: 'N'.repeat((from + n) % 40) }))
+    Array.from({ length: to - from }, (_, n) => ({
+      username: `user-${from + n}`,
+      name: 'N'.repeat((from + n) % 40),
+    }))
   async function* pages(count: number, size: number) {
     for (let from = 0; from < count; from += size) yield people(from, Math.min(count, from + size))
   }

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { minute } from '../../src/clock.ts'
+import { ask } from '../support/ask.ts'
 import { application, type BranchProgram, openBranch, transaction } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
@@ -143,7 +144,8 @@ test('the list and webhook show say how a webhook is, since when it fails and wh
   assert.deepEqual([healthOf(await list()), healthOf(await show())], [well, well])
   sink.otherwise = answer(404)
   let transactions = 0
-  const happen = () => lane.call('POST', '/v2/webhooks/transaction', transaction({ transactionId: ++transactions }))
+  const happen = () =>
+    lane.call('POST', '/v2/webhooks/transaction', transaction({ transactionId: ++transactions }))
   await happen()
   const told = async (health: string) => {
     await eventually(health, async () => (await list()).health === health && (await list()).why !== null)
@@ -191,10 +193,20 @@ test('webhook show says since when there has been the secret that signs, its own
     [borrowed.signs_with, borrowed.new_secret_signs_from, borrowed.rate_limit],
     ['client secret', null, 50],
   )
-  const rotate = ['webhook', 'rotate-secret', id, ...words, '--secret-file', secretFile('a secret of its own')]
+  const rotate = [
+    'webhook',
+    'rotate-secret',
+    id,
+    ...words,
+    '--secret-file',
+    secretFile('a secret of its own'),
+  ]
   await say([...rotate, '--switch-after', '2h'])
   const waiting = await show()
-  assert.deepEqual([waiting.signs_with, waiting.secret_created_at], ['client secret', borrowed.secret_created_at])
+  assert.deepEqual(
+    [waiting.signs_with, waiting.secret_created_at],
+    ['client secret', borrowed.secret_created_at],
+  )
   assert.ok(waiting.new_secret_signs_from !== null)
   const before = Date.now()
   await say(rotate)
@@ -217,13 +229,28 @@ test('a new secret of a webhook signs at once, or from a moment that is chosen w
     ],
   ])
   const id = String(created.id)
-  const rotate = ['webhook', 'rotate-secret', id, ...ofBranch(), '--secret-file', secretFile('the second secret')]
+  const rotate = [
+    'webhook',
+    'rotate-secret',
+    id,
+    ...ofBranch(),
+    '--secret-file',
+    secretFile('the second secret'),
+  ]
   const before = Date.now()
-  const rotated = await say<{ signs_from: string; old_secret_ends_at: string }>([...rotate, '--switch-after', '2h'])
+  const rotated = await say<{ signs_from: string; old_secret_ends_at: string }>([
+    ...rotate,
+    '--switch-after',
+    '2h',
+  ])
   const signsFrom = Date.parse(rotated.signs_from)
   assert.ok(signsFrom >= before + 120 * minute && signsFrom <= Date.now() + 120 * minute)
   assert.equal(Date.parse(rotated.old_secret_ends_at), signsFrom + 1_440 * minute)
-  const listed = await say<{ id: number; new_secret_signs_from: string | null }[]>(['webhook', 'list', ...ofBranch()])
+  const listed = await say<{ id: number; new_secret_signs_from: string | null }[]>([
+    'webhook',
+    'list',
+    ...ofBranch(),
+  ])
   assert.equal(listed.find((each) => each.id === created.id)!.new_secret_signs_from, rotated.signs_from)
   await branch.fire()
   assert.ok(isSigned(sink.received.at(-1)!, 'the first secret'))
@@ -240,16 +267,31 @@ test('a new secret of a webhook signs at once, or from a moment that is chosen w
 test('a receiver that was down is recovered, and what nobody wants any more is skipped', async (t) => {
   const sink = await openSink(t)
   const { db } = house.gateway.context
-  const created = await say<{ id: number }>(['webhook', 'create', ...ofBranch(), '--url', `${sink.url('/hooks')}/down`])
+  const created = await say<{ id: number }>([
+    'webhook',
+    'create',
+    ...ofBranch(),
+    '--url',
+    `${sink.url('/hooks')}/down`,
+  ])
   const id = String(created.id)
   await say(['webhook', 'pause', id, ...ofBranch()])
   await branch.call('POST', '/v2/webhooks/transaction', transaction())
-  const listed = () => say<{ id: string; state: string; attempts: number }[]>(['delivery', 'list', id, ...ofBranch()])
+  const listed = () =>
+    say<{ id: string; state: string; attempts: number }[]>(['delivery', 'list', id, ...ofBranch()])
   const [waiting] = await listed()
   assert.equal(waiting!.state, 'waiting')
   const refused = await run(['webhook', 'recover', id, ...ofBranch(), '--since', '6h'])
   assert.deepEqual([refused.code, refused.stderr], [1, 'This webhook is paused. Resume it, then recover.\n'])
-  const counted = await say(['webhook', 'recover', id, ...ofBranch(), '--since', '2026-01-01T00:00:00Z', '--dry-run'])
+  const counted = await say([
+    'webhook',
+    'recover',
+    id,
+    ...ofBranch(),
+    '--since',
+    '2026-01-01T00:00:00Z',
+    '--dry-run',
+  ])
   assert.equal(counted.total, 0)
   const skipped = await say(['delivery', 'skip', waiting!.id, ...ofBranch(), '--reason', 'a mistake'])
   assert.deepEqual(skipped, { delivery: waiting!.id, state: 'canceled', reason: 'a mistake' })
@@ -259,9 +301,7 @@ test('a receiver that was down is recovered, and what nobody wants any more is s
   assert.equal(namesOf(all), 'id webhook_id reason asked_by skipped created_at')
   // Switched off by the gateway, with something waiting: a recovery switches it on again.
   await branch.call('POST', '/v2/webhooks/transaction', transaction())
-  await db.query({ name: '', text: `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1` }, [
-    created.id,
-  ])
+  await ask(db, `UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1`, [created.id])
   await db.script(followByHand)
   const before = sink.received.length
   const recovered = await say<{ state: string; total: number; done: number }>([
@@ -289,7 +329,15 @@ test('mistakes end with a sentence and a status: 2 for the words, 1 for what the
       /kinds must be some of/,
     ],
     [
-      ['webhook', 'create', ...ofBranch(), '--url', receiver.url('/hooks'), '--secret-file', secretFile('short')],
+      [
+        'webhook',
+        'create',
+        ...ofBranch(),
+        '--url',
+        receiver.url('/hooks'),
+        '--secret-file',
+        secretFile('short'),
+      ],
       1,
       /^--secret-file must have/,
     ],
@@ -302,7 +350,17 @@ test('mistakes end with a sentence and a status: 2 for the words, 1 for what the
     [['event', 'publish', '-', '--colour', 'red'], 2, /colour/],
     [['event', 'publish', join(folder, 'absent.json')], 1, /absent\.json/],
     [
-      ['listen', '--forward-to', 'nonsense', '--url', 'x', '--client-id', 'x', '--client-secret-file', secretFile('x')],
+      [
+        'listen',
+        '--forward-to',
+        'nonsense',
+        '--url',
+        'x',
+        '--client-id',
+        'x',
+        '--client-secret-file',
+        secretFile('x'),
+      ],
       2,
       /forward-to/,
     ],
@@ -376,7 +434,8 @@ test('deliveries are listed, shown with their attempts, sent again and replayed'
   const webhookId = String(await lane.register(sink.url('/hooks')))
   const { id } = (await lane.fire(transaction({ transactionId: 42 }))).deliveries[0]!
   await lane.fire(transaction({ transactionId: 43 }))
-  const list = (...more: string[]) => say<{ id: string }[]>(['delivery', 'list', webhookId, ...words, ...more])
+  const list = (...more: string[]) =>
+    say<{ id: string }[]>(['delivery', 'list', webhookId, ...words, ...more])
   assert.equal((await list()).length, 2)
   assert.equal((await list('--limit', '1')).length, 1)
   assert.equal(namesOf((await list())[0]!), 'id kind action entity state attempts created_at due_at')
@@ -533,7 +592,14 @@ async function openFakeGateway() {
 }
 
 function printBlock(sequence: number, body: string): Buffer {
-  const event = { sequence, eventId: `evt_${sequence}`, kind: 'TRANSACTION', action: 'SUBMITTED', entity: 'x:1', body }
+  const event = {
+    sequence,
+    eventId: `evt_${sequence}`,
+    kind: 'TRANSACTION',
+    action: 'SUBMITTED',
+    entity: 'x:1',
+    body,
+  }
   return Buffer.from(`id: ${sequence}\nevent: TRANSACTION\ndata: ${JSON.stringify(event)}\n\n`)
 }
 

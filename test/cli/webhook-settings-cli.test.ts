@@ -1,9 +1,14 @@
-/** What is chosen for a webhook from the command line: the same settings as by the interface and in the portal. */
+/**
+ * What is chosen for a webhook from the command line: the same settings as by the interface and in the
+ * portal.
+ */
+
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { keepOpen } from '../support/keep-open.ts'
 import { makeFolder, secretFile } from '../support/process.ts'
 import { openCommandLine } from './desk.ts'
@@ -67,7 +72,7 @@ test('a webhook is created with actions, a rate limit, headers and a description
     [''],
   )
   assert.doesNotMatch(JSON.stringify([made, moved, listed]), /sesame/)
-  const stored = await line.db.query<{ line: string }>(statement('', 'SELECT t::text AS line FROM webhook_headers t'))
+  const stored = await ask<{ line: string }>(line.db, 'SELECT t::text AS line FROM webhook_headers t')
   assert.ok(stored.length === 2 && stored.every((row) => !row.line.includes('sesame')))
 })
 
@@ -76,13 +81,21 @@ test('what is wrong is said by the name of the option, and nothing is changed', 
   const wrong: [words: string[], code: number, message: RegExp][] = [
     [['--rate-limit', '0'], 1, /^--rate-limit must be a whole number from 1 to 1000, or none\.$/],
     [['--rate-limit', '1.5'], 1, /^--rate-limit must be a whole number from 1 to 1000, or none\.$/],
-    [['--actions', 'COMPLETED'], 1, /^--actions must name some actions, such as TRANSACTION\.COMPLETED, or all\.$/],
+    [
+      ['--actions', 'COMPLETED'],
+      1,
+      /^--actions must name some actions, such as TRANSACTION\.COMPLETED, or all\.$/,
+    ],
     [
       ['--actions', 'TRANSACTION.SOLD'],
       1,
       /^--actions must name some of TRANSACTION\.SUBMITTED, TRANSACTION\.APPROVED/,
     ],
-    [['--actions', 'APPLICATION.PENDING'], 1, /^--actions names APPLICATION, which is not among the kinds\.$/],
+    [
+      ['--actions', 'APPLICATION.PENDING'],
+      1,
+      /^--actions names APPLICATION, which is not among the kinds\.$/,
+    ],
     [['--kinds', 'WEATHER'], 1, /^--kinds must be some of TRANSACTION, /],
     [['--url', 'http://app.example.com'], 1, /^--url /],
     [
@@ -91,7 +104,11 @@ test('what is wrong is said by the name of the option, and nothing is changed', 
       /^--description must be one line of at most 200 characters that can be seen\.$/,
     ],
     [['--headers-file', headersFile('Host: elsewhere')], 1, /^--headers-file must not have host: /],
-    [['--headers-file', headersFile('X-A: 1', 'hunter2')], 1, /^--headers-file must have Name: value on line 2\.$/],
+    [
+      ['--headers-file', headersFile('X-A: 1', 'hunter2')],
+      1,
+      /^--headers-file must have Name: value on line 2\.$/,
+    ],
     [['--headers-file', join(folder, 'none')], 2, /^The secret could not be read: /],
     [
       [],
@@ -115,16 +132,27 @@ test('what is wrong is said by the name of the option, and nothing is changed', 
 })
 
 test('headers that were given for a host do not follow the webhook to another', async () => {
-  const made = await line.read<Shown>(...create(...withSecret(), '--headers-file', headersFile('X-Api-Key: sesame')))
+  const made = await line.read<Shown>(
+    ...create(...withSecret(), '--headers-file', headersFile('X-Api-Key: sesame')),
+  )
   const moved = update(made.id, '--url', 'https://elsewhere.example.com/hooks')
-  assert.match((await line.fail(...moved)).stderr, /^--headers-file were given for https:\/\/app\.example\.com: /)
+  assert.match(
+    (await line.fail(...moved)).stderr,
+    /^--headers-file were given for https:\/\/app\.example\.com: /,
+  )
   assert.deepEqual((await line.read<Shown>(...moved, '--remove-header', 'x-api-key')).headers, [])
 })
 
 test('the help of both commands names every setting', async () => {
   for (const name of ['create', 'update']) {
     const { stdout } = await line.run('webhook', name, '--help')
-    for (const option of ['kinds KINDS', 'actions ACTIONS', 'rate-limit N', 'headers-file FILE', 'description TEXT'])
+    for (const option of [
+      'kinds KINDS',
+      'actions ACTIONS',
+      'rate-limit N',
+      'headers-file FILE',
+      'description TEXT',
+    ])
       assert.match(stdout, new RegExp(`--${option} +\\S`), `${name} ${option}`)
   }
   assert.match((await line.run('webhook', 'update', '--help')).stdout, /--remove-header NAME +\S/)

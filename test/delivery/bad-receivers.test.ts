@@ -8,7 +8,17 @@ import { type AttemptRow, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { findFreePort } from '../support/ports.ts'
-import { accept, answer, type Behaviour, drip, flood, hang, openReceiver, reset, speak } from '../support/receiver.ts'
+import {
+  accept,
+  answer,
+  type Behaviour,
+  drip,
+  flood,
+  hang,
+  openReceiver,
+  reset,
+  speak,
+} from '../support/receiver.ts'
 
 const kibi = 1024
 const deadlineMs = 10_000
@@ -114,7 +124,10 @@ for (const [name, text] of [
   ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'h'.repeat(64 * kibi)}\r\n\r\n`],
 ] as const) {
   test(`a receiver that speaks ${name} is recorded as a fault of the protocol`, async () => {
-    assert.deepEqual(essence(await attemptAt(`/${name.replaceAll(' ', '-')}`, speak(text))), unreachable('protocol'))
+    assert.deepEqual(
+      essence(await attemptAt(`/${name.replaceAll(' ', '-')}`, speak(text))),
+      unreachable('protocol'),
+    )
   })
 }
 

@@ -1,4 +1,7 @@
-/** The clock of the database goes ahead for a while and is set right: nothing waits for the moment that it showed. */
+/**
+ * The clock of the database goes ahead for a while and is set right: nothing waits for the moment that it
+ * showed.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
@@ -22,7 +25,13 @@ afterEach(() => engine.close())
 
 function publishFromCore(profileId: number): Promise<void> {
   const { branchId } = engine
-  const body = JSON.stringify({ profileId, clearingAccount: '1', type: 'ACH_PROFILE', action: 'PENDING', branchId })
+  const body = JSON.stringify({
+    profileId,
+    clearingAccount: '1',
+    type: 'ACH_PROFILE',
+    action: 'PENDING',
+    branchId,
+  })
   return engine.db.script(
     `SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', 'PENDING', '${profileId}', '${body}')`,
   )
@@ -47,7 +56,10 @@ for (const [what, aheadMs] of [
     await openDaysAhead(engine.db, house.clock.now())
     let published = await publishEveryWay(1)
     await receiver.count('/a', published)
-    await eventually('ten that failed, and a breaker', async () => (await engine.attempts(failing)).length >= 10)
+    await eventually(
+      'ten that failed, and a breaker',
+      async () => (await engine.attempts(failing)).length >= 10,
+    )
     const failed = receiver.at('/failing').length
     house.clock.advance(-aheadMs)
     receiver.on('/failing', accept)
@@ -93,7 +105,12 @@ test('after a clock that was thirty days ahead, a lone event is numbered as it i
   assert.deepEqual([replay.status, replay.json<{ total: number }>().total], [201, 4])
   await receiver.count('/a', 14)
   const again = receiver.at('/a').slice(10)
-  assert.deepEqual(again.map(({ body }) => JSON.parse(body).entity).sort(), ['alone:1', 'back:0', 'back:1', 'back:2'])
+  assert.deepEqual(again.map(({ body }) => JSON.parse(body).entity).sort(), [
+    'alone:1',
+    'back:0',
+    'back:1',
+    'back:2',
+  ])
   await engine.idle()
   const retired = await retireOnce(engine.db, { attemptDays: 30, eventDays: 90 }, house.clock.now())
   assert.deepEqual(retired, { days: 0, expired: 0, keys: 0 })

@@ -1,11 +1,12 @@
 /** Two that want the same rows at the same moment: nothing is lost and nobody is left behind. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
 import { tellOfAct } from '../../src/webhooks/engine/cursor-acts.sql.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { deleteWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { transaction } from '../support/branch.ts'
 import { fillWithSettled, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -16,13 +17,14 @@ import { fail, gate } from '../support/receiver.ts'
 const engine = await keepOpen(openEngine({ ROLES: 'api' }))
 const { db, sql } = engine
 const part = partOf(engine.branchId)
-const look = statement('', 'SELECT seq FROM look($1, $2, 1000)')
+const look = 'SELECT seq FROM look($1, $2, 1000)'
 const stayOpen = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
 /** Backends that wait for somebody else's lock, in a statement like this. */
 async function waits(like: string): Promise<boolean> {
   const rows = await sql(
-    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND query LIKE $1`,
     [like],
   )
   return rows.length > 0
@@ -35,7 +37,7 @@ test('a webhook that is deleted while its event is being numbered keeps nothing 
   let deleting: Promise<unknown> | undefined
   await db.transaction(async (on) => {
     await on.script(stayOpen)
-    assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
+    assert.equal((await ask(on, look, [part, engine.house.clock.now()])).length, 1)
     deleting = deleteWebhook(db, webhook, engine.house.act())
     await eventually('the deletion waits for the lane', () => waits('%delete_cursor%'))
   })
@@ -52,13 +54,13 @@ test('events that are published while a webhook is created are either before it 
   let creating: ReturnType<typeof engine.makeWebhook> | undefined
   await db.transaction(async (on) => {
     await on.script(stayOpen)
-    assert.equal((await on.query(look, [part, engine.house.clock.now()])).length, 1)
+    assert.equal((await ask(on, look, [part, engine.house.clock.now()])).length, 1)
     creating = engine.makeWebhook('/c')
     await eventually('the webhook waits for the number', () => waits('%follow_webhook%'))
   })
   const webhook = await creating!
   await engine.publish({ entity: 'transaction:after' })
-  await db.query(look, [part, engine.house.clock.now()])
+  await ask(db, look, [part, engine.house.clock.now()])
   assert.deepEqual(
     (await engine.deliveries(webhook)).map(({ entity, state }) => [entity, state]),
     [['transaction:after', 'waiting']],
@@ -73,7 +75,8 @@ interface Fired {
 test('a test hook that was published is answered 202 with its event, whatever fails behind it, and is delivered later', async () => {
   const webhook = await engine.makeWebhook('/d')
   await db.script(`
-    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'a disk is full' USING ERRCODE = '53100'; END $$;
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE 'a disk is full' USING ERRCODE = '53100'; END $$;
     CREATE TRIGGER fail BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION fail();`)
   const answer = await engine.call('POST', '/v2/webhooks/transaction', transaction())
   await db.script('DROP TRIGGER fail ON log; DROP FUNCTION fail;')
@@ -81,7 +84,7 @@ test('a test hook that was published is answered 202 with its event, whatever fa
   const { eventId, deliveries } = answer.json<Fired>()
   assert.match(eventId, /^evt_[0-9a-f]{32}$/)
   assert.deepEqual(deliveries, [])
-  await db.query(look, [part, engine.house.clock.now()])
+  await ask(db, look, [part, engine.house.clock.now()])
   const made = await engine.deliveries(webhook)
   assert.deepEqual(
     made.map(({ uid }) => printEventId(uid)),
@@ -97,7 +100,7 @@ test('a redelivery of a webhook that is deleted at the same moment goes out, or 
   let asking: ReturnType<typeof engine.call> | undefined
   await db.transaction(async (on) => {
     await on.script(stayOpen)
-    await on.query(statement('', `UPDATE webhooks SET state = 'deleted' WHERE id = $1`), [webhook.id])
+    await ask(on, `UPDATE webhooks SET state = 'deleted' WHERE id = $1`, [webhook.id])
     await on.script(followByHand)
     asking = engine.call('POST', `/v2/deliveries/${delivery!.id}/redeliver`)
     await eventually('the redelivery waits for the lane', () => waits('%send_again%'))
@@ -127,14 +130,15 @@ test('a lane that is read while somebody skips what it would send does not send 
     // What it reads beside the cursor has been read by now, if it does not wait for the cursor.
     await eventually('nothing else is under way', async () => {
       const busy = await sql(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND wait_event_type IS NULL AND pid <> pg_backend_pid()`,
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+          AND wait_event_type IS NULL AND pid <> pg_backend_pid()`,
       )
       return busy.length === 0
     })
-    const skip = statement('', `SELECT skip_one($1, $2, $3, (SELECT day FROM exceptions), $4, 'no', 'me', $5) AS done`)
+    const skip = `SELECT skip_one($1, $2, $3, (SELECT day FROM exceptions), $4, 'no', 'me', $5) AS done`
     const values = [part, webhook.id, failing!.seq, failing!.entity, engine.house.clock.now()]
-    assert.deepEqual(await on.query(skip, values), [{ done: true }])
-    await on.query(tellOfAct, [part, webhook.id])
+    assert.deepEqual(await ask(on, skip, values), [{ done: true }])
+    await on.query(tellOfAct, { part, webhookId: webhook.id })
   })
   engine.house.clock.advance(60_000)
   held.open()

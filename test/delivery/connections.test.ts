@@ -1,4 +1,7 @@
-/** How an attempt gets its connection: by name, by the address that answers first, and once more where a kept one had died. */
+/**
+ * How an attempt gets its connection: by name, by the address that answers first, and once more where a kept
+ * one had died.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
@@ -26,8 +29,14 @@ interface BareReceiver {
   readonly requests: readonly number[]
 }
 
-/** Speaks HTTP over bare sockets, so that a test decides what happens on the wire. A request of these tests is one piece that ends with `}`. */
-async function openBareReceiver(conduct: Conduct, { tls = false, host = '127.0.0.1' } = {}): Promise<BareReceiver> {
+/**
+ * Speaks HTTP over bare sockets, so that a test decides what happens on the wire. A request of these tests is
+ * one piece that ends with `}`.
+ */
+async function openBareReceiver(
+  conduct: Conduct,
+  { tls = false, host = '127.0.0.1' } = {},
+): Promise<BareReceiver> {
   const requests: number[] = []
   const sockets = new Set<Socket>()
   const serve = (socket: Socket) => {
@@ -151,7 +160,10 @@ for (const [silent, address] of [
     const dns = await openDnsServer({ 'hooks.example.com': [address] })
     closers.push(dns.close)
     dns.fallSilent(silent)
-    const { outcome, timing } = await post(openTestSender([dns.address]), `http://hooks.example.com:${receiver.port}/`)
+    const { outcome, timing } = await post(
+      openTestSender([dns.address]),
+      `http://hooks.example.com:${receiver.port}/`,
+    )
     assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
     // Whoever waits for the silent one waits six seconds.
     assert.ok(timing.totalMs < 4_000, `${timing.totalMs} ms`)
@@ -166,7 +178,10 @@ for (const [dead, alive] of [
     const receiver = await openBareReceiver((socket) => void socket.write(ok), { host: alive })
     const dns = await openDnsServer({ 'hooks.example.com': [dead, alive] })
     closers.push(dns.close)
-    const { outcome } = await post(openTestSender([dns.address]), `http://hooks.example.com:${receiver.port}/`)
+    const { outcome } = await post(
+      openTestSender([dns.address]),
+      `http://hooks.example.com:${receiver.port}/`,
+    )
     assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
   })
 }

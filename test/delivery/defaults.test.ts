@@ -1,4 +1,7 @@
-/** Whatever a database or a role has for its defaults, the engine delivers by its own: src/database/session.test.ts has every setting, one by one. */
+/**
+ * Whatever a database or a role has for its defaults, the engine delivers by its own:
+ * src/database/session.test.ts has every setting, one by one.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -35,7 +38,9 @@ for (const [what, isolation] of [
       return [deliveries.length, ...new Set(deliveries.map(({ state, attempts }) => `${state} ${attempts}`))]
     }
     for (const webhook of webhooks)
-      await eventually('all of them once', async () => isDeepStrictEqual(await statesOf(webhook), [400, 'delivered 1']))
+      await eventually('all of them once', async () =>
+        isDeepStrictEqual(await statesOf(webhook), [400, 'delivered 1']),
+      )
     assert.equal(receiver.received.length, 1_600)
     assert.deepEqual(await findBroken(engine.db, engine.house.clock.now(), wholeScope()), [])
   })

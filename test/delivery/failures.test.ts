@@ -1,4 +1,7 @@
-/** Why a webhook fails: what is kept of real failures, the cause that is read from it, and which of them a webhook's pages are told of. */
+/**
+ * Why a webhook fails: what is kept of real failures, the cause that is read from it, and which of them a
+ * webhook's pages are told of.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
@@ -39,7 +42,10 @@ describe('what is seen of a failure', () => {
 
   function certified(names: readonly string[], from: string, to: string) {
     const certificate = makeCertificate(names, new Date(from), new Date(to))
-    return { certificate, port: listen(createTlsServer(certificate, (socket) => void socket.on('error', () => {}))) }
+    return {
+      certificate,
+      port: listen(createTlsServer(certificate, (socket) => void socket.on('error', () => {}))),
+    }
   }
 
   async function attempt(url: string, certificateAuthority?: string): Promise<Outcome> {
@@ -68,7 +74,10 @@ describe('what is seen of a failure', () => {
     const expired = await causeOf(`https://hooks.example.com:${await old.port}/`, old.certificate.cert)
     assert.equal(expired.name, 'certificate expired')
     const own = certified(['hooks.example.com'], '2020-01-01', '2040-01-01')
-    assert.equal((await causeOf(`https://hooks.example.com:${await own.port}/`)).name, 'self-signed certificate')
+    assert.equal(
+      (await causeOf(`https://hooks.example.com:${await own.port}/`)).name,
+      'self-signed certificate',
+    )
   })
 
   test('a port that speaks plain HTTP is a failed handshake', async () => {
@@ -76,7 +85,10 @@ describe('what is seen of a failure', () => {
   })
 
   test('nobody who listens, a connection that is cut, and what is not HTTP are told apart', async () => {
-    assert.equal((await causeOf(`http://hooks.example.com:${await findFreePort()}/`)).name, 'connection refused')
+    assert.equal(
+      (await causeOf(`http://hooks.example.com:${await findFreePort()}/`)).name,
+      'connection refused',
+    )
     receiver.on('/reset', reset)
     assert.equal((await causeOf(receiver.url('/reset'))).name, 'connection reset')
     receiver.on('/words', speak('220 mail.example.com ESMTP\r\n'))
@@ -89,8 +101,14 @@ describe('what is seen of a failure', () => {
 
   test('a redirect names where it leads, and a page of a proxy who wrote it', async () => {
     receiver.on('/moved', answer(301, { location: 'https://www.example.com/hooks' }))
-    assert.match((await causeOf(receiver.url('/moved'))).title, /redirects to https:\/\/www\.example\.com\/hooks\./)
-    receiver.on('/guarded', answer(403, { server: 'cloudflare', 'content-type': 'text/html' }, '<html>no bots</html>'))
+    assert.match(
+      (await causeOf(receiver.url('/moved'))).title,
+      /redirects to https:\/\/www\.example\.com\/hooks\./,
+    )
+    receiver.on(
+      '/guarded',
+      answer(403, { server: 'cloudflare', 'content-type': 'text/html' }, '<html>no bots</html>'),
+    )
     const guarded = await causeOf(receiver.url('/guarded'))
     assert.equal(guarded.name, 'refused by a proxy')
     assert.match(guarded.title, /calls itself cloudflare/)
@@ -127,7 +145,10 @@ describe('what a webhook is told to fail by', () => {
     await engine.receiver.count('/hook', 1)
     await engine.idle()
     const first = (await read())!
-    assert.deepEqual([first.last!.status, first.last!.detail, first.last!.response], [500, 'server: first', 'broken'])
+    assert.deepEqual(
+      [first.last!.status, first.last!.detail, first.last!.response],
+      [500, 'server: first', 'broken'],
+    )
     assert.deepEqual(first.first, first.last)
     assert.equal(first.last!.at.getTime(), engine.house.clock.now().getTime())
     assert.ok(event)

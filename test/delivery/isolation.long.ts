@@ -1,4 +1,7 @@
-/** A webhook that hangs, drips, refuses or has a dead name server costs the others nothing. Compared in one run, never by the clock alone. */
+/**
+ * A webhook that hangs, drips, refuses or has a dead name server costs the others nothing. Compared in one
+ * run, never by the clock alone.
+ */
 import assert from 'node:assert/strict'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
@@ -7,7 +10,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { second } from '../../src/clock.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { followByHand } from '../support/follow.ts'
-import { type Behaviour, drip, fail, gate, hang, openReceiver, type Receiver, reset } from '../support/receiver.ts'
+import {
+  type Behaviour,
+  drip,
+  fail,
+  gate,
+  hang,
+  openReceiver,
+  type Receiver,
+  reset,
+} from '../support/receiver.ts'
 
 let engine: Engine
 let bad: Receiver
@@ -44,7 +56,10 @@ async function timeRounds(name: string, branches: readonly number[]): Promise<nu
   return performance.now() - start
 }
 
-/** On a slow machine an attempt may take all of its time. It is made again at a moment of this clock, which comes when somebody moves it. */
+/**
+ * On a slow machine an attempt may take all of its time. It is made again at a moment of this clock, which
+ * comes when somebody moves it.
+ */
 async function untilReceived(wanted: number, name: string): Promise<void> {
   const { received } = engine.receiver
   const all = engine.receiver.until(() => received.length >= wanted, `the healthy in "${name}"`)

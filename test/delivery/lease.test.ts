@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { second } from '../../src/clock.ts'
-import { openRounds } from '../../src/rounds.ts'
+import { openRounds } from '../../src/database/rounds.ts'
+import { openDelivery } from '../../src/gateway/worker-role.ts'
 import { lifeLock } from '../../src/webhooks/engine/workers.sql.ts'
 import { openAnnouncer } from '../../src/webhooks/events/announcer.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
-import { openDelivery } from '../../src/worker-role.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { nodeOptions } from '../support/gateway.ts'
@@ -20,7 +20,8 @@ afterEach(() => engine.close())
 
 const listeners = () =>
   engine.sql<{ pid: number }>(
-    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock} AND database = (SELECT oid
+      FROM pg_database WHERE datname = current_database())`,
   )
 
 /** Into the hands of somebody who lives and does nothing; answers who, and how to let it go. */
@@ -77,7 +78,8 @@ test('a worker whose lane was taken away settles nothing; the next holder sends 
   await engine.receiver.count('/slow', 1)
   const { letGo } = await takeAway(engine, webhook.id)
   held.open()
-  // A later delivery of another lane is settled in the same queue: when it is done, the first has had its turn.
+  // A later delivery of another lane is settled in the same queue: when it is done, the first has had its
+  // turn.
   const other = await engine.makeWebhook('/other')
   await engine.publish({ entity: 'transaction:other' })
   await eventually('the other', async () => (await engine.deliveries(other))[0]?.state === 'delivered')
@@ -141,7 +143,12 @@ test('a worker that stops finishes and settles what is under way, sends nothing 
   // By itself: a node that closes has its worker go on until its servers have closed.
   const { context } = api.house.gateway
   const rounds = openRounds(context)
-  const stopWorker = openDelivery(context, openAnnouncer(context.db, context.clock), rounds, nodeOptions.lingerMs)
+  const stopWorker = openDelivery(
+    context,
+    openAnnouncer(context.db, context.clock),
+    rounds,
+    nodeOptions.lingerMs,
+  )
   const webhook = await api.makeWebhook('/slow')
   const held = gate()
   api.receiver.on('/slow', held.behaviour)
@@ -181,7 +188,9 @@ test('an event that a transaction of the core published is found by a short look
   await engine.makeWebhook('/a')
   await engine.db.transaction(async (sql) => {
     const body = `{"profileId":1,"clearingAccount":"1234","type":"ACH_PROFILE","action":"PENDING","branchId":${engine.branchId}}`
-    await sql.script(`SELECT publish_event('live', ${engine.branchId}, 'ACH_PROFILE', 'PENDING', '1', '${body}')`)
+    await sql.script(
+      `SELECT publish_event('live', ${engine.branchId}, 'ACH_PROFILE', 'PENDING', '1', '${body}')`,
+    )
   })
   await engine.receiver.count('/a', 1)
 })
@@ -193,7 +202,9 @@ test('a worker listens on one connection, and on a new one when that is lost; me
   await eventually('a listening worker', async () => (await listeners()).length > 0)
   const before = await listeners()
   assert.equal(before.length, 1)
-  await engine.sql('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [before.map(({ pid }) => pid)])
+  await engine.sql('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [
+    before.map(({ pid }) => pid),
+  ])
   await engine.publish({ entity: 'transaction:1' })
   await engine.receiver.count('/a', 2)
   const isNew = async () => {

@@ -1,4 +1,7 @@
-/** What busy, failing and poisoned neighbours cost. Judged by what is done before what, by rows and by the clock of the test, never by time. */
+/**
+ * What busy, failing and poisoned neighbours cost. Judged by what is done before what, by rows and by the
+ * clock of the test, never by time.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { pino } from 'pino'
@@ -26,12 +29,17 @@ test('beside two branches that have more to number than one look takes, each oth
   const fill = (branchId: number, events: number) =>
     engine.sql(
       `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
-       SELECT part_of($1), feed_of($1, 'live'), $2, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}' FROM generate_series(1, $3::int) n`,
+       SELECT part_of($1), feed_of($1, 'live'), $2, 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}'
+         FROM generate_series(1, $3::int) n`,
       [branchId, engine.house.clock.now(), events],
     )
   for (const branchId of [busy!, alsoBusy!]) await fill(branchId, 10_000)
   for (const branchId of quiet) await fill(branchId, 1)
-  const sequencer = new Sequencer({ db: engine.db, clock: engine.house.clock, log: pino({ level: 'silent' }) })
+  const sequencer = new Sequencer({
+    db: engine.db,
+    clock: engine.house.clock,
+    log: pino({ level: 'silent' }),
+  })
   for (const branchId of [busy!, alsoBusy!, ...quiet]) sequencer.wake(partOf(branchId))
   const looked: number[] = []
   const all = new Set(quiet.map(partOf))
@@ -82,7 +90,10 @@ test('behind 24 entities that are always refused, something healthy waits for tw
   engine = await openEngine()
   const webhook = await engine.makeWebhook('/a')
   const { receiver, house } = engine
-  receiver.on('/a', ({ body }, response) => void response.writeHead(body.includes('poison') ? 500 : 200).end())
+  receiver.on(
+    '/a',
+    ({ body }, response) => void response.writeHead(body.includes('poison') ? 500 : 200).end(),
+  )
   await engine.publish(...entities(24, 'poison'))
   const made = async () => (await engine.attempts(webhook)).length
   /** One attempt more, written down. */
@@ -93,7 +104,10 @@ test('behind 24 entities that are always refused, something healthy waits for tw
     await eventually('a probe', async () => (await made()) > before && (await isStill()))
   }
   const isStill = async () => (await made()) === receiver.at('/a').length
-  await eventually('an open breaker', async () => (await engine.cursor(webhook)).failures >= 10 && (await isStill()))
+  await eventually(
+    'an open breaker',
+    async () => (await engine.cursor(webhook)).failures >= 10 && (await isStill()),
+  )
   for (let probes = 0; (await engine.sql('SELECT FROM exceptions')).length < 24; probes++) {
     assert.ok(probes < 60, 'something new has its turn')
     await probe()
@@ -116,7 +130,8 @@ test('lanes of a hundred webhooks with open breakers are not written to for what
   await eventually('a hundred open breakers, nothing under way, and positions written', async () => {
     const [row] = await engine.sql<{ open: number }>(
       `SELECT count(*)::int AS open FROM cursors c WHERE failures >= 10
-         AND position = (SELECT max(seq) FROM outcomes o WHERE o.part = c.part AND o.webhook_id = c.webhook_id)`,
+         AND position = (SELECT max(seq) FROM outcomes o
+           WHERE o.part = c.part AND o.webhook_id = c.webhook_id)`,
     )
     return row!.open === 100 && (await attempts()) === receiver.received.length
   })
@@ -127,7 +142,8 @@ test('lanes of a hundred webhooks with open breakers are not written to for what
   const written = async () =>
     (
       await engine.sql<{ row: string }>(
-        `SELECT webhook_id || ' ' || xmin || ' ' || ctid AS row FROM cursors WHERE failures > 0 ORDER BY webhook_id`,
+        `SELECT webhook_id || ' ' || xmin || ' ' || ctid AS row FROM cursors WHERE failures > 0
+          ORDER BY webhook_id`,
       )
     ).map(({ row }) => row)
   const [before, made] = [await written(), await attempts()]

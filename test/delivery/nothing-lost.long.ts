@@ -1,22 +1,24 @@
 /**
- * What was acknowledged arrives, whatever dies. By default 500 events go to 20 webhooks, so that it fits into `npm run test:long`;
- * the full size takes some minutes:
+ * What was acknowledged arrives, whatever dies. By default 500 events go to 20 webhooks, so that it fits into
+ * `npm run test:long`; the full size takes some minutes:
  *
- *   DELIVERY_EVENTS=10000 DELIVERY_KILLS=6 node --test --test-global-setup=test/support/global-setup.ts test/delivery/nothing-lost.long.ts
+ * DELIVERY_EVENTS=10000 DELIVERY_KILLS=6 node --test --test-global-setup=test/support/global-setup.ts
+ * test/delivery/nothing-lost.long.ts
  */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
-import { statement } from '../../src/database/database.ts'
-import { openGateway } from '../../src/gateway.ts'
+import { openGateway } from '../../src/gateway/gateway.ts'
 import { applyAsPartner, setPartnerStatus } from '../../src/partners/partner.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { lifeLock } from '../../src/webhooks/engine/workers.sql.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
 import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { eventOf, openEngine, startWorkerProcess } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { operatorAct } from '../support/gateway.ts'
@@ -64,7 +66,9 @@ function countAll(receiver: Receiver): Tally {
 async function publishAll(insert: (drafts: { entity: string }[]) => Promise<unknown>): Promise<void> {
   for (let done = 0; done < events; done += 100) {
     const size = Math.min(100, events - done)
-    await insert(Array.from({ length: size }, (_, index) => ({ entity: `transaction:${(done + index) >> 1}` })))
+    await insert(
+      Array.from({ length: size }, (_, index) => ({ entity: `transaction:${(done + index) >> 1}` })),
+    )
   }
 }
 
@@ -81,8 +85,10 @@ test('every event reaches every webhook although the worker is killed again and 
   const othersConnected = async () =>
     (
       await engine.sql<{ n: number }>(
-        `SELECT count(*) AS n FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database() 
-           AND (pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock}) OR query LIKE '%FROM settle(%' AND state <> 'idle')`,
+        `SELECT count(*) AS n FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+          AND datname = current_database() 
+           AND (pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lifeLock})
+             OR query LIKE '%FROM settle(%' AND state <> 'idle')`,
       )
     )[0]!.n > 0
 
@@ -134,7 +140,13 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
   const dataDir = mkdtempSync(join(tmpdir(), 'countersign-restart-'))
   const receiver = await openReceiver()
   const tally = countAll(receiver)
-  const settings = { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'silent' }
+  const settings = {
+    PATH: process.env.PATH,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'silent',
+  }
   const gateway = await openGateway(readConfig({ ...settings, WEBHOOK_ALLOW_LOOPBACK: 'true' }))
   t.after(async () => {
     await receiver.close()
@@ -171,14 +183,17 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
   process.kill(pid, 'SIGKILL')
   const killedAtMs = performance.now()
   await publishing
-  const isSettled = statement(
-    '',
-    `SELECT NOT EXISTS (SELECT FROM outbox) AND (SELECT count(*) FROM log) * $1 = (SELECT count(*) FROM outcomes WHERE state = 'delivered') AS "isSo"`,
-  )
+  const isSettled = `SELECT NOT EXISTS (SELECT FROM outbox) AND (SELECT count(*) FROM log) * $1 = (SELECT count(*)
+      FROM outcomes WHERE state = 'delivered') AS "isSo"`
   await receiver.until(() => tally.distinct >= all, 'all of them', deliveredWithinMs)
-  await eventually('their settlement', async () => (await db.query<{ isSo: boolean }>(isSettled, [webhooks]))[0]!.isSo)
+  await eventually(
+    'their settlement',
+    async () => (await ask<{ isSo: boolean }>(db, isSettled, [webhooks]))[0]!.isSo,
+  )
   const seconds = ((performance.now() - killedAtMs) / second).toFixed(1)
-  t.diagnostic(`${tally.distinct} deliveries, ${tally.duplicates} duplicates, done ${seconds} s after the kill`)
+  t.diagnostic(
+    `${tally.distinct} deliveries, ${tally.duplicates} duplicates, done ${seconds} s after the kill`,
+  )
   assert.deepEqual(tally.lacking(), [])
   const inHandAtMost = webhooks * 100
   assert.ok(tally.duplicates <= inHandAtMost, `${tally.duplicates} duplicates`)
@@ -188,11 +203,11 @@ test('a connection that dies between two statements of a transaction fails the t
   const engine = await openEngine({ ROLES: 'api' })
   t.after(() => engine.close())
   const work = engine.db.transaction(async (sql) => {
-    const [own] = await sql.query<{ pid: number }>(statement('', 'SELECT pg_backend_pid() AS pid'))
+    const [own] = await ask<{ pid: number }>(sql, 'SELECT pg_backend_pid() AS pid')
     await engine.sql('SELECT pg_terminate_backend($1, 5000)', [own!.pid])
     // The answer to another query shows that the event loop has turned.
     await engine.sql('SELECT')
-    await sql.query(statement('', 'SELECT'))
+    await ask(sql, 'SELECT')
   })
   await assert.rejects(work, { name: 'DatabaseUnavailable' })
 })

@@ -1,4 +1,7 @@
-/** What comes by itself is numbered in the commit that publishes it, and sent from there; whatever else happens, it keeps its place. */
+/**
+ * What comes by itself is numbered in the commit that publishes it, and sent from there; whatever else
+ * happens, it keeps its place.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { hour } from '../../src/clock.ts'
@@ -81,7 +84,9 @@ test('an event goes behind what a transaction of the core has published before i
 function publishFromCore(sql: Sql, profileId: number, action: string): Promise<void> {
   const { branchId } = engine
   const body = JSON.stringify({ profileId, clearingAccount: '1234', type: 'ACH_PROFILE', action, branchId })
-  return sql.script(`SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', '${action}', '${profileId}', '${body}')`)
+  return sql.script(
+    `SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', '${action}', '${profileId}', '${body}')`,
+  )
 }
 
 test('a transaction that wrote early and publishes late goes behind what was published before it, though it began first', async () => {
@@ -99,7 +104,9 @@ test('a transaction that wrote early and publishes late goes behind what was pub
     })
   })
   await engine.receiver.count('/a', 11)
-  const log = await engine.sql<{ entity: string; action: string }>('SELECT entity, action FROM log ORDER BY seq')
+  const log = await engine.sql<{ entity: string; action: string }>(
+    'SELECT entity, action FROM log ORDER BY seq',
+  )
   const arrived = engine.receiver.at('/a').map(({ body }) => JSON.parse(body))
   for (let profile = 1; profile <= 5; profile++) {
     const numbered = log.filter(({ entity }) => entity === `ach_profile:${profile}`)

@@ -1,14 +1,20 @@
-/** Events of one entity arrive in the order they happened, also where many publish and many deliver at once, and however many there are. */
+/**
+ * Events of one entity arrive in the order they happened, also where many publish and many deliver at once,
+ * and however many there are.
+ */
+
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import fc from 'fast-check'
-import { type Statement, statement } from '../../src/database/database.ts'
+import { type Step, step } from '../../src/database/database.ts'
 import { loadAhead, loadExceptions, take } from '../../src/webhooks/engine/kernel.sql.ts'
 import { readLog } from '../../src/webhooks/events/log.sql.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
+import { ask } from '../support/ask.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { findInversions, finishAll, numbered } from '../support/entity-order.ts'
 import { followByHand } from '../support/follow.ts'
+import { printLiteral } from '../support/plans.ts'
 import type { Behaviour } from '../support/receiver.ts'
 
 let engine: Engine
@@ -105,15 +111,18 @@ test('property: whatever fails and however publishers and workers interleave, ev
 })
 
 /** Pages of the database that a statement looks at. */
-async function pagesOf(target: Engine, statement: Statement, values: readonly string[] = []): Promise<number> {
+async function pagesOf(target: Engine, { statement, values }: Step): Promise<number> {
+  const call = values.length === 0 ? '' : ` (${values.map(printLiteral).join(', ')})`
   let pages = 0
   await target.db
     .transaction(async (sql) => {
-      await sql.script(`SET LOCAL plan_cache_mode = force_generic_plan; PREPARE examined AS ${statement.text}`)
-      const rows = await sql.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>({
-        name: '',
-        text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE examined${values.length > 0 ? ` (${values.join(', ')})` : ''}`,
-      })
+      await sql.script(
+        `SET LOCAL plan_cache_mode = force_generic_plan; PREPARE examined AS ${statement.text}`,
+      )
+      const rows = await ask<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+        sql,
+        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE examined${call}`,
+      )
       const plan = rows[0]!['QUERY PLAN'][0].Plan
       pages = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
       await sql.script('DEALLOCATE examined')
@@ -133,7 +142,6 @@ test('100,000 events of one entity cost its lane no more than three', async (t) 
   t.after(() => api.close())
   const webhook = await api.makeWebhook('/a')
   const at = api.house.clock.now()
-  const now = `'${at.toISOString()}'::timestamptz`
   const [part, feed] = [partOf(api.branchId), feedOf({ branchId: api.branchId, environment: 'live' })]
   await api.publish({ entity: 'transaction:first' })
   await api.sql('SELECT FROM look($1, $2, 10)', [part, at])
@@ -144,7 +152,8 @@ test('100,000 events of one entity cost its lane no more than three', async (t) 
     for (let done = 0; done < count; done += filledAtOnce)
       await api.sql(
         `INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
-         SELECT $1, $2, $3 + n, day_of($4), false, $4, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', $5, '{}' FROM generate_series(1, $6::int) n`,
+         SELECT $1, $2, $3 + n, day_of($4), false, $4, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', $5, '{}'
+           FROM generate_series(1, $6::int) n`,
         [part, feed, first - 1 + done, at, entity, Math.min(count - done, filledAtOnce)],
       )
     head += count
@@ -161,15 +170,20 @@ test('100,000 events of one entity cost its lane no more than three', async (t) 
   }
   const examine = async (entity: string, first: number) => {
     const places = `${part}::smallint, ${webhook.id}::bigint`
-    const next = (after: number) =>
-      statement('', `SELECT * FROM next_unfinished(${places}, ${feed}, '${entity}', ${after}, ${head})`)
+    const next = (after: number): Step => {
+      const text = `SELECT * FROM next_unfinished(${places}, ${feed}, '${entity}', ${after}, ${head})`
+      return { statement: { name: '', text }, values: [] }
+    }
+    const lanes = { part, webhookIds: [webhook.id] }
+    const taking = step(take, { part, worker: 1, now: at, most: 100, exceptIds: [] })
+    const reading = step(readLog, { part, feed, after: first, most: 50, bytes: 100_000 })
     return {
-      take: await pagesOf(api, take, [`${part}`, '1', now, '100', `'{}'`]),
-      read: await pagesOf(api, readLog, [`${part}`, `${feed}`, `${first}`, '50', '100000']),
+      take: await pagesOf(api, taking),
+      read: await pagesOf(api, reading),
       next: await pagesOf(api, next(first)),
       behindTheLast: await pagesOf(api, next(head)),
-      exceptions: await pagesOf(api, loadExceptions, [`${part}`, `'{${webhook.id}}'`]),
-      ahead: await pagesOf(api, loadAhead, [`${part}`, `'{${webhook.id}}'`]),
+      exceptions: await pagesOf(api, step(loadExceptions, lanes)),
+      ahead: await pagesOf(api, step(loadAhead, lanes)),
     }
   }
   const few = await examine('transaction:few', await fill('transaction:few', 3))

@@ -1,4 +1,7 @@
-/** Events of one entity arrive in the order they happened; different entities do not wait for each other. order.long.ts has more of them at once. */
+/**
+ * Events of one entity arrive in the order they happened; different entities do not wait for each other.
+ * order.long.ts has more of them at once.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { second } from '../../src/clock.ts'
@@ -21,7 +24,8 @@ test('SUBMITTED, APPROVED, COMPLETED never arrive inverted, with failures, retri
     await engine.makeWebhook(path)
     engine.receiver.on(path, (request, response) => {
       const { entity, place } = read(request)
-      const doomed = (Number(entity.split(':')[1]) + place + path.charCodeAt(1)) % 3 === 0 && request.attempt < 3
+      const doomed =
+        (Number(entity.split(':')[1]) + place + path.charCodeAt(1)) % 3 === 0 && request.attempt < 3
       response.writeHead(doomed ? 500 : 200).end()
     })
   }
@@ -48,7 +52,8 @@ test('a stuck entity holds back only itself', async () => {
 })
 
 /** What went out only when the one that hangs had been given up would be alone. */
-const bothUnderWay = () => engine.receiver.until(() => engine.receiver.underWay('/a') === 2, 'two requests at once')
+const bothUnderWay = () =>
+  engine.receiver.until(() => engine.receiver.underWay('/a') === 2, 'two requests at once')
 
 test('while one entity hangs, new events of others go out', async () => {
   await engine.makeWebhook('/a')
@@ -95,12 +100,17 @@ test('a replay of an entity keeps its order, also when the first of it fails', a
   await engine.publish(...[1, 2, 3].map((place) => numbered('transaction:1', place)))
   await engine.receiver.count('/a', 3)
   await engine.idle()
-  engine.receiver.on('/a', (request, response) => void response.writeHead(request.attempt < 3 ? 500 : 200).end())
+  engine.receiver.on(
+    '/a',
+    (request, response) => void response.writeHead(request.attempt < 3 ? 500 : 200).end(),
+  )
   const answer = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { entity: 'transaction:1' })
   assert.equal(answer.status, 201)
   await engine.receiver.count('/a', 4)
   await eventually('a finished replay', async () => {
-    const { state } = (await engine.call('GET', `/v2/webhooks/${webhook.id}/replays/${answer.json().id}`)).json()
+    const { state } = (
+      await engine.call('GET', `/v2/webhooks/${webhook.id}/replays/${answer.json().id}`)
+    ).json()
     return state === 'finished'
   })
   await finishAll(engine)

@@ -1,4 +1,7 @@
-/** What should have been sent and was not is seen, be it live or sent again; what takes its time is no incident. */
+/**
+ * What should have been sent and was not is seen, be it live or sent again; what takes its time is no
+ * incident.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { after, minute, second } from '../../src/clock.ts'
@@ -70,7 +73,10 @@ test('what happens now is overdue from its own moment on, whoever is at its lane
 test('what its receiver wants to have later is not overdue', async () => {
   await askAgain()
   await happen()
-  await engine.sql('UPDATE cursors SET hold_until = $2 WHERE webhook_id = $1', [webhook.id, after(now(), 60 * minute)])
+  await engine.sql('UPDATE cursors SET hold_until = $2 WHERE webhook_id = $1', [
+    webhook.id,
+    after(now(), 60 * minute),
+  ])
   engine.house.clock.advance(10 * minute)
   const { overdueSeconds, doctor } = await look()
   assert.deepEqual([overdueSeconds, doctor], [0, 0])

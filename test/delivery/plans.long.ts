@@ -1,14 +1,14 @@
 /**
- * One plan whatever the statistics say. Every hot statement is run with its real values on the same full house, planned by statistics
- * taken while it was empty, while nothing waited, and while it was full: it goes by the same indexes and touches as much.
+ * One plan whatever the statistics say. Every hot statement is run with its real values on the same full
+ * house, planned by statistics taken while it was empty, while nothing waited, and while it was full: it goes
+ * by the same indexes and touches as much.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { hour, after as later } from '../../src/clock.ts'
-import { plainArray } from '../../src/database/array-literal.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import * as delivery from '../../src/webhooks/deliveries/delivery.ts'
 import { listDeliveries, searchDeliveries } from '../../src/webhooks/deliveries/delivery-search.ts'
 import { listNewestDeliveries } from '../../src/webhooks/deliveries/delivery-summary.ts'
@@ -19,13 +19,7 @@ import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
 import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
 import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
-import {
-  type AgainRow,
-  type CursorRow,
-  type ExceptionRow,
-  Lane,
-  type LoadedLane,
-} from '../../src/webhooks/engine/lane.ts'
+import { Lane, type LoadedLane } from '../../src/webhooks/engine/lane.ts'
 import { type DeliveryLane, type ReceiverAnswer, Settlements } from '../../src/webhooks/engine/settlements.ts'
 import { selectTargets } from '../../src/webhooks/engine/targets.sql.ts'
 import * as workers from '../../src/webhooks/engine/workers.sql.ts'
@@ -43,11 +37,13 @@ import { openAttemptCounter, readCounts } from '../../src/webhooks/health/webhoo
 import { readHealth } from '../../src/webhooks/health/webhook-health.ts'
 import { findRecentEvent } from '../../src/webhooks/signature-debugger/checkable-secrets.ts'
 import { deleteWebhook, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { attemptOf } from '../support/attempt-made.ts'
 import { eventOf } from '../support/engine.ts'
 import { type FullHouse, openFullHouse } from '../support/full-house.ts'
 import { operatorAct } from '../support/gateway.ts'
 import { type Looks, openLookingDatabase } from '../support/plans.ts'
+import { listStatements } from '../support/statements.ts'
 
 /** `PLANS_ROWS=1000000` for the length of it. */
 const rows = Number(process.env.PLANS_ROWS ?? 60_000)
@@ -79,20 +75,22 @@ async function lookWith(statistics: string): Promise<void> {
   await tidy(db)
 }
 
-const partsToLook = statement('parts_to_look', `SELECT ${log.partsToLook}`)
-const partsToTake = statement('parts_to_take', `SELECT ${kernel.partsToTake.replace('round.now', '$1')}`)
+const partsToLook = `SELECT ${log.partsToLook}`
+const partsToTake = `SELECT ${kernel.partsToTake.replace('round.now', '$1')}`
 
 async function publishAndNumber(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const [first] = webhooks
   const now = clock.now()
-  const events = Array.from({ length: batch }, (_, n) => eventOf(first!.branchId, { entity: `transaction:${n}` }))
+  const events = Array.from({ length: batch }, (_, n) =>
+    eventOf(first!.branchId, { entity: `transaction:${n}` }),
+  )
   const numbering = { published: () => {}, numbered: () => {}, isLocal: true }
   await openPublisher(db).publish(events, now)
   await openPublisher(db).publish(events, now, { idempotency: { owner: 'plans', key: randomUUID() } })
   await openPublisher(db, numbering).publish(events.slice(0, 5), now)
-  await db.query(partsToLook)
-  const entries = await db.query(log.look, [partOf(first!.branchId), now, batch])
+  await ask(db, partsToLook)
+  const entries = await db.query(log.look, { part: partOf(first!.branchId), now, most: batch })
   assert.equal(entries.length, batch)
 }
 
@@ -104,30 +102,42 @@ async function deliver(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const now = clock.now()
   const id = randomUUID()
-  const [worker] = await db.query<{ number: number }>(workers.registerWorker, [id, now])
+  const [worker] = await db.query(workers.registerWorker, { id, now })
   const { number } = worker!
-  await db.query(workers.reportWorker, [id, now, 0, now, false, new Date(0)])
-  await db.query(workers.buryWorkers, [new Date(0), new Date(0), new Date(0)])
+  const never = new Date(0)
+  await db.query(workers.reportWorker, {
+    id,
+    now,
+    lanes: 0,
+    absentSince: now,
+    follows: false,
+    silentSince: never,
+  })
+  await db.query(workers.buryWorkers, { missingSince: never, silentSince: never, now: never })
   await db.query(workers.selectNumbers)
   const [webhook] = webhooks as [Webhook]
   const part = partOf(webhook.branchId)
-  await db.query(kernel.selectHolders, [part])
-  await db.query(kernel.freeLanes, [part, '{-1}'])
-  await db.query(kernel.keepLanes, [part, -1, number])
-  await db.query(partsToTake, [now])
-  const taken = await db.query<{ webhookId: number }>(kernel.take, [part, number, now, batch, '{}'])
+  await db.query(kernel.selectHolders, { part })
+  await db.query(kernel.freeLanes, { part, workers: [-1] })
+  await db.query(kernel.keepLanes, { part, former: -1, worker: number })
+  await ask(db, partsToTake, [now])
+  const taken = await db.query(kernel.take, { part, worker: number, now, most: batch, exceptIds: [] })
   assert.ok(taken.some((row) => row.webhookId === webhook.id))
   const own = webhooks.filter((each) => partOf(each.branchId) === part)
-  await db.query(kernel.selectHeld, [part, plainArray([number])])
-  await db.query(kernel.takeForgotten, [part, plainArray([number]), plainArray(own.map((each) => each.id))])
+  await db.query(kernel.selectHeld, { part, holders: [number] })
+  await db.query(kernel.takeForgotten, { part, holders: [number], webhookIds: own.map((each) => each.id) })
   for (const each of own) await serve(db, each)
-  const ids = plainArray(taken.map((row) => row.webhookId))
-  const epochs = await db.query<CursorRow>(kernel.loadCursors, [part, ids])
-  const lanes = [plainArray(epochs.map((row) => row.webhookId)), plainArray(epochs.map(({ epoch }) => epoch))]
-  const reads = plainArray(epochs.map(({ position }) => position))
-  await db.query(kernel.rest, [part, now, ...lanes, reads, plainArray(epochs.map(() => 'infinity'))])
-  await db.query(kernel.giveBack, [part, ...lanes])
-  await db.query(workers.removeWorker, [id])
+  const ids = taken.map((row) => row.webhookId)
+  const cursors = await db.query(kernel.loadCursors, { part, webhookIds: ids })
+  const lanes = {
+    part,
+    webhookIds: cursors.map((row) => row.webhookId),
+    epochs: cursors.map(({ epoch }) => epoch),
+  }
+  const positions = cursors.map(({ position }) => position)
+  await db.query(kernel.rest, { ...lanes, now, positions, wakes: cursors.map(() => 'infinity' as const) })
+  await db.query(kernel.giveBack, lanes)
+  await db.query(workers.removeWorker, { id })
 }
 
 /** A lane in somebody's hands: loaded, read, sent from, settled. A third of it fails. */
@@ -136,15 +146,20 @@ async function serve(db: Database, webhook: Webhook): Promise<void> {
   const feed = new Feed(db, feedOf({ branchId: webhook.branchId, environment: 'live' }))
   const lane: DeliveryLane = new Lane<ReceiverAnswer>(webhook.id, feed)
   lane.load(await load(db, webhook))
-  await db.query(selectTargets, [plainArray([webhook.id])])
-  const [row] = await db.query<{ head: number }>(log.selectHeads, [feed.part, plainArray([feed.id])])
+  await db.query(selectTargets, { webhookIds: [webhook.id] })
+  const [row] = await db.query(log.selectHeads, { part: feed.part, feeds: [feed.id] })
   feed.append(row!.head)
   for (let after = lane.scan(); after !== undefined; after = lane.scan()) await feed.read(after)
   const settlements = new Settlements({ db, clock: house.clock })
   let sent = 0
   for (let sending = lane.next(now); sending; sending = lane.next(now)) {
     if (!sending.entry)
-      await db.query(kernel.readEntries, [feed.part, feed.id, plainArray([sending.seq]), plainArray([sending.day])])
+      await db.query(kernel.readEntries, {
+        part: feed.part,
+        feed: feed.id,
+        seqs: [sending.seq],
+        days: [sending.day],
+      })
     const isAccepted = sent++ % 3 !== 0
     const verdict = isAccepted
       ? ({ state: 'delivered', dueAt: undefined } as const)
@@ -155,22 +170,23 @@ async function serve(db: Database, webhook: Webhook): Promise<void> {
   assert.ok(sent > 0)
   settlements.note(lane)
   settlements.close()
-  for await (const { refused, error } of settlements.run()) assert.deepEqual([refused, error], [[], undefined])
+  for await (const { refused, error } of settlements.run())
+    assert.deepEqual([refused, error], [[], undefined])
 }
 
 async function load(db: Database, { id, branchId }: Webhook): Promise<LoadedLane> {
-  const values = [partOf(branchId), plainArray([id])]
-  const [cursor] = await db.query<CursorRow>(kernel.loadCursors, values)
-  const [running] = await db.query<NonNullable<LoadedLane['replay']>>(kernel.loadReplays, values)
-  const replayed = await db.query<{ seq: number }>(kernel.loadReplayed, values)
+  const values = { part: partOf(branchId), webhookIds: [id] }
+  const [cursor] = await db.query(kernel.loadCursors, values)
+  const [running] = await db.query(kernel.loadReplays, values)
+  const replayed = await db.query(kernel.loadReplayed, values)
   await db.query(kernel.loadHeads, values)
-  await db.query(kernel.loadBegun, [...values, house.clock.now()])
+  await db.query(kernel.loadBegun, { ...values, since: house.clock.now() })
   return {
     cursor: cursor!,
-    filters: await db.query<LoadedLane['filters'][number]>(kernel.loadFilters, values),
-    exceptions: await db.query<ExceptionRow>(kernel.loadExceptions, values),
-    agains: await db.query<AgainRow>(kernel.loadAgains, values),
-    ahead: (await db.query<{ seq: number }>(kernel.loadAhead, values)).map(({ seq }) => seq),
+    filters: await db.query(kernel.loadFilters, values),
+    exceptions: await db.query(kernel.loadExceptions, values),
+    agains: await db.query(kernel.loadAgains, values),
+    ahead: (await db.query(kernel.loadAhead, values)).map(({ seq }) => seq),
     replay: running && { ...running, ahead: replayed.map(({ seq }) => seq) },
   }
 }
@@ -193,7 +209,13 @@ async function sendAgain(db: Database): Promise<void> {
     const { id } = await replay.startReplay(db, second, selection, act())
     await load(db, second)
     const { first } = await findLogBounds(house.db, second)
-    await db.query(kernel.readReplay, [partOf(second.branchId), second.id, id, first, 50])
+    await db.query(kernel.readReplay, {
+      part: partOf(second.branchId),
+      webhookId: second.id,
+      round: id,
+      after: first,
+      most: 50,
+    })
     await db.transaction((sql) => replay.cancelReplay(sql, second, id, act()))
   }
   await replay.listReplays(db, second)
@@ -221,7 +243,14 @@ async function lookAround(db: Database): Promise<void> {
   const some = webhooks.filter(({ branchId }) => branchId === webhook.branchId)
   const today = { from: later(clock.now(), -hour), to: clock.now() }
   const one = { entity: 'transaction:7' }
-  for (const filter of [{}, { state: 'exhausted' }, { state: 'waiting' }, { kind: 'TRANSACTION' }, today, one] as const)
+  for (const filter of [
+    {},
+    { state: 'exhausted' },
+    { state: 'waiting' },
+    { kind: 'TRANSACTION' },
+    today,
+    one,
+  ] as const)
     await searchDeliveries(db, some, filter, undefined, 50)
   const [newest] = await listNewestDeliveries(db, webhook, 50)
   const found = await delivery.getDelivery(db, webhook, newest!.id)
@@ -334,6 +363,8 @@ const notHot: Record<string, string> = {
   select_lane_states: 'every webhook that has work, for whoever collects metrics',
   select_rated_webhooks: 'every webhook with a rate, for whoever collects metrics',
   select_failing_long: 'every webhook that fails, once a minute',
+  tell_failing_webhooks: 'webhooks that have failed for an hour, once a minute',
+  tell_disabled_webhook: 'a webhook that has failed for days',
   select_highest_passed: 'a person looks for what was skipped',
   skip_again: 'a person skips a delivery',
   hurry_again: 'a person sends a delivery again',
@@ -362,19 +393,10 @@ const notHot: Record<string, string> = {
 const hotNames = () =>
   [...new Set([...seen.values()].flatMap((looks) => [...looks.keys()]))].filter((name) => !notHot[name])
 
-/** By their names in the source: `statement('name', …)`, and those that are made from a name. */
-function readStatementNames(): string[] {
-  const folder = new URL('../../src/webhooks/', import.meta.url)
-  const all = readdirSync(folder, { recursive: true }).map(String)
-  const files = all.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-  const named = /\b(?:statement|states|along|ofEach|count)\(\s*'([a-z_]+)'/g
-  return files.flatMap((file) =>
-    [...readFileSync(new URL(file, folder), 'utf8').matchAll(named)].map(([, name]) => name!),
-  )
-}
-
-test('every statement of the engine is looked at here, or has a reason not to be', () => {
-  const names = readStatementNames()
+test('every statement of the engine is looked at here, or has a reason not to be', async () => {
+  const names = (await listStatements())
+    .filter(({ file }) => file.startsWith('src/webhooks/'))
+    .map(({ name }) => name)
   assert.ok(names.length > 80)
   const unseen = names.filter((name) => !notHot[name] && ![...seen.values()].some((looks) => looks.has(name)))
   assert.deepEqual(unseen, [])
@@ -395,7 +417,10 @@ test('whatever of a large table a hot statement reads, it goes by the same index
     const whole = looks.map(([, each]) => printOf(/./, each.get(name)!.readWhole)).join('')
     const unsteady = largeTables.flatMap((table) => {
       const chosen = looks
-        .map(([statistics, each]) => [statistics, printOf(RegExp(`^${table}_`), each.get(name)!.indexes)] as const)
+        .map(
+          ([statistics, each]) =>
+            [statistics, printOf(RegExp(`^${table}_`), each.get(name)!.indexes)] as const,
+        )
         .filter(([, indexes]) => indexes !== '')
       return new Set(chosen.map(([, indexes]) => indexes)).size > 1
         ? [[name, ...chosen.map((each) => each.join(': '))]]

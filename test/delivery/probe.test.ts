@@ -1,4 +1,7 @@
-/** “Probe now”: one attempt at once, whatever the schedule, the breaker or the receiver said, and no more than one. */
+/**
+ * “Probe now”: one attempt at once, whatever the schedule, the breaker or the receiver said, and no more than
+ * one.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
@@ -37,7 +40,10 @@ test('a delivery that waits for its next attempt is tried at once, once, and its
   assert.deepEqual(entry!.details, { deliveryId: asked.deliveryId })
 })
 
-/** Every attempt was refused and is written down: nothing is sent before the next probe, for which the clock does not move. */
+/**
+ * Every attempt was refused and is written down: nothing is sent before the next probe, for which the clock
+ * does not move.
+ */
 async function breakerOpens(): Promise<void> {
   await engine.receiver.count('/hook', 10)
   await eventually('an open breaker', async () => {

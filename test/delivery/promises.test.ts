@@ -1,13 +1,14 @@
 /** What must never be, made by hand: each is found, counted and told. */
+
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { type Metrics, openMetrics } from '../../src/metrics/metrics.ts'
 import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/health/invariants.ts'
 import { openSweeper } from '../../src/webhooks/health/sweeper.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { type Kernel, openKernel } from '../support/engine-kernel.ts'
 
 let kernel: Kernel
@@ -16,7 +17,10 @@ let metrics: Metrics
 let told: string[]
 let sweeper: ReturnType<typeof openSweeper>
 
-/** Of four the first fails and the second waits behind it, the third is delivered, and the fourth waits. Nobody holds the lane. */
+/**
+ * Of four the first fails and the second waits behind it, the third is delivered, and the fourth waits.
+ * Nobody holds the lane.
+ */
 beforeEach(async () => {
   kernel = await openKernel()
   const { db, clock } = kernel
@@ -35,7 +39,7 @@ afterEach(() => kernel.close())
 const letGo = () => sql('UPDATE cursors SET holder = NULL')
 
 function sql<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  return kernel.db.query<Row>(statement('', text), values)
+  return ask<Row>(kernel.db, text, values)
 }
 
 async function findNames(): Promise<Promised[]> {
@@ -45,7 +49,9 @@ async function findNames(): Promise<Promised[]> {
 
 async function count(promise: Promised): Promise<number> {
   const text = await metrics.print()
-  return Number(text.match(new RegExp(`countersign_broken_promises_total\\{promise="${promise}"\\} (\\d+)`))![1])
+  return Number(
+    text.match(new RegExp(`countersign_broken_promises_total\\{promise="${promise}"\\} (\\d+)`))![1],
+  )
 }
 
 interface Breach {
@@ -68,11 +74,16 @@ const breaches: readonly Breach[] = [
     ...{ promise: 'log', what: 'an event that a publisher was told of and that is nowhere', passes: true },
     make: () =>
       sql(
-        `INSERT INTO idempotency_keys (owner, key, request_hash, event_uids, created_at) VALUES ('service:1', 'a key', '\\x00', ARRAY[gen_random_uuid()], $1)`,
+        `INSERT INTO idempotency_keys (owner, key, request_hash, event_uids, created_at)
+          VALUES ('service:1', 'a key', '\\x00', ARRAY[gen_random_uuid()], $1)`,
         [kernel.clock.now()],
       ),
   },
-  { promise: 'gap', what: 'a number of a branch that is missing', make: () => sql('DELETE FROM log WHERE seq = 2') },
+  {
+    promise: 'gap',
+    what: 'a number of a branch that is missing',
+    make: () => sql('DELETE FROM log WHERE seq = 2'),
+  },
   {
     ...{ promise: 'gap', what: 'a day of a branch that has numbers from before it began' },
     make: () => sql('UPDATE feed_days SET first = 2'),
@@ -81,7 +92,8 @@ const breaches: readonly Breach[] = [
     ...{ promise: 'twice', what: 'an event that has two numbers' },
     make: () =>
       sql(`INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
-        SELECT part, feed, 5, day, simulated, created_at, uid, kind, action, entity, body FROM log WHERE seq = 4`),
+        SELECT part, feed, 5, day, simulated, created_at, uid, kind, action, entity, body FROM log
+          WHERE seq = 4`),
   },
   { promise: 'lost', what: 'a delivery that nobody will make', make: () => sql('DELETE FROM exceptions') },
   {
@@ -95,8 +107,10 @@ const breaches: readonly Breach[] = [
   {
     ...{ promise: 'exception', what: 'a delivery that is tried again although it has ended' },
     make: () =>
-      sql(`INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
-        SELECT part, webhook_id, seq, round, 2, day, at, 1, 200, 'delivered', 'accepted' FROM outcomes WHERE seq = 1`),
+      sql(`INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+        outcome)
+        SELECT part, webhook_id, seq, round, 2, day, at, 1, 200, 'delivered', 'accepted' FROM outcomes
+          WHERE seq = 1`),
   },
   {
     ...{ promise: 'exception', what: 'a delivery that was asked for again and never was' },
@@ -107,8 +121,10 @@ const breaches: readonly Breach[] = [
   {
     ...{ promise: 'outcome', what: 'a delivery that has ended twice' },
     make: () =>
-      sql(`INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
-        SELECT part, webhook_id, seq, round, 2, day, at, 1, 200, 'delivered', 'accepted' FROM outcomes WHERE seq = 3`),
+      sql(`INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+        outcome)
+        SELECT part, webhook_id, seq, round, 2, day, at, 1, 200, 'delivered', 'accepted' FROM outcomes
+          WHERE seq = 3`),
   },
   {
     ...{ promise: 'sleep', what: 'a lane with work that sleeps until somebody wakes it', passes: true },

@@ -1,9 +1,12 @@
-/** What became of a delivery is read from the log and from what the engine wrote down: it has no row of its own. */
+/**
+ * What became of a delivery is read from the log and from what the engine wrote down: it has no row of its
+ * own.
+ */
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gatewayAct } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import {
   type DeliveryFilter,
   findAhead,
@@ -17,6 +20,7 @@ import { listDeliveries, searchDeliveries } from '../../src/webhooks/deliveries/
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { readLaneStates } from '../../src/webhooks/health/lane-state.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { type Kernel, openKernel } from '../support/engine-kernel.ts'
 
 describe('a delivery', () => {
@@ -45,7 +49,9 @@ describe('a delivery', () => {
     assert.equal(delivery.entity, 'transaction:1')
     await assert.rejects(get(5), { status: 404 })
     await assert.rejects(getDelivery(kernel.db, webhook, 'nonsense'), { status: 404 })
-    await assert.rejects(getDelivery(kernel.db, { ...webhook, environment: 'sandbox' }, delivery.id), { status: 404 })
+    await assert.rejects(getDelivery(kernel.db, { ...webhook, environment: 'sandbox' }, delivery.id), {
+      status: 404,
+    })
     const w = webhook.id
     assert.deepEqual(await states(), [`${w}-4 waiting`, `${w}-3 waiting`, `${w}-2 waiting`, `${w}-1 waiting`])
   })
@@ -65,7 +71,11 @@ describe('a delivery', () => {
     assert.equal(attempt?.status, 500)
     assert.equal(attempt?.response, 'no')
     const w = webhook.id
-    assert.deepEqual(await states({ state: 'unfinished' }), [`${w}-4 waiting`, `${w}-3 blocked`, `${w}-1 waiting`])
+    assert.deepEqual(await states({ state: 'unfinished' }), [
+      `${w}-4 waiting`,
+      `${w}-3 blocked`,
+      `${w}-1 waiting`,
+    ])
     assert.deepEqual(await states({ state: 'blocked' }), [`${w}-3 blocked`])
     assert.deepEqual(await states({ state: 'delivered' }), [`${w}-2 delivered`])
     assert.deepEqual(await states({ entity: 'transaction:1' }), [`${w}-3 blocked`, `${w}-1 waiting`])
@@ -130,8 +140,8 @@ describe('a delivery', () => {
   test('that was skipped or has expired is told with the reason, unless it had ended before', async () => {
     const { db, branchId, clock } = kernel
     await kernel.look()
-    const skip = statement('', 'SELECT skip_to_now($1, $2, $3, $4, $5)')
-    await db.query(skip, [partOf(branchId), webhook.id, 'not wanted', 'user:1', clock.now()])
+    const skip = 'SELECT skip_to_now($1, $2, $3, $4, $5)'
+    await ask(db, skip, [partOf(branchId), webhook.id, 'not wanted', 'user:1', clock.now()])
     const skipped = await get(4)
     assert.equal(skipped.state, 'canceled')
     assert.equal(skipped.reason, 'not wanted')
@@ -153,7 +163,7 @@ test('a lane whose receiver asked for time has nothing late once nothing waits',
   t.after(() => kernel.close())
   const webhook = await kernel.register()
   const { db, clock } = kernel
-  await db.query(statement('', 'UPDATE cursors SET hold_until = $1'), [clock.now()])
+  await ask(db, 'UPDATE cursors SET hold_until = $1', [clock.now()])
   clock.advance(10 * minute)
   const idle = (await readLaneStates(db, clock.now(), [webhook])).get(webhook.id)!
   assert.deepEqual([idle.dueAt, idle.lateSince], [null, null])
@@ -169,10 +179,10 @@ test('what was canceled is looked for only where something was: a webhook that s
   t.after(() => kernel.close())
   const webhook = await kernel.register()
   await kernel.publish(['transaction:1', 'transaction:2'])
-  const [passed] = await kernel.db.query<{ seq: number | null }>(selectPassed, [
-    partOf(kernel.branchId),
-    [webhook.id],
-    2,
-  ])
+  const [passed] = await kernel.db.query(selectPassed, {
+    part: partOf(kernel.branchId),
+    webhookIds: [webhook.id],
+    highest: 2,
+  })
   assert.equal(passed!.seq, null)
 })

@@ -1,4 +1,7 @@
-/** After a receiver was mended nobody waits for a backoff, and what was given up meanwhile is sent again, once. */
+/**
+ * After a receiver was mended nobody waits for a backoff, and what was given up meanwhile is sent again,
+ * once.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
@@ -39,7 +42,10 @@ async function finished(answered: { json<T>(): T; status: number; text: string }
   return last!
 }
 
-/** Every attempt was refused and is written down, and nothing is sent before the next probe, for which the clock does not move. */
+/**
+ * Every attempt was refused and is written down, and nothing is sent before the next probe, for which the
+ * clock does not move.
+ */
 async function breakerOpens(): Promise<void> {
   await engine.receiver.count('/hook', 10)
   await eventually('an open breaker', async () => {
@@ -107,8 +113,10 @@ test('what was given up since then is sent again once: not what was given up ear
   // A replay of before made these good, or gave them up once more.
   const repeat = (prefix: string, state: string, outcome: string) =>
     engine.sql(
-      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
-       SELECT o.part, o.webhook_id, o.seq, 1, 1, o.day, o.at, 5, 200, $2, $3 FROM outcomes o JOIN log l ON l.part = o.part AND l.seq = o.seq AND l.day = o.day
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+        outcome)
+       SELECT o.part, o.webhook_id, o.seq, 1, 1, o.day, o.at, 5, 200, $2, $3 FROM outcomes o
+         JOIN log l ON l.part = o.part AND l.seq = o.seq AND l.day = o.day
        WHERE l.entity LIKE $1`,
       [prefix, state, outcome],
     )
@@ -139,7 +147,9 @@ test('a disabled webhook is resumed, a paused one is its owner’s to resume, an
   const paused = await recover({ since: now() })
   assert.equal(paused.status, 409)
   assert.match(paused.text, /Resume it, then recover/)
-  await engine.sql(`UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1`, [webhook.id])
+  await engine.sql(`UPDATE webhooks SET state = 'disabled', disabled_reason = 'x' WHERE id = $1`, [
+    webhook.id,
+  ])
   await engine.db.script(followByHand)
   await engine.publish({})
   const future = await recover({ since: now() + minute })
@@ -159,7 +169,8 @@ test('of two at once one is refused, and everything that waits is due, however m
     await fillWithSettled(quiet, target, { prefix: 'transaction', count: 1_001, state: 'exhausted' })
     await quiet.sql(
       `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
-       SELECT l.part, $1, l.entity, l.seq, l.day, 5, $2::timestamptz + interval '3 h', $2 FROM log l WHERE l.seq <= 1000`,
+       SELECT l.part, $1, l.entity, l.seq, l.day, 5, $2::timestamptz + interval '3 h', $2 FROM log l
+         WHERE l.seq <= 1000`,
       [target.id, at],
     )
     const body = { since: at.getTime() }

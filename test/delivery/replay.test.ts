@@ -67,7 +67,8 @@ test('a replay of what failed sends exactly the exhausted ones', async () => {
   await deliver('transaction', 4)
   await engine.sql(
     `UPDATE outcomes o SET state = 'exhausted', outcome = 'refused', status = 500 FROM log l
-     WHERE l.part = o.part AND l.seq = o.seq AND l.day = o.day AND l.entity IN ('transaction:1', 'transaction:3')`,
+     WHERE l.part = o.part AND l.seq = o.seq AND l.day = o.day AND l.entity
+       IN ('transaction:1', 'transaction:3')`,
   )
   const { total } = await finished(await replay({ failed: true }))
   assert.equal(total, 2)
@@ -115,7 +116,9 @@ test('however large it is, a replay is begun at once, and says that it is more t
   assert.equal(await count(), replayedAtMost)
   await fillWithSettled(api, target, { prefix: 'application', count: 1, state: 'delivered' })
   assert.equal(await count(), null)
-  const { total } = (await api.call('POST', `/v2/webhooks/${target.id}/replays`, { from: 0 })).json<ReplayAnswer>()
+  const { total } = (
+    await api.call('POST', `/v2/webhooks/${target.id}/replays`, { from: 0 })
+  ).json<ReplayAnswer>()
   assert.equal(total, null)
 })
 

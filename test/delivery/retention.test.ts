@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { day, hour, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { findBrokenPromises } from '../support/delivery-promises.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -65,7 +65,7 @@ test('a day that somebody is reading is left alone, keeps nobody waiting, and le
   await openDaysAhead(engine.db, engine.house.clock.now())
   await engine.db.transaction(async (report) => {
     await report.script('SET LOCAL idle_in_transaction_session_timeout = 0')
-    await report.query(statement('', 'SELECT count(*) FROM outcomes'))
+    await ask(report, 'SELECT count(*) FROM outcomes')
     await retire()
     assert.equal(await countRows('outcomes'), 3)
     await engine.publish({ entity: 'transaction:new' })
@@ -83,7 +83,10 @@ test('the sequence of a branch goes on where it was after its oldest events have
   await openDaysAhead(engine.db, engine.house.clock.now())
   await engine.publish({ entity: 'transaction:new' })
   await engine.receiver.count('/hook', 4)
-  const page = (await engine.call('GET', '/v2/events')).json<{ events: { sequence: number }[]; oldest: number }>()
+  const page = (await engine.call('GET', '/v2/events')).json<{
+    events: { sequence: number }[]
+    oldest: number
+  }>()
   assert.deepEqual(
     page.events.map((event) => event.sequence),
     [4],
@@ -162,7 +165,9 @@ test('nodes that retire the same days at the same moment get along', async () =>
   await engine.receiver.count('/hook', 3)
   await engine.idle()
   for (let ahead = 1; ahead <= 5; ahead++)
-    await engine.sql('SELECT open_day(day_of($1))', [new Date(engine.house.clock.now().getTime() + ahead * day)])
+    await engine.sql('SELECT open_day(day_of($1))', [
+      new Date(engine.house.clock.now().getTime() + ahead * day),
+    ])
   engine.house.clock.advance(120 * day)
   await Promise.all([retire(), retire(), retire()])
   await retireUntil('log', 0)

@@ -1,4 +1,7 @@
-/** When a delivery that failed is tried again, and when it no longer is. Time is the test's; the worker looks each second. */
+/**
+ * When a delivery that failed is tried again, and when it no longer is. Time is the test's; the worker looks
+ * each second.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
@@ -32,7 +35,10 @@ async function wakesAt(): Promise<Date | undefined> {
   return is_open && at instanceof Date ? at : undefined
 }
 
-/** Moves the clock to the moment from which the lane may send again. It has something to send: its worker keeps it until then. */
+/**
+ * Moves the clock to the moment from which the lane may send again. It has something to send: its worker
+ * keeps it until then.
+ */
 async function advanceToHold(): Promise<number> {
   const { clock } = engine.house
   const until = await eventually('a lane that is held back', async () => {
@@ -47,7 +53,10 @@ async function advanceToHold(): Promise<number> {
 
 /** Everything that was sent is written down. */
 async function written(): Promise<void> {
-  await eventually('every request as an attempt', async () => (await engine.attempts(webhook)).length === requests())
+  await eventually(
+    'every request as an attempt',
+    async () => (await engine.attempts(webhook)).length === requests(),
+  )
 }
 
 async function someoneIsAtIt(): Promise<void> {
@@ -67,7 +76,8 @@ function auditOf(action: string) {
 }
 
 async function stateOfWebhook(): Promise<string> {
-  return (await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [webhook.id]))[0]!.state
+  return (await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [webhook.id]))[0]!
+    .state
 }
 
 test('a delivery that always fails is tried eleven times on schedule, is then exhausted, and can still be sent again', async () => {
@@ -118,7 +128,11 @@ test('nothing is tried before its time', async () => {
 
 for (const [name, value, expectedMs] of [
   ['of seconds', () => '90', 90 * second],
-  ['that is a date', () => new Date(engine.house.clock.now().getTime() + 7 * minute).toUTCString(), 7 * minute],
+  [
+    'that is a date',
+    () => new Date(engine.house.clock.now().getTime() + 7 * minute).toUTCString(),
+    7 * minute,
+  ],
   ['of a year', () => '31536000', 24 * hour],
 ] as const) {
   test(`a Retry-After ${name} is kept, for 24 hours at most`, async () => {
@@ -255,7 +269,10 @@ test('five days without a success among a hundred attempts disable the webhook, 
   await engine.publish({})
   await settleAttempts(1)
   const start = engine.house.clock.now()
-  await engine.sql('UPDATE cursors SET failures = 98, failing_since = $2 WHERE webhook_id = $1', [webhook.id, start])
+  await engine.sql('UPDATE cursors SET failures = 98, failing_since = $2 WHERE webhook_id = $1', [
+    webhook.id,
+    start,
+  ])
   engine.house.clock.advance(5 * day + minute)
   await settleAttempts(2)
   assert.equal(await stateOfWebhook(), 'active', 'ninety-nine are not a hundred')

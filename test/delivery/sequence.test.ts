@@ -1,8 +1,13 @@
-/** The branch's log has no gap, whoever publishes and whatever is rolled back; authorizations are told to those who ask. */
+/**
+ * The branch's log has no gap, whoever publishes and whatever is rolled back; authorizations are told to
+ * those who ask.
+ */
+
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { Sql } from '../../src/database/database.ts'
 import { kinds } from '../../src/webhooks/events/kind.ts'
+import { ask } from '../support/ask.ts'
 import { postForm } from '../support/browser.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { basic } from '../support/gateway.ts'
@@ -21,7 +26,9 @@ interface Page {
 async function readAll(): Promise<Page['events']> {
   const all: Page['events'] = []
   for (;;) {
-    const page = (await engine.call('GET', `/v2/events?limit=100&after=${all.at(-1)?.sequence ?? 0}`)).json<Page>()
+    const page = (
+      await engine.call('GET', `/v2/events?limit=100&after=${all.at(-1)?.sequence ?? 0}`)
+    ).json<Page>()
     if (page.events.length === 0) return all
     all.push(...page.events)
   }
@@ -37,7 +44,7 @@ function bodyOf(id: number): string {
 
 async function publishFromSql(sql: Sql, id: number): Promise<void> {
   const text = `SELECT publish_event('live', $1, 'TRANSACTION', 'COMPLETED', $2, $3)`
-  await sql.query({ name: '', text }, [engine.branchId, String(id), bodyOf(id)])
+  await ask(sql, text, [engine.branchId, String(id), bodyOf(id)])
 }
 
 test('the sequence has no gap under parallel publishers, two nodes and transactions that are rolled back', async () => {
@@ -105,7 +112,11 @@ test('what account holders grant and revoke is told to those who ask for it, and
   const first = (await house.approve(client, browser, { scope: 'read' })).get('code')!
   const tokens = (await house.exchange(client, first)).json<{ access_token: string; refresh_token: string }>()
   await house.approve(client, browser, { scope: 'read trade' })
-  const revoked = await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: tokens.refresh_token }, basic(client))
+  const revoked = await postForm(
+    `${house.baseUrl}/v1/oauth/revoke`,
+    { token: tokens.refresh_token },
+    basic(client),
+  )
   assert.equal(revoked.status, 200)
   const [authorization] = await engine.sql<{ id: string; revoked_at: Date | null }>(
     'SELECT id, revoked_at FROM authorizations',

@@ -1,4 +1,7 @@
-/** What a partner does not want any more is taken out of the way; what waits behind it goes on, and nothing else is touched. */
+/**
+ * What a partner does not want any more is taken out of the way; what waits behind it goes on, and nothing
+ * else is touched.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
@@ -26,7 +29,8 @@ interface SkipAnswer {
   readonly skipped: number
 }
 
-const actionsReceived = () => engine.receiver.at('/hook').map((request) => JSON.parse(request.body).action as string)
+const actionsReceived = () =>
+  engine.receiver.at('/hook').map((request) => JSON.parse(request.body).action as string)
 const stored = async () => {
   const rows = await engine.deliveries(webhook)
   return Promise.all(rows.map(({ id }) => getDelivery(engine.db, webhook, id)))
@@ -64,7 +68,13 @@ test('when the head of an entity is skipped the next one goes on, and the log sa
   const entries = await findEntries(engine.db, { action: 'webhook.delivery_skipped', limit: 10 })
   assert.deepEqual(
     entries.map(({ actor, subject, details }) => ({ actor, subject, details })),
-    [{ actor: by, subject: `webhook:${webhook.id}`, details: { deliveryId: first, reason: 'we cannot read it' } }],
+    [
+      {
+        actor: by,
+        subject: `webhook:${webhook.id}`,
+        details: { deliveryId: first, reason: 'we cannot read it' },
+      },
+    ],
   )
 })
 
@@ -127,7 +137,9 @@ test('one that was asked for again is skipped as any other, and the one that it 
   await engine.idle()
   const [delivered] = await stored()
   engine.receiver.on('/hook', fail)
-  const again = (await engine.call('POST', `/v2/deliveries/${delivered!.id}/redeliver`)).json<{ id: string }>()
+  const again = (await engine.call('POST', `/v2/deliveries/${delivered!.id}/redeliver`)).json<{
+    id: string
+  }>()
   await engine.receiver.count('/hook', 2)
   await engine.idle()
   const skipped = await skip(again.id, { reason: 'not needed' })
@@ -157,12 +169,17 @@ test('all that wait are skipped at once, what is published later is delivered, a
     const { failures } = await engine.cursor(webhook)
     return failures >= 10 && failures === engine.receiver.at('/hook').length
   })
-  const started = await engine.call('POST', `/v2/webhooks/${webhook.id}/skips`, { reason: 'a test that went wrong' })
+  const started = await engine.call('POST', `/v2/webhooks/${webhook.id}/skips`, {
+    reason: 'a test that went wrong',
+  })
   assert.equal(started.status, 202, started.text)
   engine.receiver.on('/hook', accept)
   const { id, state, skipped } = started.json<SkipAnswer>()
   assert.deepEqual([state, skipped], ['finished', 60])
-  assert.deepEqual((await engine.call('GET', `/v2/webhooks/${webhook.id}/skips/${id}`)).json(), started.json())
+  assert.deepEqual(
+    (await engine.call('GET', `/v2/webhooks/${webhook.id}/skips/${id}`)).json(),
+    started.json(),
+  )
   await engine.publish({ entity: 'transaction:0', action: 'LATER' })
   // The receiver is asked again when the breaker probes.
   engine.house.clock.advance(minute)
@@ -178,7 +195,8 @@ test('all that wait are skipped at once, what is published later is delivered, a
 })
 
 test('with nothing waiting nothing is skipped, and what was counted first stays', async () => {
-  const start = async () => (await engine.call('POST', `/v2/webhooks/${webhook.id}/skips`, {})).json<SkipAnswer>()
+  const start = async () =>
+    (await engine.call('POST', `/v2/webhooks/${webhook.id}/skips`, {})).json<SkipAnswer>()
   await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)
   await engine.publish(...entities(3))
   await engine.idle()
@@ -190,7 +208,9 @@ test('with nothing waiting nothing is skipped, and what was counted first stays'
 test("of the brokerage's people a partner learns only that it was one of them", async () => {
   const [first] = await poison()
   const act = engine.house.act()
-  assert.ok(await skipDelivery(engine.db, engine.branchId, await getDelivery(engine.db, webhook, first!), 'x', act))
+  assert.ok(
+    await skipDelivery(engine.db, engine.branchId, await getDelivery(engine.db, webhook, first!), 'x', act),
+  )
   assert.equal((await stored())[0]!.canceledBy, operator.name)
   const shown = await engine.call('GET', `/v2/deliveries/${first}`)
   assert.equal(shown.json<{ canceledBy: string }>().canceledBy, 'brokerage')

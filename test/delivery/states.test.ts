@@ -11,7 +11,8 @@ const sorted = (words: Iterable<string>) => [...new Set(words)].sort()
 
 async function statesInConstraint(table: string): Promise<string[]> {
   const rows = await engine.sql<{ definition: string }>(
-    `SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conrelid = $1::regclass AND contype = 'c' AND conname = $2`,
+    `SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conrelid = $1::regclass
+      AND contype = 'c' AND conname = $2`,
     [table, `${table}_state_check`],
   )
   assert.equal(rows.length, 1)
@@ -23,17 +24,20 @@ const isFinal = (state: string) => state !== 'waiting' && state !== 'blocked'
 
 test('the states of a delivery are the same in the type, in the constraint and in the drawing', async () => {
   const page = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8')
-  const drawing = /## States of a delivery\s+```\n([\s\S]*?)```/.exec(page)![1]!
+  const drawing = /## States of a delivery\s+```mermaid\n([\s\S]*?)```/.exec(page)![1]!
   const words = new Set(drawing.match(/[a-z]+/g))
   const drawn = deliveryStates.filter((state) => words.has(state))
-  const arrows = [...drawing.matchAll(/▶ *([a-z]+)/g)].map((match) => match[1]!)
+  const arrows = [...drawing.matchAll(/--> *([a-z]+)/g)].map((match) => match[1]!)
   assert.deepEqual(drawn, [...deliveryStates])
   assert.deepEqual(
     arrows.filter((state) => !(deliveryStates as readonly string[]).includes(state)),
     [],
   )
   const stored = [...(await statesInConstraint('outcomes')), ...(await statesInConstraint('passes'))]
-  assert.deepEqual(sorted(stored.filter((state) => state !== 'retrying')), sorted(deliveryStates.filter(isFinal)))
+  assert.deepEqual(
+    sorted(stored.filter((state) => state !== 'retrying')),
+    sorted(deliveryStates.filter(isFinal)),
+  )
 })
 
 test('the states of a webhook are the same in the constraint and in the table of the page', async () => {
@@ -59,7 +63,11 @@ test('a row that contradicts itself cannot exist', async () => {
     ['exhausted', 'unreachable', null],
     ['exhausted', 'refused', 'timeout'],
   ] as const)
-    await assert.rejects(insert(state, outcome, why), /violates check constraint/, `${state} ${outcome} ${why}`)
+    await assert.rejects(
+      insert(state, outcome, why),
+      /violates check constraint/,
+      `${state} ${outcome} ${why}`,
+    )
   const contradiction = engine.sql('UPDATE cursors SET failures = 1 WHERE webhook_id = $1', [webhook.id])
   await assert.rejects(contradiction, /violates check constraint/)
 })

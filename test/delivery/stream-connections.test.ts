@@ -1,8 +1,13 @@
-/** Answers that go on have connections of their own: whatever becomes of those, publishing and delivering go on. */
+/**
+ * Answers that go on have connections of their own: whatever becomes of those, publishing and delivering go
+ * on.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { byTurns, openTurns } from '../../src/database/turns.ts'
+import { ask } from '../support/ask.ts'
 import { openBranch, transaction } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse } from '../support/gateway.ts'
@@ -13,7 +18,11 @@ import { openReceiver } from '../support/receiver.ts'
 
 const connections = 2
 const house = await openHouse({
-  ...{ DATABASE_CONNECTIONS: '5', DATABASE_STREAM_CONNECTIONS: String(connections), WEBHOOK_ALLOW_LOOPBACK: 'true' },
+  ...{
+    DATABASE_CONNECTIONS: '5',
+    DATABASE_STREAM_CONNECTIONS: String(connections),
+    WEBHOOK_ALLOW_LOOPBACK: 'true',
+  },
   RATE_LIMIT_PER_MINUTE: '0',
 })
 const receiver = await keepOpen(openReceiver())
@@ -75,7 +84,7 @@ test('while every connection of the streams is held, events are published and de
   assert.equal(fired.status, 202)
   await receiver.count('/hook', 1)
   assert.equal((await own.browser.get(`${own.home}/deliveries`)).status, 200)
-  assert.deepEqual(await db.query(statement('', 'SELECT 1 AS one')), [{ one: 1 }])
+  assert.deepEqual(await ask(db, 'SELECT 1 AS one'), [{ one: 1 }])
   await letGo()
   await Promise.all(streams.map((stream) => stream.read(/transaction:77/)))
   const live = await page

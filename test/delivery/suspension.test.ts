@@ -1,4 +1,7 @@
-/** A partner that may not act is sent nothing: what comes is held, and goes out in order when it is approved. An applicant has the sandbox. */
+/**
+ * A partner that may not act is sent nothing: what comes is held, and goes out in order when it is approved.
+ * An applicant has the sandbox.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
@@ -32,7 +35,10 @@ async function set(status: Decided, branchId = engine.branchId): Promise<void> {
   assert.ok(await decide(engine.db, partner, { status, reason: 'a test' }, engine.house.act()))
 }
 
-/** Suspends, and answers when this node has been told; whoever hears of changes earlier, its worker first, has been told too. */
+/**
+ * Suspends, and answers when this node has been told; whoever hears of changes earlier, its worker first, has
+ * been told too.
+ */
 async function suspendAndTell({ changes } = engine.house.gateway.context): Promise<void> {
   const told = heardOf(changes, `branch:${engine.branchId}`)
   await set('suspended')
@@ -100,7 +106,8 @@ test('a worker that cannot be told of changes reads nothing ahead that it might 
   engine.receiver.on('/hook', held.behaviour)
   const lost = heardOf(changes, everything)
   await engine.sql(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%changes%'`,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+      AND query LIKE 'LISTEN%changes%'`,
   )
   await lost
   await engine.publish(...entities(30))
@@ -159,7 +166,11 @@ test('a test hook is refused while the partner is suspended, and one that was pu
   await suspendAndTell()
   const refused = await engine.call('POST', '/v2/webhooks/transaction', transaction())
   assert.deepEqual([refused.status, refused.json().error], [403, 'forbidden'])
-  await insertEvents(engine.db, [{ ...eventOf(engine.branchId, {}), simulated: true }], engine.house.clock.now())
+  await insertEvents(
+    engine.db,
+    [{ ...eventOf(engine.branchId, {}), simulated: true }],
+    engine.house.clock.now(),
+  )
   await nothingMore('/hook', 0)
   await set('approved')
   await engine.receiver.count('/hook', 1)
@@ -170,7 +181,11 @@ async function furnishBoth(branchId: number): Promise<Record<'live' | 'sandbox',
   const { db, vault, guard: policy } = engine.house.gateway.context
   const act = engine.house.act()
   const make = async (environment: 'live' | 'sandbox') => {
-    const draft = { url: engine.receiver.url(`/${environment}`), kinds: undefined, secret: 'a secret of its own' }
+    const draft = {
+      url: engine.receiver.url(`/${environment}`),
+      kinds: undefined,
+      secret: 'a secret of its own',
+    }
     const made = await createWebhook({ db, vault, policy }, { branchId, environment }, undefined, draft, act)
     await insertEvents(db, [{ ...eventOf(branchId, {}), environment }], act.at)
     return made

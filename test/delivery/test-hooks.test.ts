@@ -57,7 +57,11 @@ test('a branch sends so many test hooks a minute, of all kinds together; then 42
   assert.equal(refused.status, 429)
   assert.equal(refused.headers['retry-after'], '40')
   assert.match(refused.text, /"error":"too_many_requests"/)
-  assert.equal((await (await openBranch(engine.house)).call('POST', path, transaction())).status, 202, 'others may')
+  assert.equal(
+    (await (await openBranch(engine.house)).call('POST', path, transaction())).status,
+    202,
+    'others may',
+  )
   const partner = await getPartner(engine.db, String(engine.branchId))
   const client = await engine.house.makeClient({ partner, environment: 'sandbox' })
   const sandbox = await openBranch(engine.house, { environment: 'sandbox', client })

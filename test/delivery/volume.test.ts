@@ -1,7 +1,11 @@
-/** Acts on more than anybody would count: they touch a row or two, whatever lies behind. Judged by states and rows. */
+/**
+ * Acts on more than anybody would count: they touch a row or two, whatever lies behind. Judged by states and
+ * rows.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour } from '../../src/clock.ts'
+import { step } from '../../src/database/database.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { replayedAtMost } from '../../src/webhooks/deliveries/replay.ts'
 import { countGivenUp } from '../../src/webhooks/deliveries/replays.sql.ts'
@@ -35,7 +39,8 @@ interface PlanNode {
 
 /** How many pairs a plan compared in vain. */
 const comparedInVain = (node: PlanNode): number =>
-  (node['Rows Removed by Join Filter'] ?? 0) + (node.Plans ?? []).reduce((sum, each) => sum + comparedInVain(each), 0)
+  (node['Rows Removed by Join Filter'] ?? 0) +
+  (node.Plans ?? []).reduce((sum, each) => sum + comparedInVain(each), 0)
 
 interface Begun {
   readonly state: string
@@ -53,10 +58,10 @@ test('a recovery of 80,000 that failed in a day is begun by one row, and is not 
   assert.deepEqual(await written(), before)
   assert.equal(await count('replay_cursors'), 1)
   // Whatever the statistics say: nobody has counted the tables since they were filled.
-  const { part, feed } = logOf(webhook)
-  const values = [part, webhook.id, feed, 1, null, null, null, true, new Date(since), replayedAtMost + 1]
+  const chosen = { first: 1, failed: true, since: new Date(since), most: replayedAtMost + 1 }
+  const { statement, values } = step(countGivenUp, { ...logOf(webhook), webhookId: webhook.id, ...chosen })
   const [explained] = await engine.sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-    `EXPLAIN (ANALYZE, FORMAT JSON) ${countGivenUp.text}`,
+    `EXPLAIN (ANALYZE, FORMAT JSON) ${statement.text}`,
     values,
   )
   assert.equal(comparedInVain(explained!['QUERY PLAN'][0]!.Plan), 0)

@@ -1,8 +1,9 @@
 /** What charts count: attempts by when they were made, and everything that waits. */
+
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import {
   countWaiting,
   everyWebhook,
@@ -11,6 +12,7 @@ import {
   thinCounts,
 } from '../../src/webhooks/health/webhook-counts.ts'
 import { type Period, periods } from '../../src/webhooks/subscriptions/columns.ts'
+import { ask } from '../support/ask.ts'
 import { attemptOf } from '../support/attempt-made.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openEngine } from '../support/engine.ts'
@@ -27,8 +29,11 @@ const database = await keepOpen(openTestDatabase())
 const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 4 }))
 beforeEach(() => db.script('TRUNCATE webhook_counts'))
 
-const attemptsOf = ({ accepted, refused, unreachable }: Record<'accepted' | 'refused' | 'unreachable', number>) =>
-  accepted + refused + unreachable
+const attemptsOf = ({
+  accepted,
+  refused,
+  unreachable,
+}: Record<'accepted' | 'refused' | 'unreachable', number>) => accepted + refused + unreachable
 
 test('an attempt counts when it was made, however long before that its delivery was created', async () => {
   const engine = await openEngine()
@@ -72,7 +77,7 @@ test('nothing is counted twice or lost: by several processes at once, and when t
       for (const webhookId of [7, 8]) counter.note(attemptOf({ webhookId, at: ago(minute), kind }))
   await away.close()
   await assert.rejects(unlucky.flush())
-  const again = openAttemptCounter({ ...db, query: (...words) => db.query(...words) })
+  const again = openAttemptCounter({ ...db, query: (...asked) => db.query(...asked) })
   again.note(attemptOf({ webhookId: 7, at: ago(minute) }))
   again.note(attemptOf({ webhookId: 7, at: ago(minute), isKept: false }))
   await Promise.all([...counters, again].map((counter) => counter.flush()))
@@ -93,8 +98,8 @@ test('nothing is counted twice or lost: by several processes at once, and when t
 
 test('what could not be written is written with what came meanwhile', async () => {
   let isAway = true
-  const query: Database['query'] = (asked, values) =>
-    isAway ? Promise.reject(new Error('away')) : db.query(asked, values)
+  const query: Database['query'] = (...asked) =>
+    isAway ? Promise.reject(new Error('away')) : db.query(...asked)
   const counter = openAttemptCounter({ ...db, query })
   counter.note(attemptOf({ webhookId: 7, at: now, ms: 10 }))
   await assert.rejects(counter.flush(), /away/)
@@ -143,11 +148,9 @@ test('waiting counts everything that waits, what happens and what is sent again,
   await kernel.attempt(`${one}-1`, { state: 'retrying' })
   await kernel.attempt(`${one}-3`)
   await kernel.attempt(`${one}-4`, {}, 4)
-  const again = statement(
-    '',
-    `SELECT send_again(part_of($1), $2, seq, day, entity, $3) FROM log WHERE part = part_of($1) AND feed = feed_of($1, 'live') AND seq > 2`,
-  )
-  await kernel.db.query(again, [kernel.branchId, one, now])
+  const again = `SELECT send_again(part_of($1), $2, seq, day, entity, $3) FROM log WHERE part = part_of($1)
+      AND feed = feed_of($1, 'live') AND seq > 2`
+  await ask(kernel.db, again, [kernel.branchId, one, now])
   await Promise.all([countWaiting(kernel.db, now), countWaiting(kernel.db, now)])
   await kernel.attempt(`${one}-1`, { number: 2 })
   await countWaiting(kernel.db, now)
@@ -174,11 +177,9 @@ test('what is a day old is kept by the hour and tells the same; what is a month 
   await Promise.all([thinCounts(db, now), thinCounts(db, now)])
   const thinned = await readCounts(db, 7, '30days', now)
   assert.deepEqual(thinned, { ...before, countedSince: thinned.countedSince })
-  const [kept] = await db.query<{ fine: Date; first: Date }>(
-    statement(
-      '',
-      'SELECT min(starts_at) FILTER (WHERE minutes = 5) AS fine, min(starts_at) AS first FROM webhook_counts',
-    ),
+  const [kept] = await ask<{ fine: Date; first: Date }>(
+    db,
+    'SELECT min(starts_at) FILTER (WHERE minutes = 5) AS fine, min(starts_at) AS first FROM webhook_counts',
   )
   assert.ok(kept!.fine >= ago(27 * hour), 'the last day stays fine')
   assert.ok(kept!.first >= ago(32 * day))

@@ -1,4 +1,6 @@
-/** What a partner chooses for a webhook reaches its receiver: actions, a rate, headers. Time is the test's. */
+/**
+ * What a partner chooses for a webhook reaches its receiver: actions, a rate, headers. Time is the test's.
+ */
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -15,8 +17,10 @@ beforeEach(async () => {
 })
 afterEach(() => engine.close())
 
-const actionsAt = (path: string) => engine.receiver.at(path).map(({ body }) => JSON.parse(body).action as string)
-const entitiesAt = (path: string) => engine.receiver.at(path).map(({ body }) => JSON.parse(body).entity as string)
+const actionsAt = (path: string) =>
+  engine.receiver.at(path).map(({ body }) => JSON.parse(body).action as string)
+const entitiesAt = (path: string) =>
+  engine.receiver.at(path).map(({ body }) => JSON.parse(body).entity as string)
 const requests = () => engine.receiver.at('/hook').length
 const now = () => engine.house.clock.now()
 
@@ -25,11 +29,16 @@ function change(webhook: Webhook, settings: Partial<WebhookDraft>): Promise<Webh
   return updateWebhook({ db: engine.db, vault, policy: guard }, webhook, settings, engine.house.act())
 }
 
-/** So many have come, all that came is written down, and whoever else may be sent to has been: what waits, waits. */
+/**
+ * So many have come, all that came is written down, and whoever else may be sent to has been: what waits,
+ * waits.
+ */
 async function settled(count: number): Promise<void> {
   await engine.receiver.count('/hook', count)
   await eventually('every attempt is written down', async () => {
-    const [row] = await engine.sql<{ attempts: number }>('SELECT count(*) AS attempts FROM outcomes WHERE attempt > 0')
+    const [row] = await engine.sql<{ attempts: number }>(
+      'SELECT count(*) AS attempts FROM outcomes WHERE attempt > 0',
+    )
     return Number(row!.attempts) === engine.receiver.received.length
   })
   const others = engine.receiver.at('/other').length
@@ -52,7 +61,12 @@ async function publishBySql(events: readonly EventDraft[]): Promise<void> {
     const { branchId } = engine
     const body = { transactionId: Number(id), clearingAccount: '1', type: 'TRANSACTION', action, branchId }
     const text = JSON.stringify({ ...body, email: 'a@example.com', amount: 1, direction: 'DEPOSIT' })
-    await engine.sql(`SELECT publish_event('live', $1, 'TRANSACTION', $2, $3, $4)`, [branchId, action, id, text])
+    await engine.sql(`SELECT publish_event('live', $1, 'TRANSACTION', $2, $3, $4)`, [
+      branchId,
+      action,
+      id,
+      text,
+    ])
   }
 }
 
@@ -69,7 +83,10 @@ const ways: Record<string, (events: readonly EventDraft[]) => Promise<unknown>> 
 
 for (const [way, publish] of Object.entries(ways)) {
   test(`a webhook is told of the actions it asks for and of no others, published ${way}`, async () => {
-    const some = await engine.makeWebhook('/some', { ...transactions, actions: { TRANSACTION: ['COMPLETED'] } })
+    const some = await engine.makeWebhook('/some', {
+      ...transactions,
+      actions: { TRANSACTION: ['COMPLETED'] },
+    })
     const all = await engine.makeWebhook('/all', transactions)
     await publish([
       { entity: 'transaction:1', action: 'SUBMITTED' },
@@ -100,7 +117,9 @@ test('actions that are chosen later count for what happens from then on; what wa
   await engine.idle()
   assert.deepEqual(actionsAt('/hook'), ['SUBMITTED', 'APPROVED', 'COMPLETED'])
   await change(webhook, { kinds: ['APPLICATION'] })
-  const [row] = await engine.sql<{ actions: object }>('SELECT actions FROM webhooks WHERE id = $1', [webhook.id])
+  const [row] = await engine.sql<{ actions: object }>('SELECT actions FROM webhooks WHERE id = $1', [
+    webhook.id,
+  ])
   assert.deepEqual(row!.actions, {}, 'actions of a kind go with the kind')
 })
 
@@ -247,12 +266,18 @@ test('headers that a partner chose go with every attempt, beside ours and never 
   for (const { headers: sent, body } of [first!, second!]) {
     const expected = createHmac('sha256', engine.client.secret).update(body).digest('hex')
     assert.equal(sent['x-webhook-signature'], expected, 'what is signed is the body, as specified')
-    assert.deepEqual([sent['content-type'], sent['user-agent']], ['application/json', 'Countersign-Webhooks/1'])
+    assert.deepEqual(
+      [sent['content-type'], sent['user-agent']],
+      ['application/json', 'Countersign-Webhooks/1'],
+    )
   }
 })
 
 test('a header whose key is gone is not left out in silence: the attempt says so', async () => {
-  const webhook = await engine.makeWebhook('/hook', { ...transactions, headers: { authorization: 'Bearer x' } })
+  const webhook = await engine.makeWebhook('/hook', {
+    ...transactions,
+    headers: { authorization: 'Bearer x' },
+  })
   await engine.sql(`UPDATE webhook_headers SET sealed = '\\x00'`)
   await engine.publish({})
   await eventually('an attempt', async () => (await engine.attempts(webhook))[0]?.why === 'no-secret')

@@ -1,4 +1,7 @@
-/** Who of the workers lives: the lanes of one that is gone go on at once, those of one that lives stay its own. The clock stands still unless it is moved. */
+/**
+ * Who of the workers lives: the lanes of one that is gone go on at once, those of one that lives stay its
+ * own. The clock stands still unless it is moved.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { hour, second } from '../../src/clock.ts'
@@ -45,10 +48,14 @@ async function openNodeAtWork(): Promise<void> {
     [engine.house.clock.now()],
   )
   await engine.openNode({ ROLES: 'worker' })
-  await eventually('its first look', async () => !(await workers()).some(({ number }) => number === gone!.number))
+  await eventually(
+    'its first look',
+    async () => !(await workers()).some(({ number }) => number === gone!.number),
+  )
 }
 
-const workers = () => engine.sql<{ number: number; missed_at: Date | null }>('SELECT * FROM workers ORDER BY number')
+const workers = () =>
+  engine.sql<{ number: number; missed_at: Date | null }>('SELECT * FROM workers ORDER BY number')
 
 test('a node that starts takes what one that is gone has left in hand', async () => {
   const webhook = await engine.makeWebhook('/a')

@@ -1,8 +1,12 @@
-/** The engine by itself: a database, webhooks of one or more branches, a receiver on loopback, and workers without a gateway around them. */
+/**
+ * The engine by itself: a database, webhooks of one or more branches, a receiver on loopback, and workers
+ * without a gateway around them.
+ */
+
 import { pino } from 'pino'
 import { openChanges } from '../../src/database/changes.ts'
-import { type Database, statement } from '../../src/database/database.ts'
-import { openRounds } from '../../src/rounds.ts'
+import type { Database } from '../../src/database/database.ts'
+import { openRounds } from '../../src/database/rounds.ts'
 import type { AttemptMade } from '../../src/webhooks/engine/attempt-made.ts'
 import { openWorker, type Worker } from '../../src/webhooks/engine/worker.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
@@ -10,6 +14,7 @@ import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { type Looked, lookAt } from '../../src/webhooks/events/sequencer.ts'
 import { openSender } from '../../src/webhooks/outbound/attempt.ts'
+import { ask } from '../support/ask.ts'
 import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -40,24 +45,30 @@ export async function openEngineHouse(): Promise<EngineHouse> {
   const receiver = await openReceiver()
   const db = openPatiently({ connectionString: database.url, connections: 6 })
   const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
-  const closers: (() => Promise<unknown>)[] = [() => database.close(), () => db.close(), () => receiver.close()]
+  const closers: (() => Promise<unknown>)[] = [
+    () => database.close(),
+    () => db.close(),
+    () => receiver.close(),
+  ]
   const attempts: AttemptMade[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
-    db.query<Row>(statement('', text), values)
+    ask<Row>(db, text, values)
   await openDaysAhead(db, clock.now())
   let branches = 0
   return {
     ...{ db, clock, receiver, attempts, sql },
     async makeBranch() {
       const [row] = await sql<{ id: number }>(
-        `INSERT INTO partners (name, status, created_at, updated_at) VALUES ($1, 'approved', now(), now()) RETURNING branch_id AS id`,
+        `INSERT INTO partners (name, status, created_at, updated_at) VALUES ($1, 'approved', now(), now())
+          RETURNING branch_id AS id`,
         [`Partner ${++branches}`],
       )
       return row!.id
     },
     async makeWebhook(branchId, path, kinds = ['TRANSACTION']) {
       const [row] = await sql<{ id: number }>(
-        `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at) VALUES ($1, 'live', $2, $3, now(), now()) RETURNING id`,
+        `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+          VALUES ($1, 'live', $2, $3, now(), now()) RETURNING id`,
         [branchId, receiver.url(path), kinds],
       )
       await db.script(followByHand)
@@ -77,7 +88,8 @@ export async function openEngineHouse(): Promise<EngineHouse> {
         return lookAt(sql, partOf(branchId), clock.now())
       }),
     async untilBlocked() {
-      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock'`
       await eventually('somebody who waits', async () => (await sql(waiting)).length > 0)
     },
     async openWorker(lingerMs = 60_000) {

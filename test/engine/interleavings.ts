@@ -1,7 +1,12 @@
-/** What no sequence of commits can show: two transactions of which one holds its locks while the other comes. Each answers nothing, or fails. */
+/**
+ * What no sequence of commits can show: two transactions of which one holds its locks while the other comes.
+ * Each answers nothing, or fails.
+ */
+
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Database, type Sql, statement } from '../../src/database/database.ts'
+import type { Database, Sql } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
 import { closeStage, type House, kindNames, openStage, printKinds, type Stage } from './stage.ts'
 
 const lookAgainMs = 2
@@ -12,8 +17,8 @@ interface Met<Result> {
   readonly result: Result
 }
 
-const isBlocked = statement('is_blocked', 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS "isBlocked"')
-const backend = statement('own_pid', 'SELECT pg_backend_pid() AS pid')
+const isBlocked = 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS "isBlocked"'
+const backend = 'SELECT pg_backend_pid() AS pid'
 
 class Undone extends Error {}
 
@@ -22,7 +27,7 @@ async function untilStill<Result>(db: Database, work: (sql: Sql) => Promise<Resu
   const began = Promise.withResolvers<number>()
   let isOver = false
   const done = db.transaction(async (sql) => {
-    began.resolve((await sql.query<{ pid: number }>(backend))[0]!.pid)
+    began.resolve((await ask<{ pid: number }>(sql, backend))[0]!.pid)
     return work(sql)
   })
   const end = () => {
@@ -31,14 +36,17 @@ async function untilStill<Result>(db: Database, work: (sql: Sql) => Promise<Resu
   done.then(end, end)
   const pid = await began.promise
   while (!isOver) {
-    const [row] = await db.query<{ isBlocked: boolean }>(isBlocked, [pid])
+    const [row] = await ask<{ isBlocked: boolean }>(db, isBlocked, [pid])
     if (row!.isBlocked && !isOver) return { waited: true, done }
     await wait(lookAgainMs)
   }
   return { waited: false, done }
 }
 
-/** What `meanwhile` does, it does while the first is done and not committed; then the first commits, or is undone. */
+/**
+ * What `meanwhile` does, it does while the first is done and not committed; then the first commits, or is
+ * undone.
+ */
 async function during<Result>(
   db: Database,
   first: (sql: Sql) => Promise<unknown>,
@@ -75,17 +83,20 @@ async function meet<Result>(
   return { waited, result: await done }
 }
 
-/** Both come while somebody has the first lane; whoever has not begun with that one would have the other by then. */
+/**
+ * Both come while somebody has the first lane; whoever has not begun with that one would have the other by
+ * then.
+ */
 async function inACircle(
   db: Database,
   id: number,
   one: (sql: Sql) => Promise<unknown>,
   other: (sql: Sql) => Promise<unknown>,
 ): Promise<void> {
-  const lock = statement('', 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE')
+  const lock = 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE'
   const both = await during(
     db,
-    (sql) => sql.query(lock, [id]),
+    (sql) => ask(sql, lock, [id]),
     async () => [await untilStill(db, one), await untilStill(db, other)],
   )
   await Promise.all(both.map(({ done }) => done))
@@ -114,22 +125,20 @@ async function openLanes(house: House, webhooks: number) {
     (sql: Sql) =>
       stage.call<Row>(name, { p, now, ...values }, sql)
   const cursors = () =>
-    house.db.query<Cursor>(
-      statement(
-        'met_cursors',
-        `SELECT webhook_id AS id, position, epoch, holder, isfinite(wake_at) AS "hasTime", wake_at = 'infinity' AS "isAsleep" FROM cursors
+    ask<Cursor>(
+      house.db,
+      `SELECT webhook_id AS id, position, epoch, holder, isfinite(wake_at) AS "hasTime",
+          wake_at = 'infinity' AS "isAsleep" FROM cursors
          WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) ORDER BY webhook_id`,
-      ),
       [p, ids],
     )
   return {
     ...{ stage, ids, p, now, cursors },
     publish: (entity: string, kind = 'x') =>
-      house.db.query(
-        statement(
-          'met_publish',
-          `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body) VALUES ($1, $2, $3, $5, 'CREATED', $4, '')`,
-        ),
+      ask(
+        house.db,
+        `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
+            VALUES ($1, $2, $3, $5, 'CREATED', $4, '')`,
         [p, feeds[0], now, entity, kindNames[kind]],
       ),
     look: call<{ seq: number; day: number; woken: number }>('look', { most: 10 }),
@@ -181,7 +190,10 @@ interface Cursor {
   readonly holder: number | null
   readonly isAsleep: boolean
 }
-/** An accepted delivery of a lane, a failed one of entity B, one that was asked for again and failed, and how far its replay is. */
+/**
+ * An accepted delivery of a lane, a failed one of entity B, one that was asked for again and failed, and how
+ * far its replay is.
+ */
 interface Told {
   readonly id: number
   readonly epoch: number
@@ -217,7 +229,15 @@ function tell(stage: Stage, lanes: readonly Told[]) {
     ...{ ostate: each('delivered'), ooutcome: each('accepted'), owhy: each(null), osaid: each(1) },
     ...{ aw: ids, asaid: each(1), aresponse: each('ok'), adetail: each(null) },
     ...{ xw: ids, xentity: each('B'), xseq: seqs, xday: days, xattempts: each(1), xdue: each(now) },
-    ...{ gw: ids, gseq: seqs, ground: each(1), gday: days, gentity: each('B'), gattempts: each(1), gdue: each(now) },
+    ...{
+      gw: ids,
+      gseq: seqs,
+      ground: each(1),
+      gday: days,
+      gentity: each('B'),
+      gattempts: each(1),
+      gdue: each(now),
+    },
     ...{ rw: ids, rround: each(1), rposition: seqs, rsent: each(1) },
   }
 }
@@ -225,8 +245,9 @@ function tell(stage: Stage, lanes: readonly Told[]) {
 const nothingElse = { ow: [], aw: [], gw: [], rw: [] }
 
 const count = async (db: Database, table: string, ids: readonly number[]) => {
-  const [row] = await db.query<{ n: number }>(
-    statement('', `SELECT count(*)::int AS n FROM ${table} WHERE webhook_id = ANY ($1::bigint[])`),
+  const [row] = await ask<{ n: number }>(
+    db,
+    `SELECT count(*)::int AS n FROM ${table} WHERE webhook_id = ANY ($1::bigint[])`,
     [ids],
   )
   return row!.n
@@ -257,7 +278,9 @@ export const interleavings = {
     assert.deepEqual([waited, result[0]!.woken, (await cursors())[0]!.isAsleep], [true, 1, false])
   },
 
-  'a look waits for an act on a lane that sleeps, and wakes it though the act is undone': async (house: House) => {
+  'a look waits for an act on a lane that sleeps, and wakes it though the act is undone': async (
+    house: House,
+  ) => {
     const { ids, publish, look, take, rest, pause, cursors } = await openLanes(house, 1)
     await take(1)(house.db)
     await rest(ids[0]!, 1, 0)(house.db)
@@ -272,8 +295,9 @@ export const interleavings = {
     const { ids, publish, look, filter } = await openLanes(house, 1)
     await publish('A')
     const { waited } = await meet(house.db, look, filter(ids[0]!))
-    const rows = await house.db.query(
-      statement('', 'SELECT from_seq AS "from" FROM filters WHERE webhook_id = $1 ORDER BY from_seq'),
+    const rows = await ask(
+      house.db,
+      'SELECT from_seq AS "from" FROM filters WHERE webhook_id = $1 ORDER BY from_seq',
       [ids[0]],
     )
     assert.deepEqual([waited, rows], [true, [{ from: 1 }, { from: 2 }]])
@@ -284,10 +308,10 @@ export const interleavings = {
     await publish('A')
     const id = ++house.webhooks
     const { waited } = await meet(house.db, look, create(id))
-    const rows = await house.db.query(
-      statement('', 'SELECT position FROM cursors WHERE part = $1 AND webhook_id = $2'),
-      [p, id],
-    )
+    const rows = await ask(house.db, 'SELECT position FROM cursors WHERE part = $1 AND webhook_id = $2', [
+      p,
+      id,
+    ])
     await remove(id)(house.db)
     assert.deepEqual([waited, rows], [true, [{ position: 1 }]])
   },
@@ -335,7 +359,9 @@ export const interleavings = {
     assert.deepEqual([waited, result, await count(house.db, 'outcomes', ids)], [true, [], 0])
   },
 
-  'nobody takes a lane over while its holder settles: afterwards what it wrote is there': async (house: House) => {
+  'nobody takes a lane over while its holder settles: afterwards what it wrote is there': async (
+    house: House,
+  ) => {
     const { ids, publish, look, take, free, settle, cursors } = await openLanes(house, 1)
     await publish('A')
     const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
@@ -380,31 +406,30 @@ export const interleavings = {
     assert.deepEqual(await skip(ids[0]!, seq, day)(house.db), [{ skip_one: false }])
   },
 
-  'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself': async (
-    house: House,
-  ) => {
-    const { ids, p, now, publish, look, take, settleEntity } = await openLanes(house, 1)
-    for (const [entity, kind] of ['Ax', 'Bx', 'By', 'Ax', 'Cx', 'Cx']) await publish(entity!, kind)
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
-    await settleEntity({ id: ids[0]!, epoch: 1, seq, day }, 6, now)(house.db)
-    await house.db.query(
-      statement(
-        '',
-        `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at) VALUES ($1, $2, 1, 0, 5, now())`,
-      ),
-      [p, ids[0]],
-    )
-    const rows = await house.db.query(
-      statement('', 'SELECT upto, (entry).seq FROM read_replay($1::smallint, $2, 1, 0, 10)'),
-      [p, ids[0]],
-    )
-    assert.deepEqual(rows, [
-      { upto: 2, seq: 2 },
-      { upto: 5, seq: 5 },
-      { upto: 5, seq: null },
-    ])
-  },
+  'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself':
+    async (house: House) => {
+      const { ids, p, now, publish, look, take, settleEntity } = await openLanes(house, 1)
+      for (const [entity, kind] of ['Ax', 'Bx', 'By', 'Ax', 'Cx', 'Cx']) await publish(entity!, kind)
+      const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
+      await take(1)(house.db)
+      await settleEntity({ id: ids[0]!, epoch: 1, seq, day }, 6, now)(house.db)
+      await ask(
+        house.db,
+        `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at)
+            VALUES ($1, $2, 1, 0, 5, now())`,
+        [p, ids[0]],
+      )
+      const rows = await ask(
+        house.db,
+        'SELECT upto, (entry).seq FROM read_replay($1::smallint, $2, 1, 0, 10)',
+        [p, ids[0]],
+      )
+      assert.deepEqual(rows, [
+        { upto: 2, seq: 2 },
+        { upto: 5, seq: 5 },
+        { upto: 5, seq: null },
+      ])
+    },
 
   'a lane whose webhook is paused is taken by nobody': async (house: House) => {
     const { ids, take, pause, publish, look } = await openLanes(house, 1)
@@ -422,17 +447,16 @@ export const interleavings = {
     assert.deepEqual([waited, (await cursors())[0]!.holder], [true, 2])
   },
 
-  'two settlements of the same lanes, named in opposite order, do not wait for each other in a circle': async (
-    house: House,
-  ) => {
-    const { ids, publish, look, take, settle } = await openLanes(house, 2)
-    await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
-    const lanes = ids.map((id) => ({ id, epoch: 1, seq, day }))
-    await inACircle(house.db, ids[0]!, settle(...lanes), settle(...lanes.toReversed()))
-    assert.equal(await count(house.db, 'outcomes', ids), 2)
-  },
+  'two settlements of the same lanes, named in opposite order, do not wait for each other in a circle':
+    async (house: House) => {
+      const { ids, publish, look, take, settle } = await openLanes(house, 2)
+      await publish('A')
+      const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
+      await take(1)(house.db)
+      const lanes = ids.map((id) => ({ id, epoch: 1, seq, day }))
+      await inACircle(house.db, ids[0]!, settle(...lanes), settle(...lanes.toReversed()))
+      assert.equal(await count(house.db, 'outcomes', ids), 2)
+    },
 
   'two acts on the same lanes, named in opposite order, do not wait for each other in a circle': async (
     house: House,
@@ -449,11 +473,10 @@ export const interleavings = {
     const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
     await take(1)(house.db)
     for (const id of ids)
-      await house.db.query(
-        statement(
-          '',
-          `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at) SELECT part, webhook_id, 1, 0, 9, now() FROM cursors WHERE webhook_id = $1`,
-        ),
+      await ask(
+        house.db,
+        `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at)
+            SELECT part, webhook_id, 1, 0, 9, now() FROM cursors WHERE webhook_id = $1`,
         [id],
       )
     const [own, lost] = ids as [number, number]
@@ -463,10 +486,15 @@ export const interleavings = {
       [own],
     )
     for (const table of ['outcomes', 'answers', 'exceptions', 'agains'])
-      assert.deepEqual([await count(house.db, table, [own]), await count(house.db, table, [lost])], [1, 0], table)
+      assert.deepEqual(
+        [await count(house.db, table, [own]), await count(house.db, table, [lost])],
+        [1, 0],
+        table,
+      )
     const [, other] = await cursors()
-    const replays = await house.db.query(
-      statement('', 'SELECT position FROM replay_cursors WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id'),
+    const replays = await ask(
+      house.db,
+      'SELECT position FROM replay_cursors WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id',
       [ids],
     )
     assert.deepEqual([other!.position, replays], [0, [{ position: 1 }, { position: 0 }]])

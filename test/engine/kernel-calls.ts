@@ -1,5 +1,7 @@
 /** The kernel's functions, called by the names of their parameters as PostgreSQL knows them. */
-import { type Database, type Sql, type Statement, statement } from '../../src/database/database.ts'
+
+import type { Database, Sql } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
 
 export type Values = Readonly<Record<string, unknown>>
 
@@ -8,27 +10,26 @@ export interface Kernel {
   call<Row extends object>(sql: Sql, name: string, values: Values): Promise<Row[]>
 }
 
-const selectFunctions = statement(
-  '',
-  `SELECT proname AS name, proargnames[1:pronargs] AS parameters,
-     ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS t (type, place) ORDER BY place) AS types
-   FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f' AND 'p' = ANY (proargnames)`,
-)
+const selectFunctions = `SELECT proname AS name, proargnames[1:pronargs] AS parameters,
+     ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS t (type, place)
+       ORDER BY place) AS types
+   FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f' AND 'p' = ANY (proargnames)`
 
 export async function openKernel(db: Database): Promise<Kernel> {
-  const rows = await db.query<{ name: string; parameters: string[]; types: string[] }>(selectFunctions)
-  const known = new Map<string, { parameters: string[]; asked: Statement }>()
+  const rows = await ask<{ name: string; parameters: string[]; types: string[] }>(db, selectFunctions)
+  const known = new Map<string, { parameters: string[]; text: string }>()
   for (const { name, parameters, types } of rows) {
     const handed = parameters.map((parameter, place) => `${parameter} => $${place + 1}::${types[place]}`)
-    known.set(name, { parameters, asked: statement(`walk_${name}`, `SELECT * FROM ${name}(${handed.join(', ')})`) })
+    known.set(name, { parameters, text: `SELECT * FROM ${name}(${handed.join(', ')})` })
   }
   return {
     call: (sql, name, values) => {
-      const { parameters, asked } = known.get(name)!
+      const { parameters, text } = known.get(name)!
       const missing = parameters.filter((parameter) => !(parameter in values))
       if (missing.length > 0) throw new Error(`${name} wants ${missing.join(', ')}`)
-      return sql.query(
-        asked,
+      return ask(
+        sql,
+        text,
         parameters.map((parameter) => values[parameter]),
       )
     },

@@ -1,4 +1,7 @@
-/** Each mistake that the TypeScript of the engine could have is made in a process of its own, and the test that is named beside it fails there. */
+/**
+ * Each mistake that the TypeScript of the engine could have is made in a process of its own, and the test
+ * that is named beside it fails there.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'

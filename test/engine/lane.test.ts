@@ -218,7 +218,8 @@ const exceptionOf = (entity: string, seq: number, row: Partial<ExceptionRow> = {
 })
 const exceptionsOf = (count: number, row: Partial<ExceptionRow> = {}) =>
   Array.from({ length: count }, (_, index) => exceptionOf(`failing:${index + 1}`, index + 1, row))
-const many = (count: number, prefix = 'new') => Array.from({ length: count }, (_, index) => `${prefix}:${index}`)
+const many = (count: number, prefix = 'new') =>
+  Array.from({ length: count }, (_, index) => `${prefix}:${index}`)
 
 test('the next of an entity goes when the one before is settled, not when it is answered', () => {
   const lane = laneOf(['a', 'a', 'b'])
@@ -396,7 +397,10 @@ test('a thousand entities fail at most: what is under way and may fail counts, a
   lane.settled(settlement, new Map(), now)
   assert.deepEqual([lane.isFull, sendMost(lane)], [true, []])
   const retries = sendMost(lane, after(now, 30 * second))
-  assert.deepEqual([retries.length, new Set(retries.map(({ source }) => source))], [8, new Set(['exception'])])
+  assert.deepEqual(
+    [retries.length, new Set(retries.map(({ source }) => source))],
+    [8, new Set(['exception'])],
+  )
   accept(lane, retries[0]!)
   settle(lane, new Map([[retries[0]!.entity, undefined]]))
   assert.equal(sendMost(lane).filter(({ source }) => source === 'new').length, 1, 'room for one')
@@ -526,9 +530,17 @@ test('what is sent again goes in the order of its entity, one at a time', () => 
   assert.deepEqual(sent, ['1/2', '1/3', '2/1'])
 })
 
-function replayOf(entities: readonly string[], setting: Setting = {}, ahead: readonly number[] = []): Lane<string> {
+function replayOf(
+  entities: readonly string[],
+  setting: Setting = {},
+  ahead: readonly number[] = [],
+): Lane<string> {
   const last = entities.length
-  const lane = laneOf([], { cursor: { position: last }, replay: { round: 7, position: 0, last, ahead }, ...setting })
+  const lane = laneOf([], {
+    cursor: { position: last },
+    replay: { round: 7, position: 0, last, ahead },
+    ...setting,
+  })
   lane.takeReplayed(
     7,
     0,
@@ -623,7 +635,10 @@ test('what a webhook wanted when an entry was numbered decides, not what it want
   assert.deepEqual(seqsOf(sendMost(laneOf(['a', 'b', 'c'], { filters }))), [1, 2])
 })
 
-/** One whose first entity waits for its next attempt, by a clock that was an hour ahead. The lane stays in hand: another of its entities is under way. */
+/**
+ * One whose first entity waits for its next attempt, by a clock that was an hour ahead. The lane stays in
+ * hand: another of its entities is under way.
+ */
 test('what a lane in hand was to try again by a clock that has been set back since is due', () => {
   const ahead = after(now, hour)
   const lane = openLane(2)

@@ -1,4 +1,7 @@
-/** The rules of the engine, in every order of its steps: the small scenes here, all of them in model.long.ts. Another program prints a counterexample: model/main.ts. */
+/**
+ * The rules of the engine, in every order of its steps: the small scenes here, all of them in model.long.ts.
+ * Another program prints a counterexample: model/main.ts.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { explore } from './model/explorer.ts'

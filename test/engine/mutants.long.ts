@@ -1,4 +1,7 @@
-/** Each mistake that the kernel's functions could have is made in a database of its own, and the test that is named beside it finds it. */
+/**
+ * Each mistake that the kernel's functions could have is made in a database of its own, and the test that is
+ * named beside it finds it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
@@ -23,7 +26,8 @@ for (const [name, { about, caughtBy }] of Object.entries(sqlMutants))
     if ('interleaving' in caughtBy) return assert.rejects(interleavings[caughtBy.interleaving](house))
     const scene = getScene(caughtBy.walks)
     let seed = 1
-    while (await isSame(house, scene, seed)) assert.ok(++seed <= walksOf(scene), `no walk of ${scene.name} finds it`)
+    while (await isSame(house, scene, seed))
+      assert.ok(++seed <= walksOf(scene), `no walk of ${scene.name} finds it`)
     t.diagnostic(`walk ${seed} of ${scene.name}`)
   })
 

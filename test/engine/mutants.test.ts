@@ -1,4 +1,7 @@
-/** The mistakes that are made on purpose follow the code: those of the model are made in it too, and each can be made as it stands. That each is found is the matter of the `.long.ts`. */
+/**
+ * The mistakes that are made on purpose follow the code: those of the model are made in it too, and each can
+ * be made as it stands. That each is found is the matter of the `.long.ts`.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -16,6 +19,9 @@ test('what a mistake replaces is there, and the test that finds it', () => {
   for (const [name, { caughtBy }] of Object.entries(laneMutants)) {
     const [file, title] = caughtBy
     assert.ok(mutated(name))
-    assert.ok(readFileSync(new URL(file, import.meta.url), 'utf8').includes(`'${title}'`), `${file}: ${title}`)
+    assert.ok(
+      readFileSync(new URL(file, import.meta.url), 'utf8').includes(`'${title}'`),
+      `${file}: ${title}`,
+    )
   }
 })

@@ -1,6 +1,7 @@
 /**
- * Given to a program with `--import`: it loads the engine with the mistake that `LANE_MUTANT` names. What never comes is not waited for as long as on the busiest
- * machine; without a mutant the tests pass as impatiently (lane-mutants.long.ts).
+ * Given to a program with `--import`: it loads the engine with the mistake that `LANE_MUTANT` names. What
+ * never comes is not waited for as long as on the busiest machine; without a mutant the tests pass as
+ * impatiently (lane-mutants.long.ts).
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -14,8 +15,11 @@ const patience = new URL('../support/patience.ts', import.meta.url).href
 
 registerHooks({
   load(url, context, next) {
-    const text = url === patience ? impatient(url) : mutant && url === source(mutant).href ? mutated(name!) : undefined
-    return text === undefined ? next(url, context) : { format: 'module-typescript', source: text, shortCircuit: true }
+    const text =
+      url === patience ? impatient(url) : mutant && url === source(mutant).href ? mutated(name!) : undefined
+    return text === undefined
+      ? next(url, context)
+      : { format: 'module-typescript', source: text, shortCircuit: true }
   },
 })
 

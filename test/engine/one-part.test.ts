@@ -1,36 +1,40 @@
 /**
- * Room for many machines: every table of the engine could lie on another server for each part. So the part is first in its keys, a statement names one part for
- * each table in it and reads no configuration beside, and no trigger or foreign key leads from one to the other.
+ * Room for many machines: every table of the engine could lie on another server for each part. So the part is
+ * first in its keys, a statement names one part for each table in it and reads no configuration beside, and
+ * no trigger or foreign key leads from one to the other.
  */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { listStatements } from '../support/statements.ts'
 
-const migration = readFileSync(new URL('../../migrations/0024-engine.sql', import.meta.url), 'utf8')
+const migration = readFileSync(new URL('../../migrations/0012-engine.sql', import.meta.url), 'utf8')
 const engine = [...migration.matchAll(/^CREATE TABLE (\w+)/gm)].map((found) => found[1]!)
-const functions = [...migration.matchAll(/^CREATE FUNCTION (\w+)\(([^)]*)\)([\s\S]*?)(?=^CREATE |(?![\s\S]))/gm)].map(
-  ([, name, of, body]) => [name!, of!, body!] as const,
-)
+const functions = [
+  ...migration.matchAll(/^CREATE FUNCTION (\w+)\(([^)]*)\)([\s\S]*?)(?=^CREATE |(?![\s\S]))/gm),
+].map(([, name, of, body]) => [name!, of!, body!] as const)
 /** The same on every server: which days there are. */
 const everywhere = ['days']
 
 const house = await keepOpen(openTestDatabase())
 const db = await keepOpen(openPatiently({ connectionString: house.url, connections: 1 }))
-const ask = <Row>(text: string) => db.query<Row & object>(statement('', text), [engine])
+const askOfEngine = <Row extends object>(text: string) => ask<Row>(db, text, [engine])
 const isOfEngine = 'c.relname = ANY ($1)'
 /** A table that lies in partitions, and one of them. */
 const isLogged = (name: string) => /^(log|outcomes|answers)$/.test(name)
 
 test('every key and index of the engine begins with the part, and those of tables by the day have the day', async () => {
-  const rows = await ask<{ table: string; index: string; columns: string[] }>(
-    `SELECT c.relname AS table, i.relname AS index, ARRAY(SELECT a.attname::text FROM unnest(x.indkey) WITH ORDINALITY AS k (number, place)
+  const rows = await askOfEngine<{ table: string; index: string; columns: string[] }>(
+    `SELECT c.relname AS table, i.relname AS index, ARRAY(SELECT a.attname::text FROM unnest(x.indkey)
+      WITH ORDINALITY AS k (number, place)
        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number ORDER BY k.place) AS columns
-     FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid WHERE ${isOfEngine}`,
+     FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
+       WHERE ${isOfEngine}`,
   )
   assert.deepEqual(new Set(rows.map((row) => row.table)), new Set(engine))
   const wrong = rows.filter(
@@ -40,18 +44,20 @@ test('every key and index of the engine begins with the part, and those of table
 })
 
 test('no trigger is on a table of the engine, and no foreign key leads there or away', async () => {
-  const triggers = await ask(
+  const triggers = await askOfEngine(
     `SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE ${isOfEngine}`,
   )
-  const keys = await ask(
-    `SELECT k.conname FROM pg_constraint k JOIN pg_class c ON c.oid IN (k.conrelid, k.confrelid) WHERE k.contype = 'f' AND ${isOfEngine}`,
+  const keys = await askOfEngine(
+    `SELECT k.conname FROM pg_constraint k JOIN pg_class c ON c.oid IN (k.conrelid, k.confrelid)
+      WHERE k.contype = 'f' AND ${isOfEngine}`,
   )
   assert.deepEqual([triggers, keys], [[], []])
 })
 
 test('no function that a trigger calls knows a table of the engine, but for the outbox by way of publishing', async () => {
-  const rows = await ask<{ name: string; body: string }>(
-    `SELECT DISTINCT p.proname AS name, p.prosrc AS body FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE $1::text[] IS NOT NULL`,
+  const rows = await askOfEngine<{ name: string; body: string }>(
+    `SELECT DISTINCT p.proname AS name, p.prosrc AS body FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+      WHERE $1::text[] IS NOT NULL`,
   )
   const knows = ({ body }: { body: string }) =>
     mentionsOf(body).length > 0 || functions.some(([name]) => new RegExp(`\\b${name}\\(`).test(body))
@@ -67,7 +73,8 @@ interface Mention {
   readonly alias: string
 }
 
-const keywords = /^(where|set|on|cross|join|left|order|limit|group|for|using|select|values|union|loop|returning)$/i
+const keywords =
+  /^(where|set|on|cross|join|left|order|limit|group|for|using|select|values|union|loop|returning)$/i
 
 /** Where a text names a table of the engine, and by which name it goes on. */
 function mentionsOf(text: string): Mention[] {
@@ -86,22 +93,26 @@ function withoutPart(text: string, part: string): string[] {
   return mentionsOf(text)
     .filter(
       ({ alias }) =>
-        !new RegExp(`(?<![\\w.])${alias ? `${alias}\\.` : '(?:\\w+\\.)?'}part = (?:${part})(?!\\w)`).test(text),
+        !new RegExp(`(?<![\\w.])${alias ? `${alias}\\.` : '(?:\\w+\\.)?'}part = (?:${part})(?!\\w)`).test(
+          text,
+        ),
     )
     .filter(({ table }) => !new RegExp(`INSERT INTO ${table}(_d%1\\$s)?\\b`).test(text))
     .map(({ table, alias }) => `${table} ${alias}`.trim())
 }
 
 test('a statement names one part for every table of the engine that is in it, and reads no configuration beside', async () => {
-  const tables = await ask<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace AND NOT ${isOfEngine}`,
+  const tables = await askOfEngine<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c WHERE c.relkind IN ('r', 'p')
+      AND c.relnamespace = 'public'::regnamespace AND NOT ${isOfEngine}`,
   )
   const others = tables.map(({ name }) => name).filter((name) => !everywhere.includes(name))
   const config = new RegExp(`\\b(?:FROM|JOIN|UPDATE|INTO|USING)\\s+(${others.join('|')})\\b`)
   const wrong: string[] = []
   const statements = (await listStatements()).filter(({ text }) => mentionsOf(text).length > 0)
-  for (const { file, name, text } of statements) {
-    for (const table of withoutPart(text, '\\$1')) wrong.push(`${file}: ${name} names no part of ${table}`)
+  for (const { file, name, text, parameters } of statements) {
+    const part = `\\$${parameters.indexOf('part') + 1}`
+    for (const table of withoutPart(text, part)) wrong.push(`${file}: ${name} names no part of ${table}`)
     const beside = config.exec(text)?.[1]
     if (beside) wrong.push(`${file}: ${name} reads ${beside} beside`)
     if (/\bWITH\b[\s\S]*\bINSERT INTO\b/.test(text)) wrong.push(`${file}: ${name} inserts beside a CTE`)
@@ -112,7 +123,15 @@ test('a statement names one part for every table of the engine that is in it, an
 
 /** What is asked part by part inside, and what is true of no part. */
 const ofNoPart = [
-  ...['part_of', 'feed_of', 'wants_event', 'next_event_id', 'publishing_now', 'parts_to_look', 'parts_to_take'],
+  ...[
+    'part_of',
+    'feed_of',
+    'wants_event',
+    'next_event_id',
+    'publishing_now',
+    'parts_to_look',
+    'parts_to_take',
+  ],
 ]
 
 test('a function of the kernel has the part first, and names it for every table', () => {

@@ -1,12 +1,14 @@
 /**
- * A report that reads for an hour keeps every row of the outbox that was numbered meanwhile: dead, and not to be removed. Looks pass those of the last
- * seconds alone: above a floor, which waits for transactions that have published and have not ended.
+ * A report that reads for an hour keeps every row of the outbox that was numbered meanwhile: dead, and not to
+ * be removed. Looks pass those of the last seconds alone: above a floor, which waits for transactions that
+ * have published and have not ended.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, second } from '../../src/clock.ts'
-import { openDatabase, type Sql, statement } from '../../src/database/database.ts'
+import { openDatabase, type Sql } from '../../src/database/database.ts'
 import { look, partsToLook } from '../../src/webhooks/events/log.sql.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 
@@ -27,17 +29,14 @@ const publishOne = (sql: Sql) =>
   sql.script(`INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
     VALUES (${part}, 2, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:1', '{}')`)
 
-const lookOnce = async () => (await db.query(look, [part, now, 1_000])).length
+const lookOnce = async () => (await db.query(look, { part, now, most: 1_000 })).length
 
-const selectRead = statement(
-  'index_entries_read',
-  "SELECT idx_tup_read AS read FROM pg_stat_user_indexes WHERE indexrelname = 'outbox_pkey'",
-)
+const selectRead = "SELECT idx_tup_read AS read FROM pg_stat_user_indexes WHERE indexrelname = 'outbox_pkey'"
 /** How many entries of the outbox's index are passed meanwhile. */
 async function countRead(work: () => Promise<unknown>): Promise<number> {
   const read = async () => {
     await db.transaction((sql) => sql.script('SELECT pg_stat_force_next_flush()'))
-    const [row] = await db.query<{ read: number }>(selectRead)
+    const [row] = await ask<{ read: number }>(db, selectRead)
     return row!.read
   }
   const before = await read()
@@ -45,18 +44,13 @@ async function countRead(work: () => Promise<unknown>): Promise<number> {
   return (await read()) - before
 }
 
-const selectFloor = statement('select_floor', 'SELECT floor FROM outbox_floors WHERE part = $1')
 async function readFloor(): Promise<number> {
-  const [row] = await db.query<{ floor: number }>(selectFloor, [part])
+  const [row] = await ask<{ floor: number }>(db, 'SELECT floor FROM outbox_floors WHERE part = $1', [part])
   return row!.floor
 }
 
 async function findParts(): Promise<number[]> {
-  const question = statement(
-    'parts_to_look',
-    `SELECT ${partsToLook} AS parts FROM (SELECT $1::timestamptz AS now) round`,
-  )
-  const [row] = await db.query<{ parts: number[] }>(question, [now])
+  const [row] = await ask<{ parts: number[] }>(db, `SELECT ${partsToLook} AS parts`)
   return row!.parts
 }
 
@@ -128,7 +122,7 @@ test('what does not fit into one look is read by the next, without waiting', asy
   await raiseTwice()
   pass(everyMs + 1)
   for (let n = 0; n < 5; n++) await publishOne(db)
-  const few = async () => (await db.query(look, [part, now, 2])).length
+  const few = async () => (await db.query(look, { part, now, most: 2 })).length
   assert.equal(await few(), 2)
   pass(everyMs + 1)
   assert.deepEqual([await few(), await few(), await few()], [2, 1, 0])

@@ -1,8 +1,9 @@
 /** Performs the steps of the model that are commits, through the kernel's functions. */
+
 import assert from 'node:assert/strict'
 import type { Sql } from '../../src/database/database.ts'
-import { statement } from '../../src/database/database.ts'
 import { dayOf } from '../../src/webhooks/events/days.ts'
+import { ask } from '../support/ask.ts'
 import { isEnding } from './model/lane.ts'
 import { type Act, type Effect, entityOf, type Rules, type Settlement, type World } from './model/world.ts'
 import { kindNames, openNextDay, printKinds, type Stage } from './stage.ts'
@@ -19,11 +20,9 @@ export interface Player {
   close(): Promise<void>
 }
 
-const insert = statement(
-  'walk_publish',
-  `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body) VALUES ($1, $2, $3, $4, 'CREATED', $5, $6)`,
-)
-const writeSomething = statement('walk_write', 'SELECT pg_current_xact_id()')
+const insert = `INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
+    VALUES ($1, $2, $3, $4, 'CREATED', $5, $6)`
+const writeSomething = 'SELECT pg_current_xact_id()'
 
 export function openPlayer(stage: Stage, rules: Rules): Player {
   const { house, scene, feeds, webhooks, partOfFeed, at } = stage
@@ -32,7 +31,7 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
 
   async function publish(sql: Sql, s: World, id: number): Promise<void> {
     const { feed, entity, kind } = s.events.find((e) => e.id === id)!
-    await sql.query(insert, [partOfFeed(feed), feeds[feed], at(s.now), kindNames[kind], entity, `${id}`])
+    await ask(sql, insert, [partOfFeed(feed), feeds[feed], at(s.now), kindNames[kind], entity, `${id}`])
   }
 
   async function look(s: World, part: number): Promise<void> {
@@ -59,27 +58,30 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
 
   async function settle(s: World, after: World, w: number, it: Settlement): Promise<void> {
     const hook = webhooks[w]
-    const rows = await stage.call<{ webhook_id: number; entity: string | null; next: number | null }>('settle', {
-      ...{ p: partOf(s, w), now: at(s.now), today: dayOf(at(s.now)) },
-      ...{
-        lw: [hook],
-        lepoch: [it.epoch],
-        lposition: [it.pos],
-        lread: [it.read],
-        lhold: [null],
-        lfailures: [null],
-        lsince: [null],
+    const rows = await stage.call<{ webhook_id: number; entity: string | null; next: number | null }>(
+      'settle',
+      {
+        ...{ p: partOf(s, w), now: at(s.now), today: dayOf(at(s.now)) },
+        ...{
+          lw: [hook],
+          lepoch: [it.epoch],
+          lposition: [it.pos],
+          lread: [it.read],
+          lhold: [null],
+          lfailures: [null],
+          lsince: [null],
+        },
+        ...outcomesOf(s, w, it),
+        ...exceptionsOf(s, w, it),
+        ...againsOf(s, w, it),
+        ...{
+          rw: it.replays.map(() => hook),
+          rround: it.replays.map((r) => r.round),
+          rposition: it.replays.map((r) => r.pos),
+        },
+        rsent: it.replays.map((r) => it.results.filter((x) => x.round === r.round && x.attempt === 1).length),
       },
-      ...outcomesOf(s, w, it),
-      ...exceptionsOf(s, w, it),
-      ...againsOf(s, w, it),
-      ...{
-        rw: it.replays.map(() => hook),
-        rround: it.replays.map((r) => r.round),
-        rposition: it.replays.map((r) => r.pos),
-      },
-      rsent: it.replays.map((r) => it.results.filter((x) => x.round === r.round && x.attempt === 1).length),
-    })
+    )
     const c = s.cursors[w]!
     const isMine = c.state !== 'deleted' && c.epoch === it.epoch
     assert.deepEqual(
@@ -96,7 +98,8 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
   }
 
   function outcomesOf(s: World, w: number, { results }: Settlement) {
-    const state = (r: (typeof results)[0]) => (r.ok ? 'delivered' : isEnding(s, w, rules, r) ? 'exhausted' : 'retrying')
+    const state = (r: (typeof results)[0]) =>
+      r.ok ? 'delivered' : isEnding(s, w, rules, r) ? 'exhausted' : 'retrying'
     const [seqs, rounds] = [results.map((r) => r.seq), results.map((r) => r.round)]
     const attempts = results.map((r) => r.attempt)
     return {
@@ -126,7 +129,11 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
       ...ended.map((x) => ({ ...x, tries: 0, due: null })),
     ]
     return {
-      ...{ xw: rows.map(() => webhooks[w]), xentity: rows.map((x) => x.entity), xseq: rows.map((x) => x.seq) },
+      ...{
+        xw: rows.map(() => webhooks[w]),
+        xentity: rows.map((x) => x.entity),
+        xseq: rows.map((x) => x.seq),
+      },
       ...{
         xday: rows.map((x) => dayOfEntry(s, w, x.seq)),
         xattempts: rows.map((x) => x.tries),
@@ -151,14 +158,26 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
 
   async function act(s: World, after: World, it: Act): Promise<void> {
     const of = { p: partOf(s, 0), w: webhooks[0], now: at(s.now), why: 'a reason', by_whom: 'somebody' }
-    const ofEntry = (seq: number) => ({ ...of, s: seq, of_day: dayOfEntry(s, 0, seq), of_entity: entityOf(s, 0, seq) })
-    const nothing = { of_entity: null, from_moment: null, to_moment: null, only_failed: false, since_moment: null }
+    const ofEntry = (seq: number) => ({
+      ...of,
+      s: seq,
+      of_day: dayOfEntry(s, 0, seq),
+      of_entity: entityOf(s, 0, seq),
+    })
+    const nothing = {
+      of_entity: null,
+      from_moment: null,
+      to_moment: null,
+      only_failed: false,
+      since_moment: null,
+    }
     if (it.kind === 'drop') return dropDays(s)
     if (it.kind === 'pause' || it.kind === 'resume')
       await stage.call('open_cursors', { ...of, webhooks: [of.w], open: it.kind === 'resume' })
     else if (it.kind === 'delete') await stage.call('delete_cursor', of)
     else if (it.kind === 'skip-to-now') await stage.call('skip_to_now', of)
-    else if (it.kind === 'expire') await stage.call('pass_cursor', { ...of, until: it.seq, as_state: 'expired' })
+    else if (it.kind === 'expire')
+      await stage.call('pass_cursor', { ...of, until: it.seq, as_state: 'expired' })
     else if (it.kind === 'skip') await stage.call('skip_one', ofEntry(it.seq))
     else if (it.kind === 'again') await stage.call('send_again', ofEntry(it.seq))
     else if (it.kind === 'replay') await stage.call('start_replay', { ...of, ...nothing, from_seq: it.seq })
@@ -173,7 +192,7 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
     const { feed } = s.cursors[0]!
     const [p, f, old] = [partOfFeed(feed), feeds[feed]!, dayOf(at(0))]
     await house.db.transaction(async (sql) => {
-      await sql.query(statement('', 'SELECT FROM parts WHERE part = $1 FOR NO KEY UPDATE'), [p])
+      await ask(sql, 'SELECT FROM parts WHERE part = $1 FOR NO KEY UPDATE', [p])
       for (const w of rules.hooks.filter((each) => s.cursors[each]!.feed === feed))
         await stage.call(
           'pass_cursor',
@@ -188,15 +207,16 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
           },
           sql,
         )
-      await sql.query(
-        statement('', 'INSERT INTO feed_days (part, feed, first, day) SELECT $1, $2, feed_head($1, $2) + 1, 0'),
+      await ask(
+        sql,
+        'INSERT INTO feed_days (part, feed, first, day) SELECT $1, $2, feed_head($1, $2) + 1, 0',
         [p, f],
       )
-      await sql.query(statement('', 'DELETE FROM feed_days WHERE part = $1 AND feed = $2 AND day > 0'), [p, f])
+      await ask(sql, 'DELETE FROM feed_days WHERE part = $1 AND feed = $2 AND day > 0', [p, f])
     })
     for (const table of ['log', 'outcomes', 'answers'])
-      await house.db.query(statement('', 'SELECT drop_day($1, $2)'), [table, old])
-    await house.db.query(statement('', 'DELETE FROM days WHERE day = $1'), [old])
+      await ask(house.db, 'SELECT drop_day($1, $2)', [table, old])
+    await ask(house.db, 'DELETE FROM days WHERE day = $1', [old])
     await openNextDay(stage)
   }
 
@@ -208,11 +228,12 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
     async play(effect, before, after) {
       if (effect.do === 'publish-all')
         return house.db.transaction(async (sql) => {
-          for (const event of after.events.filter((e) => e.tx === effect.tx)) await publish(sql, after, event.id)
+          for (const event of after.events.filter((e) => e.tx === effect.tx))
+            await publish(sql, after, event.id)
         })
       if (effect.do === 'begin') {
         publishers.set(effect.tx, openPublisher(stage))
-        return publishers.get(effect.tx)!.run((sql) => sql.query(writeSomething))
+        return publishers.get(effect.tx)!.run((sql) => ask(sql, writeSomething))
       }
       if (effect.do === 'publish')
         return publishers.get(effect.tx)!.run((sql) => publish(sql, after, after.events.at(-1)!.id))
@@ -232,7 +253,11 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
       const lwake = [typeof wake === 'number' ? at(wake) : 'infinity']
       const isLet = JSON.stringify(after) !== JSON.stringify(before)
       const rested = await stage.call('rest', { p, now: at(before.now), ...lanesOf(effect), lwake })
-      assert.deepEqual(rested, isLet ? [{ webhook_id: webhooks[effect.webhook] }] : [], 'whether the lane falls asleep')
+      assert.deepEqual(
+        rested,
+        isLet ? [{ webhook_id: webhooks[effect.webhook] }] : [],
+        'whether the lane falls asleep',
+      )
     },
     async close() {
       for (const publisher of publishers.values()) await publisher.commit()

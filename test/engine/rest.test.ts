@@ -12,12 +12,18 @@ const worker = await house.openWorker(500)
 const isHeld = `SELECT FROM cursors WHERE webhook_id = $1 AND holder IS NOT NULL`
 
 /** As long as its row is locked, a lane does not fall asleep. */
-async function keepAwake(branch: number, webhook: number, serve: () => Promise<void>): Promise<() => Promise<void>> {
+async function keepAwake(
+  branch: number,
+  webhook: number,
+  serve: () => Promise<void>,
+): Promise<() => Promise<void>> {
   for (;;) {
     await serve()
     const [locked, over] = [Promise.withResolvers<boolean>(), Promise.withResolvers<void>()]
     const holding = house.db.transaction(async (sql) => {
-      await sql.script(`SELECT FROM cursors WHERE part = ${partOf(branch)} AND webhook_id = ${webhook} FOR SHARE`)
+      await sql.script(
+        `SELECT FROM cursors WHERE part = ${partOf(branch)} AND webhook_id = ${webhook} FOR SHARE`,
+      )
       const rows = await house.sql(isHeld, [webhook])
       locked.resolve(rows.length > 0)
       if (rows.length > 0) await over.promise
@@ -33,7 +39,10 @@ async function keepAwake(branch: number, webhook: number, serve: () => Promise<v
 
 test('a lane that gets something new while another part is put to rest stays awake until that is written down', async () => {
   const [first, second] = [await house.makeBranch(), await house.makeBranch()]
-  const [other, webhook] = [await house.makeWebhook(first, '/first'), await house.makeWebhook(second, '/second')]
+  const [other, webhook] = [
+    await house.makeWebhook(first, '/first'),
+    await house.makeWebhook(second, '/second'),
+  ]
   const answered = Promise.withResolvers<void>()
   house.receiver.on('/second', async ({ body }, response) => {
     if (body.includes('new')) await answered.promise
@@ -60,9 +69,10 @@ test('a lane that gets something new while another part is put to rest stays awa
   await eventually('the other asleep', async () => (await house.sql(isHeld, [other])).length === 0)
   answered.resolve()
   await eventually('all written down', async () => {
-    const [cursor] = await house.sql<{ position: number }>('SELECT position FROM cursors WHERE webhook_id = $1', [
-      webhook,
-    ])
+    const [cursor] = await house.sql<{ position: number }>(
+      'SELECT position FROM cursors WHERE webhook_id = $1',
+      [webhook],
+    )
     const outcomes = (await written(webhook)).length
     assert.ok(cursor!.position <= outcomes, 'the position is above what was not written down')
     return outcomes === rounds + 1

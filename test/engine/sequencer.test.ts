@@ -1,12 +1,16 @@
-/** What gives numbers, and what keeps what was numbered: the sequencer and a feed by themselves, on a real PostgreSQL. */
+/**
+ * What gives numbers, and what keeps what was numbered: the sequencer and a feed by themselves, on a real
+ * PostgreSQL.
+ */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { statement } from '../../src/database/database.ts'
 import type { LogEntry } from '../../src/webhooks/events/entry.ts'
 import { Feed } from '../../src/webhooks/events/feed.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
 import { Sequencer } from '../../src/webhooks/events/sequencer.ts'
+import { ask } from '../support/ask.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openEngineHouse } from './house.ts'
@@ -43,7 +47,7 @@ test('what is published while its part is looked at has its number by the next l
   await house.sql(`UPDATE cursors SET wake_at = 'infinity' WHERE webhook_id = $1`, [webhook])
   const { sequencer, looks } = openSequencer(t)
   await db.transaction(async (sql) => {
-    await sql.query(statement('', 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE'), [webhook])
+    await ask(sql, 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE', [webhook])
     await house.publish(branch, ['a'])
     sequencer.wake(partOf(branch))
     await house.untilBlocked()
@@ -88,7 +92,10 @@ test('a feed keeps two mebibytes, the newest of them, and lanes that want the sa
     30,
     entries.map((entry) => ({ ...entry, body: 'x'.repeat(100_000) })),
   )
-  assert.deepEqual([feed.find(1), feed.find(9), feed.find(11)?.seq, feed.find(30)?.seq], [undefined, undefined, 11, 30])
+  assert.deepEqual(
+    [feed.find(1), feed.find(9), feed.find(11)?.seq, feed.find(30)?.seq],
+    [undefined, undefined, 11, 30],
+  )
   assert.equal(feed.read(0), feed.read(0))
   await feed.read(0)
   assert.equal(feed.find(1)?.body, entries[0]!.body)

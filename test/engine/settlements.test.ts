@@ -1,8 +1,9 @@
 /** What lanes have to have written down, written down: lanes without a worker, on a real PostgreSQL. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, second } from '../../src/clock.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import { type Database, step } from '../../src/database/database.ts'
 import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
 import { Lane, type LoadedLane, type Verdict } from '../../src/webhooks/engine/lane.ts'
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../src/webhooks/engine/settlements.ts'
 import { Feed } from '../../src/webhooks/events/feed.ts'
 import { feedOf } from '../../src/webhooks/events/part.ts'
+import { ask } from '../support/ask.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openEngineHouse } from './house.ts'
@@ -22,23 +24,21 @@ const { db, clock } = house
 const now = clock.now()
 const delivered: Verdict = { state: 'delivered', dueAt: undefined }
 const refused: Verdict = { state: 'retrying', dueAt: after(now, 5 * second) }
-const said: ReceiverAnswer = { outcome: { kind: 'accepted', status: 200 }, at: now, durationMs: 1 } as ReceiverAnswer
+const said: ReceiverAnswer = {
+  outcome: { kind: 'accepted', status: 200 },
+  at: now,
+  durationMs: 1,
+} as ReceiverAnswer
 
 async function read({ feed, webhookId }: DeliveryLane): Promise<LoadedLane> {
-  const values = [feed.part, `{${webhookId}}`]
-  const [cursors, filters, exceptions, agains, ahead] = (await db.together([
-    [kernel.loadCursors, values],
-    [kernel.loadFilters, values],
-    [kernel.loadExceptions, values],
-    [kernel.loadAgains, values],
-    [kernel.loadAhead, values],
-  ])) as unknown as [
-    LoadedLane['cursor'][],
-    LoadedLane['filters'],
-    LoadedLane['exceptions'],
-    LoadedLane['agains'],
-    { seq: number }[],
-  ]
+  const values = { part: feed.part, webhookIds: [webhookId] }
+  const [cursors, filters, exceptions, agains, ahead] = await db.together([
+    step(kernel.loadCursors, values),
+    step(kernel.loadFilters, values),
+    step(kernel.loadExceptions, values),
+    step(kernel.loadAgains, values),
+    step(kernel.loadAhead, values),
+  ])
   const replay = undefined
   return { cursor: cursors[0]!, filters, exceptions, agains, ahead: ahead.map(({ seq }) => seq), replay }
 }
@@ -51,7 +51,7 @@ async function openLanes(count: number, entities: readonly string[]): Promise<De
   const { entries } = await house.number(branchId, entities)
   const feed = new Feed(db, feedOf({ branchId, environment: 'live' }))
   feed.append(entries.at(-1)!.seq, entries)
-  await db.query(kernel.take, [feed.part, 1, now, count, '{}'])
+  await db.query(kernel.take, { part: feed.part, worker: 1, now, most: count, exceptIds: [] })
   const lanes = ids.map((id): DeliveryLane => new Lane(id, feed))
   for (const lane of lanes) {
     lane.load(await read(lane))
@@ -137,7 +137,7 @@ test('what is answered while a statement runs is written by the next', async () 
   const settlements = new Settlements({ db, clock })
   const running = drain(settlements)
   await db.transaction(async (sql) => {
-    await sql.query(statement('', 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE'), [lane.webhookId])
+    await ask(sql, 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE', [lane.webhookId])
     answerNext(settlements, lane)
     await house.untilBlocked()
     answerNext(settlements, lane)
@@ -172,7 +172,10 @@ test('how a receiver fares is written as it changes: failures with the moment un
   }
   await settle(refused)
   assert.deepEqual(await written(), [1, now, until])
-  lane.load({ ...(await read(lane)), cursor: { ...(await read(lane)).cursor, holdUntil: null, epoch: lane.epoch + 1 } })
+  lane.load({
+    ...(await read(lane)),
+    cursor: { ...(await read(lane)).cursor, holdUntil: null, epoch: lane.epoch + 1 },
+  })
   await house.sql('UPDATE cursors SET epoch = epoch + 1 WHERE webhook_id = $1', [lane.webhookId])
   lane.scan()
   await settle(delivered)
@@ -181,7 +184,8 @@ test('how a receiver fares is written as it changes: failures with the moment un
 
 const answers = ({ webhookId }: DeliveryLane) =>
   house.sql<{ day: number; response: string; told: number }>(
-    `SELECT a.day, a.response, (SELECT count(*)::int FROM outcomes o WHERE o.webhook_id = a.webhook_id AND o.said = a.said) AS told
+    `SELECT a.day, a.response, (SELECT count(*)::int FROM outcomes o WHERE o.webhook_id = a.webhook_id
+      AND o.said = a.said) AS told
      FROM answers a WHERE a.webhook_id = $1 ORDER BY a.day, a.response`,
     [webhookId],
   )

@@ -1,4 +1,7 @@
-/** Mistakes that the kernel's functions could have, as replacements in their text, and the test that finds each: a scene whose walks differ, or an interleaving. */
+/**
+ * Mistakes that the kernel's functions could have, as replacements in their text, and the test that finds
+ * each: a scene whose walks differ, or an interleaving.
+ */
 import { readFileSync } from 'node:fs'
 import type { interleavings } from './interleavings.ts'
 
@@ -10,9 +13,9 @@ interface SqlMutant {
   readonly caughtBy: { readonly walks: string } | { readonly interleaving: keyof typeof interleavings }
 }
 
-/** From the head of a function to what it is about. */
+/** From the head of a function to what it is about, wherever its lines end. */
 const within = (name: string, text: RegExp) =>
-  new RegExp(`(CREATE FUNCTION ${name}\\((?:(?!\\nCREATE )[\\s\\S])*?)${text.source}`)
+  new RegExp(`(CREATE FUNCTION ${name}\\((?:(?!\\nCREATE )[\\s\\S])*?)${text.source.replaceAll(' ', '\\s+')}`)
 
 export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   // publishing and numbering
@@ -59,7 +62,10 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   looksForKeyShare: {
     about: 'the sequencer locks its part FOR KEY SHARE',
     replace: [
-      [within('look', /FROM parts WHERE part = p FOR NO KEY UPDATE/), '$1FROM parts WHERE part = p FOR KEY SHARE'],
+      [
+        within('look', /FROM parts WHERE part = p FOR NO KEY UPDATE/),
+        '$1FROM parts WHERE part = p FOR KEY SHARE',
+      ],
     ],
     caughtBy: { interleaving: 'two looks: the second waits, and finds nothing left' },
   },
@@ -97,7 +103,9 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
         '$1ORDER BY c.webhook_id FOR NO KEY UPDATE SKIP LOCKED))',
       ],
     ],
-    caughtBy: { interleaving: 'a look waits for an act on a lane that sleeps, and wakes it though the act is undone' },
+    caughtBy: {
+      interleaving: 'a look waits for an act on a lane that sleeps, and wakes it though the act is undone',
+    },
   },
   headForgetsDays: {
     about: 'a feed whose days have all been dropped begins again at 1',
@@ -207,7 +215,9 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   positionsUnfenced: {
     about: 'positions are moved for lanes whose epoch is another',
-    replace: [[within('settle', /c\.webhook_id = l\.w AND l\.w = ANY \(held\) AND/), '$1c.webhook_id = l.w AND']],
+    replace: [
+      [within('settle', /c\.webhook_id = l\.w AND l\.w = ANY \(held\) AND/), '$1c.webhook_id = l.w AND'],
+    ],
     caughtBy: { interleaving: 'of a settlement of two lanes, one of them lost, the other alone is written' },
   },
   settlesWithoutEpoch: {
@@ -217,12 +227,19 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   settlesByHolder: {
     about: 'a settlement is fenced by there being a holder, not by the epoch',
-    replace: [[within('settle', /c\.epoch = lepoch\[array_position\(lw, c\.webhook_id\)\]/), '$1c.holder IS NOT NULL']],
+    replace: [
+      [
+        within('settle', /c\.epoch = lepoch\[array_position\(lw, c\.webhook_id\)\]/),
+        '$1c.holder IS NOT NULL',
+      ],
+    ],
     caughtBy: { walks: 'skip' },
   },
   settlesForKeyShare: {
     about: 'a settlement locks its cursors FOR KEY SHARE',
-    replace: [[within('settle', /ORDER BY c\.webhook_id FOR NO KEY UPDATE/), '$1ORDER BY c.webhook_id FOR KEY SHARE']],
+    replace: [
+      [within('settle', /ORDER BY c\.webhook_id FOR NO KEY UPDATE/), '$1ORDER BY c.webhook_id FOR KEY SHARE'],
+    ],
     caughtBy: { interleaving: 'a settlement waits for an act, and writes nothing' },
   },
   settlesWithoutLock: {
@@ -252,7 +269,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
       ],
     ],
     caughtBy: {
-      interleaving: 'two acts on the same lanes, named in opposite order, do not wait for each other in a circle',
+      interleaving:
+        'two acts on the same lanes, named in opposite order, do not wait for each other in a circle',
     },
   },
   exceptionEndsEarly: {
@@ -298,7 +316,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   boundIsConstraint: {
     about: 'a full table of exceptions refuses the settlement',
     script: `CREATE FUNCTION refuse_more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF (SELECT count(*) FROM exceptions WHERE part = NEW.part AND webhook_id = NEW.webhook_id) > 1 THEN RAISE 'full'; END IF;
+        IF (SELECT count(*) FROM exceptions WHERE part = NEW.part AND webhook_id = NEW.webhook_id) > 1 THEN
+          RAISE 'full'; END IF;
         RETURN NEW;
       END $$;
       CREATE TRIGGER refuse AFTER INSERT ON exceptions FOR EACH ROW EXECUTE FUNCTION refuse_more()`,
@@ -385,7 +404,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     about: 'a filter that changes locks the part FOR KEY SHARE',
     replace: [[within('filter_cursor', /FOR SHARE/), '$1FOR KEY SHARE']],
     caughtBy: {
-      interleaving: 'a filter that changes waits for a look: what was numbered meanwhile is judged by the old one',
+      interleaving:
+        'a filter that changes waits for a look: what was numbered meanwhile is judged by the old one',
     },
   },
   makesForKeyShare: {
@@ -395,7 +415,9 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   replayToHead: {
     about: 'a replay ends at the head, not at the position',
-    replace: [[within('start_replay', /from_seq - 1, c\.position,/), '$1from_seq - 1, feed_head(p, c.feed),']],
+    replace: [
+      [within('start_replay', /from_seq - 1, c\.position,/), '$1from_seq - 1, feed_head(p, c.feed),'],
+    ],
     caughtBy: { walks: 'replay' },
   },
   replayTakesUnfinished: {
@@ -434,9 +456,12 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
 }
 
-const kernel = new URL('../../migrations/0024-engine.sql', import.meta.url)
+const kernel = new URL('../../migrations/0012-engine.sql', import.meta.url)
 
-/** The statements that make a mutant of a database. Fails where a replacement finds nothing: then the function has changed, and the mutant has to follow. */
+/**
+ * The statements that make a mutant of a database. Fails where a replacement finds nothing: then the function
+ * has changed, and the mutant has to follow.
+ */
 export function scriptOf(name: string): string {
   const { replace = [], script = '' } = sqlMutants[name]!
   const text = readFileSync(kernel, 'utf8')
@@ -447,7 +472,10 @@ export function scriptOf(name: string): string {
   }
   const [before, after] = [functionsOf(text), functionsOf(mutated)]
   const changed = after.filter((each, place) => each !== before[place])
-  return [script, ...changed.map((each) => each.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'))].join(';\n')
+  return [
+    script,
+    ...changed.map((each) => each.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION')),
+  ].join(';\n')
 }
 
 function functionsOf(text: string): string[] {

@@ -1,8 +1,12 @@
-/** A scene of the model on a real PostgreSQL: feeds and webhooks of its own for each walk, on one database for all. */
+/**
+ * A scene of the model on a real PostgreSQL: feeds and webhooks of its own for each walk, on one database for
+ * all.
+ */
+
 import type { Database, Sql } from '../../src/database/database.ts'
-import { statement } from '../../src/database/database.ts'
 import { dayOf } from '../../src/webhooks/events/days.ts'
 import { allParts } from '../../src/webhooks/events/part.ts'
+import { ask } from '../support/ask.ts'
 import { TestClock } from '../support/clock.ts'
 import { type Kernel, openKernel, type Values } from './kernel-calls.ts'
 import type { Scene } from './model/world.ts'
@@ -75,16 +79,13 @@ export async function openStage(house: House, scene: Scene): Promise<Stage> {
 /** Time goes on to a day that nobody has seen. */
 export async function openNextDay(stage: Stage): Promise<void> {
   stage.base = begin - (2_000 - stage.house.droppedDays++) * dayMs
-  await stage.house.db.query(statement('', 'SELECT open_day($1)'), [dayOf(stage.at(0))])
+  await ask(stage.house.db, 'SELECT open_day($1)', [dayOf(stage.at(0))])
 }
 
 /** Nothing of it is left that another walk could meet. */
 export async function closeStage({ house, parts, feeds, webhooks }: Stage): Promise<void> {
   for (const part of parts) {
-    await house.db.query(statement('walk_forget', 'DELETE FROM outbox WHERE part = $1 AND feed = ANY ($2::int[])'), [
-      part,
-      feeds,
-    ])
+    await ask(house.db, 'DELETE FROM outbox WHERE part = $1 AND feed = ANY ($2::int[])', [part, feeds])
     for (const w of webhooks) await house.kernel.call(house.db, 'delete_cursor', { p: part, w })
   }
 }

@@ -1,12 +1,17 @@
-/** A lane and those who have it: workers that take it, lose it, load it anew and put it down, each at a moment that a lock holds still. */
+/**
+ * A lane and those who have it: workers that take it, lose it, load it anew and put it down, each at a moment
+ * that a lock holds still.
+ */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { after, hour } from '../../src/clock.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
 import { lifeLock, registerWorker } from '../../src/webhooks/engine/workers.sql.ts'
 import { allParts, partOf } from '../../src/webhooks/events/part.ts'
+import { ask } from '../support/ask.ts'
 import { eventually } from '../support/eventually.ts'
 import { fail, gate } from '../support/receiver.ts'
 import { type EngineHouse, openEngineHouse } from './house.ts'
@@ -21,9 +26,10 @@ async function openHouse(t: TestContext) {
 
 const asked = ({ sql, receiver }: EngineHouse) => ({
   outcomes: (webhook: number) =>
-    sql<{ seq: number; state: string }>('SELECT seq, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq, attempt', [
-      webhook,
-    ]),
+    sql<{ seq: number; state: string }>(
+      'SELECT seq, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq, attempt',
+      [webhook],
+    ),
   seen: (path: string) =>
     receiver.received.filter((each) => each.path === path).map(({ body }) => JSON.parse(body).entity),
 })
@@ -57,12 +63,12 @@ test('whoever takes a lane over knows what was settled until the moment that it 
   await locking(house.db, 'LOCK TABLE cursors IN SHARE ROW EXCLUSIVE MODE', async (sql) => {
     house.clock.advance(hour)
     await house.untilBlocked()
-    await sql.query(
-      statement(
-        '',
-        `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
-         SELECT l.part, $1, 1, 0, 1, l.day, l.created_at, 1, 200, 'delivered', 'accepted' FROM log l WHERE l.part = $2 AND l.seq = 1`,
-      ),
+    await ask(
+      sql,
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+          outcome)
+         SELECT l.part, $1, 1, 0, 1, l.day, l.created_at, 1, 200, 'delivered', 'accepted' FROM log l
+           WHERE l.part = $2 AND l.seq = 1`,
       [webhook, partOf(branch)],
     )
   })
@@ -138,12 +144,15 @@ test('a worker lets go of a lane that somebody else has taken, and what it sent 
   worker.published([partOf(branch)])
   const hasEnded = async (id: number, count: number) => (await outcomes(id)).length === count
   await eventually('both outcomes', async () => (await hasEnded(webhook, 1)) && (await hasEnded(other, 1)))
-  const [living] = await house.db.query<{ number: number }>(registerWorker, [randomUUID(), house.clock.now()])
+  const [living] = await house.db.query(registerWorker, { id: randomUUID(), now: house.clock.now() })
   const { number } = living!
   const lost = () => {}
   const life = await house.db.listen('countersign_nothing', lost, lost, { kind: lifeLock, number })
   t.after(() => life.close())
-  await house.sql('UPDATE cursors SET holder = $1, epoch = epoch + 1 WHERE webhook_id = $2', [number, webhook])
+  await house.sql('UPDATE cursors SET holder = $1, epoch = epoch + 1 WHERE webhook_id = $2', [
+    number,
+    webhook,
+  ])
   await house.publish(branch, ['b'])
   worker.published([partOf(branch)])
   await eventually('a worker with one lane', async () => {
@@ -199,6 +208,12 @@ test('a worker that closes has written down what it sent, and its lanes are awak
   open()
   await closing
   assert.equal((await outcomes(webhook)).length, 1)
-  const taken = await house.db.query(kernel.take, [partOf(branch), 99, house.clock.now(), 10, '{}'])
+  const taken = await house.db.query(kernel.take, {
+    part: partOf(branch),
+    worker: 99,
+    now: house.clock.now(),
+    most: 10,
+    exceptIds: [],
+  })
   assert.deepEqual(taken, [{ webhookId: webhook }])
 })

@@ -1,4 +1,6 @@
-/** Thousands of walks, the same in each run, so that a change alone can break it. `WALK_SEED` plays others. */
+/**
+ * Thousands of walks, the same in each run, so that a change alone can break it. `WALK_SEED` plays others.
+ */
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'

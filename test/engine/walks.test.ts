@@ -1,4 +1,7 @@
-/** The kernel does what the model says: random walks of every scene; walks.long.ts plays many more. `WALK_SEED=17` begins with that one. */
+/**
+ * The kernel does what the model says: random walks of every scene; walks.long.ts plays many more.
+ * `WALK_SEED=17` begins with that one.
+ */
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'

@@ -18,7 +18,9 @@ const walksOfScenes: Readonly<Record<string, number>> = {
   late: 30,
   'expired behind': 30,
 }
-/** Crashes and acts are few: they should not come all at the beginning. Failures are as likely as successes. */
+/**
+ * Crashes and acts are few: they should not come all at the beginning. Failures are as likely as successes.
+ */
 function weightOf({ kind, effect }: Step): number {
   if (kind === 'fault') return effect ? 1 : 5
   return kind === 'act' ? 1 : 5

@@ -16,9 +16,10 @@ test('what is published is numbered, sent in the order of each entity, and writt
   await house.publish(branch, ['a', 'b', 'a', 'a', 'c'])
   worker.published([partOf(branch)])
   const outcomes = () =>
-    house.sql<{ seq: number; state: string }>('SELECT seq, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq', [
-      webhook,
-    ])
+    house.sql<{ seq: number; state: string }>(
+      'SELECT seq, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq',
+      [webhook],
+    )
   await eventually('five outcomes', async () => (await outcomes()).length === 5)
   assert.deepEqual(
     await outcomes(),
@@ -37,8 +38,9 @@ test('an entity that fails holds back itself alone, and goes on in its order whe
     request.body.includes('bad') &&
     request.attempt === 1 &&
     !request.body.includes('x') &&
-    house.receiver.received.filter(({ path }) => path === '/failing').filter(({ body }) => body.includes('bad'))
-      .length === 1
+    house.receiver.received
+      .filter(({ path }) => path === '/failing')
+      .filter(({ body }) => body.includes('bad')).length === 1
       ? fail(request, response, socket)
       : void response.end(),
   )
@@ -49,9 +51,10 @@ test('an entity that fails holds back itself alone, and goes on in its order whe
       [webhook],
     )
   await eventually('the good ones', async () => (await states()).length === 2)
-  assert.deepEqual(await house.sql('SELECT entity, seq, attempts FROM exceptions WHERE webhook_id = $1', [webhook]), [
-    { entity: 'bad', seq: 1, attempts: 1 },
-  ])
+  assert.deepEqual(
+    await house.sql('SELECT entity, seq, attempts FROM exceptions WHERE webhook_id = $1', [webhook]),
+    [{ entity: 'bad', seq: 1, attempts: 1 }],
+  )
   house.clock.advance(10_000)
   await eventually('all of them', async () => (await states()).length === 5)
   const order = house.receiver.received

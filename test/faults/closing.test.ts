@@ -1,7 +1,11 @@
-/** A gateway that is told to stop closes whatever it opened, whether or not its database is there to be told. */
+/**
+ * A gateway that is told to stop closes whatever it opened, whether or not its database is there to be told.
+ */
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { openTestGateway } from '../support/gateway.ts'
 import { openPatiently } from '../support/patiently.ts'
 
@@ -9,9 +13,12 @@ test('a gateway whose database has gone closes everything all the same', async (
   const house = await openTestGateway({ METRICS_PORT: '0' })
   const { baseUrl, gateway, databaseUrl } = house
   const name = /\/(t_\w+)\?/.exec(databaseUrl)![1]!
-  const elsewhere = openPatiently({ connectionString: databaseUrl.replace(name, 'countersign'), connections: 1 })
+  const elsewhere = openPatiently({
+    connectionString: databaseUrl.replace(name, 'countersign'),
+    connections: 1,
+  })
   after(() => elsewhere.close())
-  const run = (text: string) => elsewhere.query(statement('', text))
+  const run = (text: string) => ask(elsewhere, text)
   await run(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
   await run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
   await gateway.close()

@@ -1,14 +1,21 @@
-/** A connection to PostgreSQL may end at any moment, also while it changes hands: whoever held it hears of it, and nobody else. */
+/**
+ * A connection to PostgreSQL may end at any moment, also while it changes hands: whoever held it hears of it,
+ * and nobody else.
+ */
+
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
-import { type Database, DatabaseUnavailable, openDatabase, statement } from '../../src/database/database.ts'
+import { type Database, DatabaseUnavailable, openDatabase } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeFolder } from '../support/process.ts'
 
-/** Stands between a pool and PostgreSQL, and can hold back what PostgreSQL says, to pass it on in one piece. */
+/**
+ * Stands between a pool and PostgreSQL, and can hold back what PostgreSQL says, to pass it on in one piece.
+ */
 interface Relay {
   readonly url: string
   /** How many of the pool's connections the pool has not closed. */
@@ -93,22 +100,25 @@ after(async () => {
 })
 beforeEach(async () => {
   await db?.close()
-  await eventually('those of the last test are gone', async () => (await ask(`SELECT state ${others}`)).length === 0)
+  await eventually(
+    'those of the last test are gone',
+    async () => (await askDirectly(`SELECT state ${others}`)).length === 0,
+  )
   db = openDatabase({ connectionString: relay.url, connections: 1, connectTimeoutMs: 60_000 })
 })
 
 const others =
   "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-const ask = (text: string) => direct.query<{ state: string | null; query: string }>(statement('', text))
+const askDirectly = (text: string) => ask<{ state: string | null; query: string }>(direct, text)
 
 /** Ends the relayed connection when it has answered this statement, and waits until it is gone. */
 async function terminateAfter(query: string): Promise<void> {
   await eventually(`"${query}" is answered`, async () => {
-    const rows = await ask(`SELECT state, query ${others}`)
+    const rows = await askDirectly(`SELECT state, query ${others}`)
     return rows.some((row) => row.query === query && row.state?.startsWith('idle'))
   })
-  await ask(`SELECT pg_terminate_backend(pid)::text AS state ${others}`)
-  await eventually('it is gone', async () => (await ask(`SELECT state ${others}`)).length === 0)
+  await askDirectly(`SELECT pg_terminate_backend(pid)::text AS state ${others}`)
+  await eventually('it is gone', async () => (await askDirectly(`SELECT state ${others}`)).length === 0)
 }
 
 /** Long enough for whatever is answered, on a busy machine too. */
@@ -116,26 +126,30 @@ const briefMs = 1_000
 
 const away = (error: unknown) => error instanceof DatabaseUnavailable
 
-const works = async () => assert.deepEqual(await db.query(statement('', 'SELECT 1 AS one')), [{ one: 1 }])
+const works = async () => assert.deepEqual(await ask(db, 'SELECT 1 AS one'), [{ one: 1 }])
 
 test('a connection that ends as one statement hands it to the next transaction costs that transaction at most', async () => {
   await works()
   relay.hold()
-  const first = db.query(statement('', 'SELECT 2 AS two'))
+  const first = ask(db, 'SELECT 2 AS two')
   const second = db
-    .transaction((sql) => sql.query(statement('', 'SELECT 3 AS three')))
+    .transaction((sql) => ask(sql, 'SELECT 3 AS three'))
     .catch((error: unknown) => assert.ok(away(error)))
   await terminateAfter('SELECT 2 AS two')
   relay.pass()
   assert.deepEqual(await first, [{ two: 2 }], 'its answer had come')
-  assert.deepEqual((await second) ?? [{ three: 3 }], [{ three: 3 }], 'refused as away, or done on another connection')
+  assert.deepEqual(
+    (await second) ?? [{ three: 3 }],
+    [{ three: 3 }],
+    'refused as away, or done on another connection',
+  )
   await works()
 })
 
 test('a connection that ends in the moment it is opened costs whoever asked for it, not the process', async () => {
   relay.hold()
   const refused = assert.rejects(
-    db.transaction((sql) => sql.query(statement('', 'SELECT 3'))),
+    db.transaction((sql) => ask(sql, 'SELECT 3')),
     away,
   )
   await terminateAfter('')
@@ -152,12 +166,12 @@ test('a connection that ends between two statements of a transaction costs the t
     await sql.script('INSERT INTO kept VALUES (2)')
   })
   await assert.rejects(asked, away)
-  assert.deepEqual(await db.query(statement('', 'SELECT FROM kept')), [])
+  assert.deepEqual(await ask(db, 'SELECT FROM kept'), [])
 })
 
 test('a connection that ends with the last answer of a transaction is not used again', async () => {
   await db.transaction(async (sql) => {
-    await sql.query(statement('', 'SELECT 1'))
+    await ask(sql, 'SELECT 1')
   })
   await terminateAfter('COMMIT')
   await eventually('the pool knows', () => relay.open === 0)
@@ -184,7 +198,7 @@ test('after a statement that got no answer, connections that fell silent with it
   await Promise.all([works(), works(), works()])
   assert.equal(relay.open, 3)
   relay.hold()
-  await assert.rejects(db.query(statement('', 'SELECT 4')), away)
+  await assert.rejects(ask(db, 'SELECT 4'), away)
   relay.forget()
   relay.pass()
   await works()
@@ -195,7 +209,7 @@ test('after a statement that only took too long, the other connections go on', a
   await db.close()
   db = openDatabase({ connectionString: relay.url, connections: 2, answerTimeoutMs: briefMs })
   const backend = (pause = '') =>
-    db.query<{ pid: number }>(statement('', `SELECT pg_backend_pid() AS pid ${pause}`)).then((rows) => rows[0]!.pid)
+    ask<{ pid: number }>(db, `SELECT pg_backend_pid() AS pid ${pause}`).then((rows) => rows[0]!.pid)
   const both = await Promise.all([backend(', pg_sleep(0.05)'), backend(', pg_sleep(0.05)')])
   await assert.rejects(backend(', pg_sleep(60)'), away)
   const next = await Promise.all([backend(', pg_sleep(0.05)'), backend(', pg_sleep(0.05)')])
@@ -210,23 +224,23 @@ test('a transaction that gets no answer fails in time and is undone', async () =
     db.transaction(async (sql) => {
       await sql.script('INSERT INTO silenced VALUES (1)')
       relay.hold()
-      await sql.query(statement('', 'SELECT 5'))
+      await ask(sql, 'SELECT 5')
     }),
     away,
   )
   relay.pass()
   await works()
-  assert.deepEqual(await ask('SELECT FROM silenced'), [])
+  assert.deepEqual(await askDirectly('SELECT FROM silenced'), [])
 })
 
 test('a statement that takes too long is ended by the server, and is as if the database were away', async () => {
   await db.close()
   db = openDatabase({ connectionString: relay.url, connections: 1, answerTimeoutMs: 20_000 })
-  const [limit] = await db.query<{ statement_timeout: string }>(statement('', 'SHOW statement_timeout'))
+  const [limit] = await ask<{ statement_timeout: string }>(db, 'SHOW statement_timeout')
   assert.equal(limit!.statement_timeout, '18s', 'a little less than its client waits')
   const slow = db.transaction(async (sql) => {
     await sql.script('SET LOCAL statement_timeout = 20')
-    await sql.query(statement('', 'SELECT pg_sleep(60)'))
+    await ask(sql, 'SELECT pg_sleep(60)')
   })
   await assert.rejects(slow, (error) => {
     assert.ok(error instanceof DatabaseUnavailable)
@@ -241,9 +255,9 @@ test('a statement that the client gave up on does not go on on the server', asyn
   db = openDatabase({ connectionString: relay.url, connections: 1, answerTimeoutMs: briefMs })
   await works()
   relay.hold()
-  await assert.rejects(db.query(statement('', 'SELECT pg_sleep(60), 17')), away)
+  await assert.rejects(ask(db, 'SELECT pg_sleep(60), 17'), away)
   const running = `SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60), 17' AND state = 'active'`
-  await eventually('it has ended', async () => (await ask(running)).length === 0, 30_000)
+  await eventually('it has ended', async () => (await askDirectly(running)).length === 0, 30_000)
   relay.pass()
 })
 
@@ -254,7 +268,7 @@ test('what may take its time has no limit on the server either, whatever its dat
   await db.close()
   db = openDatabase({ connectionString: relay.url, connections: 1 })
   await works()
-  const [limit] = await db.query<{ statement_timeout: string }>(statement('', 'SHOW statement_timeout'))
+  const [limit] = await ask<{ statement_timeout: string }>(db, 'SHOW statement_timeout')
   await direct.script(
     `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET statement_timeout', current_database()); END $$`,
   )
@@ -276,11 +290,11 @@ test('a listener that is silent is closed by the ping that gets no answer', asyn
 })
 
 test('a statement that is refused leaves its connection in use', async () => {
-  const backend = async () => (await db.query(statement('', 'SELECT pg_backend_pid() AS pid')))[0]
+  const backend = async () => (await ask(db, 'SELECT pg_backend_pid() AS pid'))[0]
   const before = await backend()
-  await assert.rejects(db.query(statement('', 'SELECT 1 / 0')), /division/)
+  await assert.rejects(ask(db, 'SELECT 1 / 0'), /division/)
   await assert.rejects(
-    db.transaction((sql) => sql.query(statement('', 'SELECT 1 / 0'))),
+    db.transaction((sql) => ask(sql, 'SELECT 1 / 0')),
     /division/,
   )
   assert.deepEqual(await backend(), before)
@@ -288,9 +302,9 @@ test('a statement that is refused leaves its connection in use', async () => {
 
 test('a statement behind a thousand that wait for a connection is turned away at once', async () => {
   const { release, taken } = await holdTheConnection()
-  const waiting = Array.from({ length: 1_000 }, () => db.query(statement('', 'SELECT 6 AS six')))
+  const waiting = Array.from({ length: 1_000 }, () => ask(db, 'SELECT 6 AS six'))
   await eventually('a thousand wait', () => db.load().waiting === 1_000)
-  await assert.rejects(db.query(statement('', 'SELECT 7')), away)
+  await assert.rejects(ask(db, 'SELECT 7'), away)
   release()
   await taken
   assert.equal((await Promise.all(waiting)).length, 1_000)

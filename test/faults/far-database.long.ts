@@ -1,8 +1,8 @@
 /** A database far away: workers stay members, keep their numbers, and deliver. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '../../src/config.ts'
-import { openGateway } from '../../src/gateway.ts'
+import { openGateway } from '../../src/gateway/gateway.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { openWire } from '../support/cut-wire.ts'
 import { entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -24,7 +24,8 @@ for (const roundTripMs of [500, 800])
         await wire.close()
       })
     }
-    const workers = () => engine.sql<{ number: number; seen_at: Date }>('SELECT * FROM workers ORDER BY number')
+    const workers = () =>
+      engine.sql<{ number: number; seen_at: Date }>('SELECT * FROM workers ORDER BY number')
     const before = await eventually('two workers', async () => {
       const there = await workers()
       return there.length === 2 && there

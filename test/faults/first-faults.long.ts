@@ -1,10 +1,13 @@
 /**
- * Three nodes on a primary and its standby lose nothing that they acknowledged, whatever breaks, and work again soon after. One fault of each kind, in its
- * short form; faults.long.ts has more of them, and `npm run test:faults` gives every fault its full length and prints the table of docs/reliability.md.
+ * Three nodes on a primary and its standby lose nothing that they acknowledged, whatever breaks, and work
+ * again soon after. One fault of each kind, in its short form; faults.long.ts has more of them, and `npm run
+ * test:faults` gives every fault its full length and prints the table of docs/reliability.md.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
 import { checkPromises } from './suite/checker.ts'
@@ -41,17 +44,20 @@ test('the checker names every kind of broken promise', async () => {
     ) as [number, number]
     ;[received[first], received[second]] = [received[second]!, received[first]!]
     await eventually('positions behind what is to be lost', async () => {
-      const behind = statement('', 'SELECT FROM cursors WHERE position < 4')
-      return (await house.db.query(behind)).length === 0
+      const behind = 'SELECT FROM cursors WHERE position < 4'
+      return (await ask(house.db, behind)).length === 0
     })
     await house.db.script('DELETE FROM log WHERE seq = 2')
     await house.db.script('DELETE FROM outcomes WHERE seq = 3')
-    await house.db.script("ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'")
+    await house.db.script(
+      "ALTER TABLE audit_entries DISABLE TRIGGER ALL; UPDATE audit_entries SET actor = 'nobody'",
+    )
     // Of a webhook that is paused, so that nobody comes upon it.
     await house.db.script(`UPDATE webhooks SET state = 'paused' WHERE id = (SELECT max(id) FROM webhooks);
       ${followByHand}
       INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
-      SELECT part, webhook_id, 'transaction:stuck', 1, 1, 1, now(), now() FROM cursors ORDER BY webhook_id DESC LIMIT 1`)
+      SELECT part, webhook_id, 'transaction:stuck', 1, 1, 1, now(), now() FROM cursors
+        ORDER BY webhook_id DESC LIMIT 1`)
     const { lost } = await checkPromises(house, promises, 0)
     for (const said of [
       /evt_never is not stored/,

@@ -1,10 +1,15 @@
-/** Whatever the gateway acknowledged is there after kill -9, of the gateway, of its PostgreSQL, and of both at once. kill.long.ts has more of the same. */
+/**
+ * Whatever the gateway acknowledged is there after kill -9, of the gateway, of its PostgreSQL, and of both at
+ * once. kill.long.ts has more of the same.
+ */
+
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { issueToken } from '../../src/crypto/token.ts'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { type Answer, Browser, send } from '../support/browser.ts'
 import { isRunning } from '../support/children.ts'
 import { eventually } from '../support/eventually.ts'
@@ -55,22 +60,21 @@ test('a code that was being exchanged when everything was killed is either whole
   }
   const db = await openPrivateDatabase(dataDir)
   try {
-    const halves = await db.query(
-      statement(
-        '',
-        `SELECT g.id FROM grants g WHERE (exchanged_at IS NOT NULL) <> EXISTS (SELECT FROM access_tokens t WHERE t.grant_id = g.id)
+    const halves = await ask(
+      db,
+      `SELECT g.id FROM grants g WHERE (exchanged_at IS NOT NULL) <> EXISTS (SELECT FROM access_tokens t
+          WHERE t.grant_id = g.id)
             OR (exchanged_at IS NOT NULL) <> EXISTS (SELECT FROM refresh_tokens r WHERE r.grant_id = g.id)
             OR (exchanged_at IS NOT NULL) <> EXISTS (
-              SELECT FROM audit_entries e WHERE action = 'code.exchanged' AND details ->> 'grantId' = g.id::text)`,
-      ),
+              SELECT FROM audit_entries e WHERE action = 'code.exchanged'
+                AND details ->> 'grantId' = g.id::text)`,
     )
     assert.deepEqual(halves, [], 'no grant is half issued')
-    const [count] = await db.query<{ tokens: number; entries: number }>(
-      statement(
-        '',
-        `SELECT (SELECT count(*) FROM access_tokens) AS tokens,
-                (SELECT count(*) FROM audit_entries WHERE action IN ('code.exchanged', 'token.refreshed')) AS entries`,
-      ),
+    const [count] = await ask<{ tokens: number; entries: number }>(
+      db,
+      `SELECT (SELECT count(*) FROM access_tokens) AS tokens,
+                (SELECT count(*) FROM audit_entries
+                  WHERE action IN ('code.exchanged', 'token.refreshed')) AS entries`,
     )
     assert.equal(count!.tokens, count!.entries, 'every token has its entry in the audit log')
   } finally {
@@ -97,7 +101,8 @@ test('while PostgreSQL is away requests get 503 with Retry-After, and the gatewa
     // Whoever serves a connection goes on until it notices.
     await eventually('everybody of the server is gone', () => !server.some(isRunning))
     // What is remembered counts until the connection on which changes are heard has gone as well.
-    const isAway = async () => !(await isReady()) && (await readProfile(gateway.baseUrl, token!)).status !== 200
+    const isAway = async () =>
+      !(await isReady()) && (await readProfile(gateway.baseUrl, token!)).status !== 200
     await eventually('not ready', isAway)
     const away = {
       '/readyz': await send(`${gateway.baseUrl}/readyz`),
@@ -110,13 +115,21 @@ test('while PostgreSQL is away requests get 503 with Retry-After, and the gatewa
     for (const [what, answer] of Object.entries(away)) {
       assert.equal(answer.status, 503, `${what}: ${answer.text}`)
       assert.ok(Number(answer.headers['retry-after']) > 0, `${what} says when to come back`)
-      assert.doesNotMatch(answer.text, /postgres|socket|ECONN|ENOENT|SELECT/i, `${what} tells nothing of the inside`)
+      assert.doesNotMatch(
+        answer.text,
+        /postgres|socket|ECONN|ENOENT|SELECT/i,
+        `${what} tells nothing of the inside`,
+      )
     }
     assert.deepEqual(away['/readyz'].json(), { status: 'not ready' })
     assert.equal(away['a refresh'].json().error, 'temporarily_unavailable')
     assert.equal((await send(`${gateway.baseUrl}/healthz`)).status, 200)
     const forged = issueToken('access', 'live').text.slice(0, -1).concat('_')
-    assert.equal((await readProfile(gateway.baseUrl, forged)).status, 401, 'garbage is refused without the database')
+    assert.equal(
+      (await readProfile(gateway.baseUrl, forged)).status,
+      401,
+      'garbage is refused without the database',
+    )
   } finally {
     chmodSync(clusterFolder(dataDir), 0o700)
   }

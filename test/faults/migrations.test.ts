@@ -1,9 +1,13 @@
-/** The schema: several nodes may start at once, and nothing starts on a schema that it does not understand. */
+/**
+ * The schema: several nodes may start at once, and nothing starts on a schema that it does not understand.
+ */
+
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
+import { ask } from '../support/ask.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openPatiently } from '../support/patiently.ts'
 import { endGateway, runCommand, startGateway } from '../support/process.ts'
@@ -38,8 +42,9 @@ function written(version: number, text: string) {
 }
 
 async function findTables(db: Database): Promise<string[]> {
-  const rows = await db.query<{ tablename: string }>(
-    statement('', "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"),
+  const rows = await ask<{ tablename: string }>(
+    db,
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
   )
   return rows.map((row) => row.tablename)
 }
@@ -58,7 +63,7 @@ test('of ten starters at once one migrates, and all of them find the finished sc
     applied.filter((each) => each.length > 0),
     [names],
   )
-  for (const db of starters) assert.equal((await db.query(statement('', 'SELECT FROM audit_blocks'))).length, 0)
+  for (const db of starters) assert.equal((await ask(db, 'SELECT FROM audit_blocks')).length, 0)
 })
 
 test('two gateways and a command that start at once on an empty database all work', async () => {
@@ -76,9 +81,7 @@ test('a schema newer than the release is refused, by a gateway and by a command,
   const db = connect()
   await migrate(db)
   const newest = readMigrations().at(-1)!.version
-  await db.query(
-    statement('', `INSERT INTO schema_migrations VALUES (${newest + 1}, 'of-tomorrow.sql', 'checksum', now())`),
-  )
+  await ask(db, `INSERT INTO schema_migrations VALUES (${newest + 1}, 'of-tomorrow.sql', 'checksum', now())`)
   const sentence = `The database has schema version ${newest + 1}, which this release does not know (it knows up to ${newest}). Start the newer release that made it.\n`
   for (const words of [['serve'], ['partner', 'list']]) {
     const refused = await runCommand(words, settings())
@@ -86,20 +89,37 @@ test('a schema newer than the release is refused, by a gateway and by a command,
   }
 })
 
+const otherMaker = (name: string) =>
+  `Migration ${name} is not the one that made this database: run the release that did, or start with an empty database (another DATA_DIR or DATABASE_URL).`
+
 test('a migration whose text changed after it was applied is refused by name', async () => {
   const db = connect()
   await migrate(db)
   const changed = readMigrations().map((migration) =>
-    migration.version === 2 ? { ...written(2, `${migration.text}\n-- later`), name: migration.name } : migration,
+    migration.version === 2
+      ? { ...written(2, `${migration.text}\n-- later`), name: migration.name }
+      : migration,
   )
-  await assert.rejects(
-    migrate(db, changed),
-    new Error(`Migration ${names[1]} was changed after it had been applied. Restore its text.`),
-  )
-  await db.query(statement('', "UPDATE schema_migrations SET checksum = 'other' WHERE version = 1"))
+  await assert.rejects(migrate(db, changed), new Error(otherMaker(names[1]!)))
+  await ask(db, "UPDATE schema_migrations SET checksum = 'other' WHERE version = 1")
   const refused = await runCommand(['migrate'], settings())
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, new RegExp(`^Migration ${names[0]} was changed`))
+  assert.equal(refused.stderr, `${otherMaker(names[0]!)}\n`)
+})
+
+test('a database of before the first release is refused with the remedy, whoever asks, and stays as it is', async () => {
+  const db = connect()
+  await migrate(db, [])
+  await ask(
+    db,
+    `INSERT INTO schema_migrations SELECT n, lpad(n::text, 4, '0') || '-of-before.sql', md5(n::text), now()
+      FROM generate_series(1, 24) n`,
+  )
+  for (const words of [['serve'], ['migrate'], ['partner', 'list']]) {
+    const refused = await runCommand(words, settings())
+    assert.deepEqual([refused.code, refused.stderr], [1, `${otherMaker(names[0]!)}\n`], words.join(' '))
+  }
+  assert.deepEqual(await findTables(db), ['schema_migrations'])
 })
 
 test('a migration that fails leaves the schema as it was, with those before it undone', async () => {

@@ -1,4 +1,7 @@
-/** More requests than can be begun in time: those that are too many are told so at once, in the shape they expect, and are counted. */
+/**
+ * More requests than can be begun in time: those that are too many are told so at once, in the shape they
+ * expect, and are counted.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -72,7 +75,9 @@ test('a thousand callers at once are let in while nobody can accept them, and an
 
 /** As lines of the log say. */
 function countTold(): number {
-  const told = lines.filter((line) => /turned away/.test(line)).map((line) => Number(JSON.parse(line).requests))
+  const told = lines
+    .filter((line) => /turned away/.test(line))
+    .map((line) => Number(JSON.parse(line).requests))
   return told.reduce((sum, requests) => sum + requests, 0)
 }
 
@@ -82,7 +87,10 @@ interface Answer {
   readonly text: string
 }
 
-/** All at once, on one connection, without waiting for answers. One of those that are begun in the second turn takes too long. */
+/**
+ * All at once, on one connection, without waiting for answers. One of those that are begun in the second turn
+ * takes too long.
+ */
 async function askAtOnce(times: number): Promise<Answer[]> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) }).setEncoding('latin1')

@@ -1,14 +1,28 @@
-/** The gateway's own PostgreSQL: wherever its folder is, whoever comes first, and whatever the last one left behind. */
+/**
+ * The gateway's own PostgreSQL: wherever its folder is, whoever comes first, and whatever the last one left
+ * behind.
+ */
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { readConfig } from '../../src/config.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
-import { openStorage } from '../../src/storage.ts'
+import { openStorage } from '../../src/database/storage.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { ask } from '../support/ask.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { eventually } from '../support/eventually.ts'
 import { openPatiently } from '../support/patiently.ts'
@@ -57,17 +71,17 @@ function start(args: readonly string[], settings: NodeJS.ProcessEnv): Program {
 async function check(dataDir: string): Promise<void> {
   const server = await open(dataDir)
   try {
-    assert.equal(await ask(server, 'SELECT current_database() AS answer'), 'countersign')
+    assert.equal(await askServer(server, 'SELECT current_database() AS answer'), 'countersign')
   } finally {
     await server.close()
   }
   assert.deepEqual(findServerProcesses(dataDir), [])
 }
 
-async function ask(server: PrivateServer, question: string): Promise<unknown> {
+async function askServer(server: PrivateServer, question: string): Promise<unknown> {
   const db: Database = openPatiently({ connectionString: server.connectionString, connections: 1 })
   try {
-    return (await db.query<{ answer: unknown }>(statement('', question)))[0]?.answer
+    return (await ask<{ answer: unknown }>(db, question))[0]?.answer
   } finally {
     await db.close()
   }
@@ -81,7 +95,7 @@ async function tryCommand(dataDir: string): Promise<{ code: number | null; stder
 
 async function listPartnersOf(dataDir: string): Promise<unknown> {
   const server = await open(dataDir, 'visit')
-  const names = await ask(server, 'SELECT array_agg(name ORDER BY name) AS answer FROM partners')
+  const names = await askServer(server, 'SELECT array_agg(name ORDER BY name) AS answer FROM partners')
   await server.close()
   return names
 }
@@ -98,16 +112,18 @@ test('it lives in a folder that its owner alone can enter, on a socket that its 
     assert.equal(modeOf(home), 0o700)
     assert.equal(modeOf(join(home, 'socket')), 0o700)
     assert.equal(modeOf(join(home, 'socket', '.s.PGSQL.5432')), 0o700)
-    assert.equal(await ask(server, "SELECT current_setting('listen_addresses') AS answer"), '')
+    assert.equal(await askServer(server, "SELECT current_setting('listen_addresses') AS answer"), '')
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-      assert.equal(await ask(server, `SELECT current_setting('${setting}') AS answer`), 'on')
+      assert.equal(await askServer(server, `SELECT current_setting('${setting}') AS answer`), 'on')
     }
   } finally {
     await server.close()
   }
 })
 
-test('it runs where PostgreSQL itself would refuse to, as root', { skip: process.getuid?.() !== 0 }, async () => {
+test('it runs where PostgreSQL itself would refuse to, as root', {
+  skip: process.getuid?.() !== 0,
+}, async () => {
   await check(await withCluster(makeFolder()))
 })
 
@@ -121,14 +137,21 @@ test('a path too long for a socket gets its socket elsewhere, and a command stil
     assert.equal(modeOf(socketFolder), 0o700)
     const visit = await open(dataDir, 'visit')
     const process = 'SELECT pg_postmaster_start_time()::text AS answer'
-    assert.equal(await ask(visit, process), await ask(server, process), 'the visitor is on the same server')
+    assert.equal(
+      await askServer(visit, process),
+      await askServer(server, process),
+      'the visitor is on the same server',
+    )
     await visit.close()
-    assert.equal(await ask(server, 'SELECT 1 AS answer'), 1)
+    assert.equal(await askServer(server, 'SELECT 1 AS answer'), 1)
   } finally {
     await server.close()
   }
   chmodSync(socketFolder, 0o755)
-  await assert.rejects(open(dataDir), /must be a folder of this user alone \(mode 0700\)\. Remove it and start again\./)
+  await assert.rejects(
+    open(dataDir),
+    /must be a folder of this user alone \(mode 0700\)\. Remove it and start again\./,
+  )
   rmSync(socketFolder, { recursive: true })
 })
 
@@ -155,7 +178,9 @@ test('two commands at once on a new folder both do their work', async () => {
 test('four commands at once without a gateway all do their work and leave no server behind', async () => {
   const settings = { DATA_DIR: await withCluster(makeFolder()) }
   const names = ['1st', '2nd', '3rd', '4th']
-  const made = await Promise.all(names.map((name) => runCommand(['partner', 'create', '--name', name], settings)))
+  const made = await Promise.all(
+    names.map((name) => runCommand(['partner', 'create', '--name', name], settings)),
+  )
   assert.deepEqual(
     made.map(({ stderr }) => stderr),
     names.map(() => ''),
@@ -169,7 +194,7 @@ test('visitors come and go without one of them losing the server', async () => {
   const visit = async () => {
     const { db, close } = await openStorage(config, 'visit')
     try {
-      for (let turn = 0; turn < 5; turn++) await db.query(statement('', 'SELECT pg_sleep(0.002)'))
+      for (let turn = 0; turn < 5; turn++) await ask(db, 'SELECT pg_sleep(0.002)')
     } finally {
       await close()
     }
@@ -215,7 +240,10 @@ test('a command joins the server of the gateway that runs, and a second gateway 
 
   const second = await runCommand(['serve'], settings)
   assert.equal(second.code, 1)
-  assert.match(second.stderr, new RegExp(`^A gateway \\(process ${gateway.pid}\\) already runs on the data folder `))
+  assert.match(
+    second.stderr,
+    new RegExp(`^A gateway \\(process ${gateway.pid}\\) already runs on the data folder `),
+  )
   assert.match(second.stderr, /Stop it first, or set DATA_DIR to another folder, or DATABASE_URL/)
   assert.equal(second.stderr.trim().split('\n').length, 1, 'one sentence or two, no stack')
 
@@ -229,7 +257,7 @@ test('a gateway waits for the server of a command to end, and then starts its ow
   const visitor = findPostmaster(settings.DATA_DIR)
   const starting = serve(settings)
   await eventually('the gateway has tried', () => serverLog(settings.DATA_DIR).includes('already exists'))
-  assert.equal(await ask(visit, 'SELECT 1 AS answer'), 1, 'the command is not disturbed')
+  assert.equal(await askServer(visit, 'SELECT 1 AS answer'), 1, 'the command is not disturbed')
   await visit.close()
   await starting
   assert.notEqual(findPostmaster(settings.DATA_DIR), visitor)
@@ -267,11 +295,15 @@ test('what an interrupted first start left is cleared away', async () => {
 })
 
 test('a gateway killed in the middle of its first start does not spoil the next one', async () => {
-  // On a busy machine one that is caught in the middle may be through when it is killed: then the next is tried.
+  // On a busy machine one that is caught in the middle may be through when it is killed: then the next is
+  // tried.
   const settings = await eventually('one was in the middle', async () => {
     const tried = { DATA_DIR: makeFolder() }
     const program = start(['serve'], tried)
-    await eventually('a cluster is being made', () => findDrafts(tried.DATA_DIR, join('base', '1')).length > 0)
+    await eventually(
+      'a cluster is being made',
+      () => findDrafts(tried.DATA_DIR, join('base', '1')).length > 0,
+    )
     program.kill('SIGKILL')
     await program.ended
     return !existsSync(clusterFolder(tried.DATA_DIR)) && tried
@@ -288,7 +320,10 @@ function findDrafts(dataDir: string, file: string): string[] {
   return names.filter((name) => name !== 'cluster' && existsSync(join(home, name, file)))
 }
 
-/** As after a power cut: the files of a server that did not end in order, whose number now belongs to somebody else. */
+/**
+ * As after a power cut: the files of a server that did not end in order, whose number now belongs to somebody
+ * else.
+ */
 async function leaveStalePid(dataDir: string, stranger: number): Promise<void> {
   const server = await open(dataDir, 'visit')
   const pidFile = join(clusterFolder(dataDir), 'postmaster.pid')
@@ -297,7 +332,8 @@ async function leaveStalePid(dataDir: string, stranger: number): Promise<void> {
   process.kill(findPostmaster(dataDir)!, 'SIGKILL')
   await eventually('the server is gone', () => findServerProcesses(dataDir).length === 0)
   await server.close()
-  for (const [path, text] of left) writeFileSync(path, text.replace(/^\d+/, String(stranger)), { mode: 0o600 })
+  for (const [path, text] of left)
+    writeFileSync(path, text.replace(/^\d+/, String(stranger)), { mode: 0o600 })
 }
 
 test('a gateway told to stop in the middle of its start ends in order, and its server ends before it', async () => {
@@ -327,7 +363,7 @@ test('a stale postmaster.pid whose number now belongs to the PostgreSQL of anoth
     const dataDir = await withCluster(makeFolder())
     await leaveStalePid(dataDir, findPostmaster(elsewhere)!)
     assert.deepEqual(await tryCommand(dataDir), { code: 0, stderr: '' })
-    assert.equal(await ask(neighbour, 'SELECT 1 AS answer'), 1, 'the neighbour is left alone')
+    assert.equal(await askServer(neighbour, 'SELECT 1 AS answer'), 1, 'the neighbour is left alone')
   } finally {
     await neighbour.close()
   }
@@ -340,7 +376,9 @@ test('a dead gateway that nobody has buried yet does not count as running', asyn
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   helpers.push(undertaker)
-  const dead = await new Promise<number>((found) => undertaker.stdout.once('data', (line) => found(Number(line))))
+  const dead = await new Promise<number>((found) =>
+    undertaker.stdout.once('data', (line) => found(Number(line))),
+  )
   const stateOf = () => /^State:\s+(\w)/m.exec(tryReading(`/proc/${dead}/status`) ?? '')?.[1]
   await eventually('it is dead and not buried', () => stateOf() === 'Z')
   await startBesideOwner(dataDir, JSON.stringify({ pid: dead, purpose: 'serve' }))

@@ -1,4 +1,7 @@
-/** The identity provider is away, also when a node starts: nobody who is signed in notices, and no token, no refresh and no page needs it. */
+/**
+ * The identity provider is away, also when a node starts: nobody who is signed in notices, and no token, no
+ * refresh and no page needs it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
@@ -24,7 +27,11 @@ test('a node starts without the provider, and everything but signing in goes on 
     const other = await openTestGateway(house.settings)
     try {
       other.clock.advance(2 * minute)
-      assert.equal((await new Browser(other.baseUrl).get('/login')).status, 503, 'the new node says who is away')
+      assert.equal(
+        (await new Browser(other.baseUrl).get('/login')).status,
+        503,
+        'the new node says who is away',
+      )
       assert.equal((await other.profile(token)).status, 200, 'and serves tokens')
     } finally {
       await other.close()

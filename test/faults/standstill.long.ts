@@ -1,4 +1,7 @@
-/** A process that stands still and goes on, as a virtual machine does that is moved. What it sends of what it remembers: test/delivery/lease.test.ts. */
+/**
+ * A process that stands still and goes on, as a virtual machine does that is moved. What it sends of what it
+ * remembers: test/delivery/lease.test.ts.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,8 +21,15 @@ test('attempts that were answered while their process stood still are judged by 
   const webhooks = await Promise.all(['/a', '/b', '/c'].map((path) => engine.makeWebhook(path)))
   const held = gate()
   receiver.otherwise = held.behaviour
-  const env = { ...engine.house.settings, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ROLES: 'worker' }
-  const worker = spawn(process.execPath, ['src/cli/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const env = {
+    ...engine.house.settings,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    ROLES: 'worker',
+  }
+  const worker = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const ended = once(worker, 'exit')
   t.after(() => {
     worker.kill('SIGKILL')

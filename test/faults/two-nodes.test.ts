@@ -1,22 +1,32 @@
 /**
- * Two gateways on one database are one service: one winner of every race, and what one node revokes the other refuses
- * within 100 ms, although both answer from memory. The database server is this file's own: its connections are cut.
+ * Two gateways on one database are one service: one winner of every race, and what one node revokes the other
+ * refuses within 100 ms, although both answer from memory. The database server is this file's own: its
+ * connections are cut.
  */
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, type TestContext, test } from 'node:test'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { getPartner, setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
 import { listApiTokens } from '../../src/users/api-token.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { type Browser, hiddenFields, postForm } from '../support/browser.ts'
 import { isRunning, tell } from '../support/children.ts'
 import { openTestServer, type TestServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { basic, openTestGateway, operatorAct, password, type TestClient, type TestGateway } from '../support/gateway.ts'
+import {
+  basic,
+  openTestGateway,
+  operatorAct,
+  password,
+  type TestClient,
+  type TestGateway,
+} from '../support/gateway.ts'
 import { openPatiently } from '../support/patiently.ts'
 import {
   endGateway,
@@ -43,7 +53,11 @@ let db: Database
 
 before(async () => {
   server = await openTestServer()
-  settings = { DATABASE_URL: server.url, SECRET_KEY: randomBytes(32).toString('hex'), DATABASE_CONNECTIONS: '5' }
+  settings = {
+    DATABASE_URL: server.url,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    DATABASE_CONNECTIONS: '5',
+  }
   ;[here, there] = await Promise.all([startGateway(settings), startGateway(settings)])
   house = await openTestGateway(settings)
   db = openPatiently({ connectionString: server.url, connections: 2 })
@@ -74,7 +88,7 @@ async function connect(): Promise<Connection> {
   return { user, client, browser, code, access: access_token, refreshToken: refresh_token }
 }
 
-const run = (text: string) => db.query(statement('', text))
+const run = (text: string) => ask(db, text)
 
 /** Changes a row without anybody being told: what is still answered as before comes from memory. */
 function changeSilently(text: string): Promise<void> {
@@ -132,9 +146,7 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'an authorization that an operator revokes on the command line'() {
     const { access, user } = await connect()
-    const [row] = await db.query<{ id: number }>(
-      statement('', `SELECT id FROM authorizations WHERE user_id = '${user.id}'`),
-    )
+    const [row] = await ask<{ id: number }>(db, `SELECT id FROM authorizations WHERE user_id = '${user.id}'`)
     const words = ['authorization', 'revoke', String(row!.id), '--reason', 'lost']
     return { accepts: () => accepts(access), revoke: () => succeed(words) }
   },
@@ -212,9 +224,15 @@ async function succeed(words: readonly string[]): Promise<void> {
 }
 
 const promisedMs = 100
-/** Of any one measurement, on however busy a machine: by then a node that hears nothing trusts its memory no more. */
+/**
+ * Of any one measurement, on however busy a machine: by then a node that hears nothing trusts its memory no
+ * more.
+ */
 const hardLimitMs = 3_000
-/** An end of a connection, on however busy a machine: long before a node would miss somebody who is only silent. */
+/**
+ * An end of a connection, on however busy a machine: long before a node would miss somebody who is only
+ * silent.
+ */
 const noticedMs = 1_000
 
 /** How long after the acknowledgement the other node still accepted. */
@@ -225,7 +243,10 @@ async function measure({ accepts, revoke }: Act): Promise<number> {
   for (;;) {
     const askedAfterMs = performance.now() - acknowledgedAt
     if (!(await accepts())) return askedAfterMs
-    assert.ok(askedAfterMs < hardLimitMs, `still accepted ${Math.round(askedAfterMs)} ms after the acknowledgement`)
+    assert.ok(
+      askedAfterMs < hardLimitMs,
+      `still accepted ${Math.round(askedAfterMs)} ms after the acknowledgement`,
+    )
   }
 }
 
@@ -243,11 +264,10 @@ for (const [what, prepare] of Object.entries(acts)) {
 
 /** The connections on which nodes hear of changes: they do nothing but listen and ping. */
 async function findListeners(): Promise<number[]> {
-  const rows = await db.query<{ pid: number }>(
-    statement(
-      '',
-      `SELECT pid FROM pg_stat_activity WHERE application_name = 'countersign' AND (query ILIKE 'LISTEN%changes%' OR query = 'SELECT')`,
-    ),
+  const rows = await ask<{ pid: number }>(
+    db,
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'countersign'
+        AND (query ILIKE 'LISTEN%changes%' OR query = 'SELECT')`,
   )
   return rows.map((row) => row.pid)
 }
@@ -264,7 +284,9 @@ test('while the connection that hears of changes is cut nothing is answered from
   await changeSilently(markRevoked(access))
   const changedAt = performance.now()
   await eventually('the change is seen', async () => !(await accepts(access)), noticedMs)
-  context.diagnostic(`seen ${(performance.now() - changedAt).toFixed(1)} ms after a change that nobody announced`)
+  context.diagnostic(
+    `seen ${(performance.now() - changedAt).toFixed(1)} ms after a change that nobody announced`,
+  )
 
   await eventually('everybody listens again', async () => (await findListeners()).length === cut.length)
   assert.equal(await accepts(access), false, 'nothing old comes back with the connection')
@@ -279,7 +301,10 @@ test('while the connection that hears of changes is cut nothing is answered from
   })
 })
 
-/** How long after the acknowledgement of a change, of which no node can hear, the other node still answered as before. */
+/**
+ * How long after the acknowledgement of a change, of which no node can hear, the other node still answered as
+ * before.
+ */
 async function measureWhileFrozen(access: string): Promise<number> {
   const listeners = await findListeners()
   try {

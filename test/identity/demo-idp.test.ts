@@ -1,8 +1,8 @@
 /** `DEMO_IDP=true`: the demo's own identity provider, registered with the gateway that it runs beside. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Demo } from '../../src/demo.ts'
-import { openDemoIdp } from '../../src/demo-idp.ts'
+import type { Demo } from '../../src/demo/demo.ts'
+import { openDemoIdp } from '../../src/demo/demo-idp.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { isSignedIn } from '../support/web.ts'

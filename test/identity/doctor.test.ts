@@ -1,24 +1,39 @@
-/** The doctor looks at the identity providers: who is away, who is somebody else, who has no keys, what time it is there; and keeps nothing. */
+/**
+ * The doctor looks at the identity providers: who is away, who is somebody else, who has no keys, what time
+ * it is there; and keeps nothing.
+ */
+
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { hour, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { checkProviders } from '../../src/doctor/providers.ts'
 import { getProvider, removeProvider } from '../../src/identity/provider.ts'
+import { ask } from '../support/ask.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { draftUpstream, makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
+import {
+  draftUpstream,
+  makeCustomer,
+  openUpstream,
+  registerUpstream,
+  signInThere,
+} from '../support/upstream.ts'
 
 const house = await openHouse()
 const { db, config } = house.gateway.context
 
 /** A provider that says what it is told to say, at the time of the house. */
-let says: { readonly metadata?: object | undefined; readonly keys?: object; readonly aheadMs?: number | null } = {}
+let says: {
+  readonly metadata?: object | undefined
+  readonly keys?: object
+  readonly aheadMs?: number | null
+} = {}
 const server = createServer((request, response) => {
-  const date = says.aheadMs === null ? null : new Date(house.clock.now().getTime() + (says.aheadMs ?? 0)).toUTCString()
+  const date =
+    says.aheadMs === null ? null : new Date(house.clock.now().getTime() + (says.aheadMs ?? 0)).toUTCString()
   const body = request.url === '/keys' ? says.keys : says.metadata
   response.sendDate = false
   response
@@ -38,17 +53,18 @@ const look = async () => (await checkProviders(db, config, house.clock)).finding
 
 test('without providers there is nothing to look at, and one that is not enabled is none', async () => {
   await draftUpstream(house)
-  assert.deepEqual(await look(), { state: 'ok', found: 'There are none: everybody signs in with a password.' })
+  assert.deepEqual(await look(), {
+    state: 'ok',
+    found: 'There are none: everybody signs in with a password.',
+  })
 })
 
 test('each fault of a provider is told with its remedy, and nothing of it is kept', async () => {
   await registerUpstream(house, { issuer }, 'bank')
   const kept = () =>
-    db.query(
-      statement(
-        '',
-        'SELECT looked_at, away_since FROM identity_providers UNION ALL SELECT fetched_at, NULL FROM provider_documents',
-      ),
+    ask(
+      db,
+      'SELECT looked_at, away_since FROM identity_providers UNION ALL SELECT fetched_at, NULL FROM provider_documents',
     )
   const before = await kept()
   const found = async (change: typeof says) => {
@@ -89,7 +105,10 @@ test('a provider that is away is named beside those that answer', async () => {
   const away = await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'away', { label: 'Far Bank' })
   const finding = await look()
   assert.equal(finding.state, 'fail')
-  assert.match(finding.found, /^Far Bank is away: 127\.0\.0\.1:9 does not answer: [^.]+\. It has never answered\.$/)
+  assert.match(
+    finding.found,
+    /^Far Bank is away: 127\.0\.0\.1:9 does not answer: [^.]+\. It has never answered\.$/,
+  )
   assert.match('advice' in finding ? finding.advice : '', /whoever is signed in goes on/)
   await removeProvider(db, away, house.act())
   assert.equal((await look()).state, 'ok')
@@ -97,7 +116,7 @@ test('a provider that is away is named beside those that answer', async () => {
 
 test('one that is away is told with when it last answered', async () => {
   const set = (column: string, value: unknown) =>
-    db.query(statement('', `UPDATE identity_providers SET ${column} = $1 WHERE name = 'bank'`), [value])
+    ask(db, `UPDATE identity_providers SET ${column} = $1 WHERE name = 'bank'`, [value])
   await set('answered_at', new Date(house.clock.now().getTime() - 3 * hour))
   says = { ...well, metadata: undefined }
   assert.match((await look()).found, /It last answered 3 h ago \(20\d\d-/)
@@ -125,14 +144,17 @@ test('where answers have no date, what time it is there is what the last ID toke
   await signIn('sub-ada', true)
   assert.ok(Math.abs((await measured()) - 2 * minute) < 5_000, `${await measured()} ms`)
   await removeProvider(db, timely, house.act())
-  const move = statement('', `UPDATE identity_providers SET ahead_ms = $1, ahead_at = $2 WHERE name = 'bank'`)
-  await db.query(move, [2 * minute, house.clock.now()])
+  const move = `UPDATE identity_providers SET ahead_ms = $1, ahead_at = $2 WHERE name = 'bank'`
+  await ask(db, move, [2 * minute, house.clock.now()])
   says = { ...well, aheadMs: null }
   const finding = await look()
   assert.equal(finding.state, 'fail')
-  assert.match(finding.found, /^This machine is 2 min ahead of Example Bank ID, by the last ID token that it issued\.$/)
-  await db.query(move, [0, house.clock.now()])
+  assert.match(
+    finding.found,
+    /^This machine is 2 min ahead of Example Bank ID, by the last ID token that it issued\.$/,
+  )
+  await ask(db, move, [0, house.clock.now()])
   assert.match((await look()).found, /answers, with keys, and keeps the same time/)
-  await db.query(move, [null, null])
+  await ask(db, move, [null, null])
   assert.match((await look()).found, /does not say what time it is there/)
 })

@@ -1,13 +1,14 @@
 /** A forgotten password: a link by e-mail, once and for an hour, and the same answer whoever was named. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day, hour, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { linkUser } from '../../src/provisioning/link.ts'
 import { provision } from '../../src/provisioning/provisioning.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { askForReset, sendResetTo } from '../../src/users/password-reset.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -31,7 +32,7 @@ async function makeReader(user?: User): Promise<User> {
   return made
 }
 
-async function ask(username: string, browser = open()): Promise<Answer> {
+async function askReset(username: string, browser = open()): Promise<Answer> {
   const page = await browser.get('/login/forgotten')
   return browser.post('/login/forgotten', { ...hiddenFields(page.text, '/login/forgotten'), username })
 }
@@ -48,7 +49,7 @@ async function choose(link: string, next = chosen, browser = open()): Promise<An
 test('whoever forgot their password chooses a new one by a link, and everybody else is signed out', async () => {
   const user = await makeReader()
   const before = await house.signIn(user)
-  assert.equal((await ask(user.username)).status, 200)
+  assert.equal((await askReset(user.username)).status, 200)
   const answer = await choose(await findLink(user))
   assert.equal(answer.status, 200, answer.text)
   assert.match(answer.text, /Your new password is set/)
@@ -59,23 +60,27 @@ test('whoever forgot their password chooses a new one by a link, and everybody e
 
 test('the answer is the same for somebody who does not exist, or has no address', async () => {
   const user = await makeReader()
-  const pages = [await ask(user.username), await ask('nobody'), await ask((await house.makeUser()).username)]
+  const pages = [
+    await askReset(user.username),
+    await askReset('nobody'),
+    await askReset((await house.makeUser()).username),
+  ]
   const texts = pages.map(({ text }) => text.replaceAll(/value="[^"]*"/g, ''))
   assert.equal(new Set(texts).size, 1)
 })
 
 test('a link works once, for an hour, and a newer one ends it', async () => {
   const user = await makeReader()
-  await ask(user.username)
+  await askReset(user.username)
   const first = await findLink(user)
   house.clock.advance(31 * minute)
-  await ask(user.username)
+  await askReset(user.username)
   const second = await findLink(user, 2)
   assert.equal((await choose(first)).status, 404)
   assert.equal((await choose(second)).status, 200)
   assert.equal((await choose(second)).status, 404)
   house.clock.advance(6 * minute)
-  await ask(user.username)
+  await askReset(user.username)
   const third = await findLink(user, 3)
   house.clock.advance(hour)
   assert.equal((await choose(third)).status, 404)
@@ -92,7 +97,7 @@ test('a link ends with a new password, another address, or a lock', async () => 
   ]
   for (const change of changes) {
     const user = await makeReader()
-    await ask(user.username)
+    await askReset(user.username)
     const link = await findLink(user)
     await change(user)
     assert.equal((await choose(link)).status, 404, String(change))
@@ -114,7 +119,7 @@ test('a link that is made while the address changes ends with it', async () => {
 
 test('of a link that is used while the address changes, and the change, both end well', async () => {
   const user = await makeReader()
-  await ask(user.username)
+  await askReset(user.username)
   const link = await findLink(user)
   const [, chosenBehind] = await runBehind(
     db,
@@ -126,7 +131,7 @@ test('of a link that is used while the address changes, and the change, both end
 
 test('a password that is too short is told, and the link stays good', async () => {
   const user = await makeReader()
-  await ask(user.username)
+  await askReset(user.username)
   const link = await findLink(user)
   const short = await choose(link, 'short')
   assert.equal(short.status, 400)
@@ -140,7 +145,7 @@ test('a form of another site sends no link, and sets no password', async () => {
   const fields = { ...hiddenFields(stranger.text, '/login/forgotten'), username: user.username }
   assert.equal((await open().post('/login/forgotten', fields)).status, 403)
   assert.deepEqual(await sentTo(user), [])
-  await ask(user.username)
+  await askReset(user.username)
   const link = await findLink(user)
   assert.equal((await open().post(link, { ...fields, password: chosen })).status, 403)
   assert.equal((await signInWith(open(), user.username)).status, 303)
@@ -149,7 +154,7 @@ test('a form of another site sends no link, and sets no password', async () => {
 test('a new password replaces no second factor', async () => {
   const { user } = await makeGuardedUser(house)
   await makeReader(user)
-  await ask(user.username)
+  await askReset(user.username)
   assert.equal((await choose(await findLink(user))).status, 200)
   const answer = await signInWith(open(), user.username, { password: chosen })
   assert.match(answer.location!, /^\/login\/second/)
@@ -158,7 +163,7 @@ test('a new password replaces no second factor', async () => {
 test('a network that asks for too many links in a minute waits for the next', async () => {
   house.clock.advance(minute)
   const answers: number[] = []
-  for (let times = 0; times < 21; times++) answers.push((await ask('nobody')).status)
+  for (let times = 0; times < 21; times++) answers.push((await askReset('nobody')).status)
   assert.deepEqual([...new Set(answers)], [200, 429])
   assert.equal(answers.at(-1), 429)
   house.clock.advance(minute)
@@ -197,7 +202,7 @@ test('an operator sends no reset to an address that was changed in the last 24 h
     assert.equal(await sendResetTo(desk, moved, { ...act, at: after(at, day) }), true, who)
   }
   const byHand = await makeOwn()
-  await db.query(statement('', "UPDATE users SET email = 'hand@example.com' WHERE id = $1"), [byHand.id])
+  await ask(db, "UPDATE users SET email = 'hand@example.com' WHERE id = $1", [byHand.id])
   await assert.rejects(sendResetTo(desk, byHand, { ...act, at: new Date() }), /A reset is possible from/)
 })
 
@@ -244,8 +249,11 @@ const askAndWait = (user: User) =>
 test('nobody gets a reset at an address that was changed in the last 24 hours, by the form either, and it answers as always', async () => {
   const [moved, usual] = [await makeOwn(), await makeOwn()]
   const support = await house.makeOperator('Sam Staff', ['support'])
-  await setEmail(db, moved, 'thief@example.com', { by: { name: `user:${support.id}` }, at: house.clock.now() })
-  const texts = [await ask(moved.username), await ask(usual.username)].map(({ text }) =>
+  await setEmail(db, moved, 'thief@example.com', {
+    by: { name: `user:${support.id}` },
+    at: house.clock.now(),
+  })
+  const texts = [await askReset(moved.username), await askReset(usual.username)].map(({ text }) =>
     text.replaceAll(/value="[^"]*"/g, ''),
   )
   assert.equal(texts[0], texts[1])

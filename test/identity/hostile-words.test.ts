@@ -1,11 +1,16 @@
-/** Whatever a provider says, in every place where it speaks: somebody is let in, or refused with a reason, and nothing of ours breaks. */
+/**
+ * Whatever a provider says, in every place where it speaks: somebody is let in, or refused with a reason, and
+ * nothing of ours breaks.
+ */
+
 import assert from 'node:assert/strict'
 import { createPrivateKey } from 'node:crypto'
 import { afterEach, test } from 'node:test'
 import { SignJWT } from 'jose'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { Browser, hiddenFields, postForm } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -37,8 +42,20 @@ afterEach(async () => {
   await nextMinute()
 })
 
-/** What JSON can hold and nobody meant; a claim that is undefined is left out. The door itself is tried with more (said.test.ts). */
-const hostile: readonly unknown[] = [undefined, '', 'a\0b', 'x'.repeat(300), 1e308, [], ['a\0b', 7], { toString: 1 }]
+/**
+ * What JSON can hold and nobody meant; a claim that is undefined is left out. The door itself is tried with
+ * more (said.test.ts).
+ */
+const hostile: readonly unknown[] = [
+  undefined,
+  '',
+  'a\0b',
+  'x'.repeat(300),
+  1e308,
+  [],
+  ['a\0b', 7],
+  { toString: 1 },
+]
 
 const told = (value: unknown) => JSON.stringify(value)?.slice(0, 40) ?? 'nothing'
 
@@ -67,7 +84,20 @@ test('before anything else, whoever tells the truth is linked', async () => {
   assert.equal((await signInAt.sso(new Browser(house.baseUrl))).status, 303)
 })
 
-for (const name of ['sub', 'sid', 'azp', 'auth_time', 'acr', 'amr', 'customer_id', 'iat', 'exp', 'nonce', 'aud', 'iss'])
+for (const name of [
+  'sub',
+  'sid',
+  'azp',
+  'auth_time',
+  'acr',
+  'amr',
+  'customer_id',
+  'iat',
+  'exp',
+  'nonce',
+  'aud',
+  'iss',
+])
   test(`whatever an ID token says as ${name}, a customer is let in or refused with a reason`, async () => {
     for (const value of hostile) {
       await bank.lie(lieOf(name, value))
@@ -101,12 +131,25 @@ test('an ID token that was issued to another client is refused, though it is for
   assert.equal((await signInAt.bank(new Browser(house.baseUrl))).status, 303)
 })
 
-const forget = () => db.query(statement('', 'DELETE FROM provider_documents'))
+const forget = () => ask(db, 'DELETE FROM provider_documents')
 
-/** Each that is read; those that are needed make the provider unusable, and without the others it does less. */
+/**
+ * Each that is read; those that are needed make the provider unusable, and without the others it does less.
+ */
 const metadata = [
-  ...['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri', 'id_token_signing_alg_values_supported'],
-  ...['userinfo_endpoint', 'end_session_endpoint', 'pushed_authorization_request_endpoint', 'acr_values_supported'],
+  ...[
+    'issuer',
+    'authorization_endpoint',
+    'token_endpoint',
+    'jwks_uri',
+    'id_token_signing_alg_values_supported',
+  ],
+  ...[
+    'userinfo_endpoint',
+    'end_session_endpoint',
+    'pushed_authorization_request_endpoint',
+    'acr_values_supported',
+  ],
   ...['code_challenge_methods_supported', 'authorization_response_iss_parameter_supported'],
   ...['backchannel_logout_supported', 'backchannel_logout_session_supported', 'not_read_at_all'],
 ]
@@ -160,14 +203,19 @@ const publicKey = { kty: jwk.kty, n: jwk.n, e: jwk.e, kid: 'main', use: 'sig', a
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 const nowSeconds = () => Math.floor(house.clock.now().getTime() / second)
 
-function makeLogoutToken(claims: Record<string, unknown>, head: Record<string, unknown> = {}): Promise<string> {
+function makeLogoutToken(
+  claims: Record<string, unknown>,
+  head: Record<string, unknown> = {},
+): Promise<string> {
   const all = {
     ...{ iss: bank.issuer, aud: 'countersign', iat: nowSeconds(), exp: nowSeconds() + 120 },
     ...{ jti: crypto.randomUUID(), events: { [event]: {} }, sub: 'sub-nobody' },
     ...claims,
   }
   const said = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-  return new SignJWT(said).setProtectedHeader({ alg: 'RS256', typ: 'logout+jwt', kid: 'main', ...head }).sign(key)
+  return new SignJWT(said)
+    .setProtectedHeader({ alg: 'RS256', typ: 'logout+jwt', kid: 'main', ...head })
+    .sign(key)
 }
 
 const sendToken = (token: string) => postForm(`${house.baseUrl}/logout/from/bank`, { logout_token: token })
@@ -208,7 +256,7 @@ test('whatever a provider says its keys are, people are let in or refused, and a
     if (index % 20 === 19) await nextMinute()
     const about = JSON.stringify(keys)?.slice(0, 600) ?? ''
     await bank.lie({ keys: keys ?? null })
-    await db.query(statement('', `DELETE FROM provider_documents WHERE kind = 'keys'`))
+    await ask(db, `DELETE FROM provider_documents WHERE kind = 'keys'`)
     house.clock.advance(11 * second)
     await bank.keepTime()
     const answer = await sendToken(await makeLogoutToken({}))

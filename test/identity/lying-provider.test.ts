@@ -45,7 +45,8 @@ test('an ID token for several, of whom we are one, is refused when it was issued
 
 test('an ID token that nobody signed is refused', () => assertRefused({ algorithm: 'none' }, /alg/))
 
-test('an ID token signed with a secret that both know is refused', () => assertRefused({ algorithm: 'HS256' }, /alg/))
+test('an ID token signed with a secret that both know is refused', () =>
+  assertRefused({ algorithm: 'HS256' }, /alg/))
 
 test('an ID token signed with another key is refused', () => assertRefused({ otherKey: true }, /signature/))
 

@@ -1,10 +1,13 @@
-/** The credential of a provider runs out and is replaced: from the next sign-in on, on every node, and nobody is signed out. */
+/**
+ * The credential of a provider runs out and is replaced: from the next sign-in on, on every node, and nobody
+ * is signed out.
+ */
+
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { generateKey, openVault, sealedKeyId } from '../../src/crypto/vault.ts'
-import { statement } from '../../src/database/database.ts'
 import { reseal } from '../../src/database/reseal.ts'
 import {
   getProvider,
@@ -15,11 +18,18 @@ import {
 } from '../../src/identity/provider.ts'
 import type { ProviderCredential } from '../../src/identity/provider-draft.ts'
 import { testProvider } from '../../src/identity/provider-test.ts'
+import { ask } from '../support/ask.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
-import { clientSecret, makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
+import {
+  clientSecret,
+  makeCustomer,
+  openUpstream,
+  registerUpstream,
+  signInThere,
+} from '../support/upstream.ts'
 import { isSignedIn } from '../support/web.ts'
 
 const house = await openHouse({ HOLDER_SIGN_IN: 'provider' })
@@ -31,22 +41,27 @@ const upstream = await keepOpen(openUpstream(house, { name: 'bank', people, clie
 const provider = await registerUpstream(house, upstream, 'bank')
 await makeCustomer(house, 'C-1')
 
-const replace = (given: ProviderCredential, of = provider) => replaceCredential(db, vault, of, given, house.act())
+const replace = (given: ProviderCredential, of = provider) =>
+  replaceCredential(db, vault, of, given, house.act())
 const secret = (credential: string): ProviderCredential => ({ proof: 'client_secret_basic', credential })
 
-/** On each node; a provider that takes the request itself over TLS (PAR) turns the gateway away before anybody is sent there. */
+/**
+ * On each node; a provider that takes the request itself over TLS (PAR) turns the gateway away before anybody
+ * is sent there.
+ */
 async function statusesOfSignIns(): Promise<number[]> {
   const statuses = []
   for (const { baseUrl } of [house, second]) {
     const browser = new Browser(baseUrl)
     const start = await browser.get('/login')
-    const answer = start.status === 303 ? await browser.get(await upstream.signIn(start.location!, 'sub-ada')) : start
+    const answer =
+      start.status === 303 ? await browser.get(await upstream.signIn(start.location!, 'sub-ada')) : start
     statuses.push(answer.status)
   }
   return statuses
 }
 
-const links = () => db.query(statement('', 'SELECT issuer, subject, user_id FROM identities'))
+const links = () => ask(db, 'SELECT issuer, subject, user_id FROM identities')
 
 test('every node asks with the new credential from the next sign-in on; whoever is signed in or linked stays so', async () => {
   const before = new Browser(house.baseUrl)
@@ -65,7 +80,10 @@ test('with a credential that has run out the login page says who has to fix it, 
   await replace(secret('one that has run out'))
   const page = await new Browser(house.baseUrl).get('/login')
   assert.equal(page.status, 503)
-  assert.match(page.text, /Example Bank ID<\/strong>, which does not let this site ask for that at the moment/)
+  assert.match(
+    page.text,
+    /Example Bank ID<\/strong>, which does not let this site ask for that at the moment/,
+  )
   const [entry] = await findEntries(db, { action: 'identity.refused', limit: 1 })
   assert.equal(entry!.subject, 'provider:bank')
   assert.match(String(entry!.details.why), /^it answered 401 invalid_client/)
@@ -95,7 +113,11 @@ const pem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 test('a secret becomes a key at once: who found the provider before is not told to send the one as the other', async () => {
   const jwk = { ...pair.publicKey.export({ format: 'jwk' }), kid: 'gateway', use: 'sig', alg: 'ES256' }
-  const client = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] }, client_secret: undefined }
+  const client = {
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [jwk] },
+    client_secret: undefined,
+  }
   const keyed = await keepOpen(openUpstream(house, { name: 'keyed', people, client }))
   const foundBefore = await registerUpstream(house, keyed, 'keyed')
   const clientOf = async () =>
@@ -114,7 +136,13 @@ test('what is no credential is refused with its field, and the one before stays'
     [{ proof: 'client_secret_post', credential: '' }, /: secret is missing/],
     [{ proof: 'private_key_jwt', credential: 'a secret' }, key],
     [{ proof: 'private_key_jwt', credential: '' }, key],
-    [{ proof: 'private_key_jwt', credential: pair.publicKey.export({ type: 'spki', format: 'pem' }).toString() }, key],
+    [
+      {
+        proof: 'private_key_jwt',
+        credential: pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      },
+      key,
+    ],
   ] satisfies [ProviderCredential, RegExp][])
     await assert.rejects(replace(given), why)
   assert.deepEqual(await getProvider(db, 'bank'), before)
@@ -131,8 +159,10 @@ test('it is recorded that the credential was replaced and how it is proven, and 
   assert.deepEqual([proof, credentialAt], ['client_secret_post', house.clock.now()])
   assert.ok(credentialAt > createdAt)
   const text = 'SELECT p::text AS row FROM identity_providers p UNION ALL SELECT e::text FROM audit_entries e'
-  const rows = await db.query<{ row: string }>(statement('', text))
-  assert.ok(!rows.some(({ row }) => row.includes(hidden) || row.includes(Buffer.from(hidden).toString('hex'))))
+  const rows = await ask<{ row: string }>(db, text)
+  assert.ok(
+    !rows.some(({ row }) => row.includes(hidden) || row.includes(Buffer.from(hidden).toString('hex'))),
+  )
 })
 
 test('a rotation of the sealing keys takes the new credential with it, and does not count as another one', async () => {
@@ -145,9 +175,7 @@ test('a rotation of the sealing keys takes the new credential with it, and does 
   await reseal(db, both, sealedProviders, () => {})
   const alone = openVault({ kind: 'environment', keys: [key] })
   assert.deepEqual(await readCredential(db, alone, provider), secret('sealed anew'))
-  const [row] = await db.query<{ sealed: Buffer }>(
-    statement('', `SELECT sealed FROM identity_providers WHERE name = 'bank'`),
-  )
+  const [row] = await ask<{ sealed: Buffer }>(db, `SELECT sealed FROM identity_providers WHERE name = 'bank'`)
   assert.equal(sealedKeyId(row!.sealed), alone.currentKeyId)
   assert.deepEqual((await getProvider(db, 'bank')).credentialAt, credentialAt)
 })

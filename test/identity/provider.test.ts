@@ -1,4 +1,7 @@
-/** The brokerage's providers as rows: what is refused, what the test button says, and what removing one does. */
+/**
+ * The brokerage's providers as rows: what is refused, what the test button says, and what removing one does.
+ */
+
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -8,33 +11,47 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { hour, minute } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
-import { statement } from '../../src/database/database.ts'
-import { openGuardedFetch } from '../../src/identity/guarded-fetch.ts'
 import { recogniseVouched } from '../../src/identity/identity.ts'
 import { openProviderFetch } from '../../src/identity/open-providers.ts'
 import { addProvider, findProvider, removeProvider } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import { testProvider } from '../../src/identity/provider-test.ts'
-import type { StaffRole } from '../../src/permission.ts'
+import { openGuardedFetch } from '../../src/network/guarded-fetch.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import type { StaffRole } from '../../src/vocabulary/permission.ts'
+import { ask } from '../support/ask.ts'
 import { Browser } from '../support/browser.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { newFolder } from '../support/folder.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { clientSecret, makeCustomer, openUpstream, registerUpstream, signInThere } from '../support/upstream.ts'
+import {
+  clientSecret,
+  makeCustomer,
+  openUpstream,
+  registerUpstream,
+  signInThere,
+} from '../support/upstream.ts'
 import { isSignedIn } from '../support/web.ts'
 
 const house = await openHouse({ HOLDER_SIGN_IN: 'provider' })
 const { db, vault, upstreams } = house.gateway.context
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const publicJwk = { ...pair.publicKey.export({ format: 'jwk' }), kid: 'gateway', use: 'sig', alg: 'ES256' }
-const upstream = await keepOpen(openUpstream(house, { name: 'bank', people: { 'sub-ada': { customer_id: 'C-1' } } }))
+const upstream = await keepOpen(
+  openUpstream(house, { name: 'bank', people: { 'sub-ada': { customer_id: 'C-1' } } }),
+)
 await registerUpstream(house, upstream, 'bank')
 await makeCustomer(house, 'C-1')
 
 const draft: ProviderDraft = {
-  ...{ name: 'other', kind: 'holder', label: 'Other', issuer: 'https://login.example.com', clientId: 'countersign' },
+  ...{
+    name: 'other',
+    kind: 'holder',
+    label: 'Other',
+    issuer: 'https://login.example.com',
+    clientId: 'countersign',
+  },
   ...{
     proof: 'client_secret_basic',
     credential: 'secret',
@@ -42,22 +59,38 @@ const draft: ProviderDraft = {
     linkClaim: 'customer_id',
     linkSource: 'core',
   },
-  ...{ strongAcr: [], strongAmr: [], ownSecondStep: true, rolesClaim: null, roleMap: {}, logoutEnds: 'session' },
+  ...{
+    strongAcr: [],
+    strongAmr: [],
+    ownSecondStep: true,
+    rolesClaim: null,
+    roleMap: {},
+    logoutEnds: 'session',
+  },
 }
 const add = (more: Partial<ProviderDraft>, allowLoopback = false) =>
   addProvider(db, vault, { ...draft, ...more }, { allowLoopback }, house.act())
 
 const refused: Record<string, [Partial<ProviderDraft>, RegExp]> = {
   'an issuer without TLS': [{ issuer: 'http://login.example.com' }, /issuer must begin with https/],
-  'an issuer with a query': [{ issuer: 'https://login.example.com/?x=1' }, /issuer must be an address without/],
-  'an issuer with credentials': [{ issuer: 'https://a:b@login.example.com' }, /issuer must be an address without/],
+  'an issuer with a query': [
+    { issuer: 'https://login.example.com/?x=1' },
+    /issuer must be an address without/,
+  ],
+  'an issuer with credentials': [
+    { issuer: 'https://a:b@login.example.com' },
+    /issuer must be an address without/,
+  ],
   'a link by e-mail': [{ linkClaim: 'email' }, /link-claim must not be an e-mail address or a name/],
   'a link by name': [{ linkClaim: 'preferred_username' }, /link-claim must not be/],
   'scopes without openid': [{ scopes: ['profile'] }, /scopes must include openid/],
   'a name that fits into no address': [{ name: 'Bank ID' }, /name must be/],
   'roles from a provider of holders': [{ rolesClaim: 'groups' }, /roles-claim is for staff/],
   'an external id of staff': [{ kind: 'staff' }, /link-claim is for holders/],
-  'a private key that is none': [{ proof: 'private_key_jwt', credential: 'secret' }, /key must be a private key/],
+  'a private key that is none': [
+    { proof: 'private_key_jwt', credential: 'secret' },
+    /key must be a private key/,
+  ],
   'no second factor of staff, there or here': [
     { kind: 'staff', linkClaim: null, ownSecondStep: false },
     /strong-acr is missing: staff are asked for a second factor/,
@@ -81,28 +114,41 @@ for (const [what, [more, why]] of Object.entries(refused)) {
 }
 
 test('its secret is sealed, and a dump of the database does not have it', async () => {
-  const [row] = await db.query<{ text: string }>(
-    statement('', `SELECT string_agg(p::text, '') AS text FROM identity_providers p`),
+  const [row] = await ask<{ text: string }>(
+    db,
+    `SELECT string_agg(p::text, '') AS text FROM identity_providers p`,
   )
   assert.ok(!row!.text.includes(Buffer.from(clientSecret).toString('hex')))
 })
 
 const statesOf = async (name: string) =>
   Object.fromEntries(
-    (await testProvider(upstreams, house.clock, (await findProvider(db, name))!)).map((each) => [each.check, each]),
+    (await testProvider(upstreams, house.clock, (await findProvider(db, name))!)).map((each) => [
+      each.check,
+      each,
+    ]),
   )
 
 test('a test says that a provider is as it should be, without anybody signing in', async () => {
   const states = await statesOf('bank')
-  for (const check of ['Metadata', 'Keys', 'Client', 'PKCE', 'Issuer in answers', 'Sign-out', 'Second factor'])
+  for (const check of [
+    'Metadata',
+    'Keys',
+    'Client',
+    'PKCE',
+    'Issuer in answers',
+    'Sign-out',
+    'Second factor',
+  ])
     assert.equal(states[check]?.state, 'good', `${check}: ${states[check]?.told}`)
 })
 
 test('a test says what is wrong: the secret, the issuer, a provider that is away', async () => {
   const change = (name: string, value: unknown) =>
-    db.query(statement('', `UPDATE identity_providers SET ${name} = $1 WHERE name = 'bank'`), [value])
-  const [kept] = await db.query<{ sealed: Buffer }>(
-    statement('', `SELECT sealed FROM identity_providers WHERE name = 'bank'`),
+    ask(db, `UPDATE identity_providers SET ${name} = $1 WHERE name = 'bank'`, [value])
+  const [kept] = await ask<{ sealed: Buffer }>(
+    db,
+    `SELECT sealed FROM identity_providers WHERE name = 'bank'`,
   )
   await change('sealed', vault.seal(`identity-provider:${upstream.issuer}`, 'another secret'))
   assert.match((await statesOf('bank')).Client!.told, /does not accept the client id with this credential/)
@@ -138,7 +184,9 @@ test('a test hears that the credential is refused in whichever words: Keycloak c
 test('a test asks the provider itself, though it was asked a moment ago', async () => {
   await upstream.keepTime()
   assert.equal((await statesOf('bank')).Metadata!.state, 'good')
-  await upstream.lie({ metadata: { end_session_endpoint: 'ftp://login.example.com', issuer: upstream.issuer } })
+  await upstream.lie({
+    metadata: { end_session_endpoint: 'ftp://login.example.com', issuer: upstream.issuer },
+  })
   assert.equal((await statesOf('bank')).end_session_endpoint!.state, 'warning')
   await upstream.lie({ keys: { keys: [] } })
   assert.match((await statesOf('bank')).Keys!.told, /^Its keys cannot be read: It has no key that signs/)
@@ -152,7 +200,7 @@ test('a test asks the provider itself, though it was asked a moment ago', async 
 
 test('a test says what a logout token ends, and that Keycloak needs more', async () => {
   const change = (name: string, value: unknown) =>
-    db.query(statement('', `UPDATE identity_providers SET ${name} = $1 WHERE name = 'bank'`), [value])
+    ask(db, `UPDATE identity_providers SET ${name} = $1 WHERE name = 'bank'`, [value])
   const told = async () => (await statesOf('bank'))['Sign-out from there']!
   assert.deepEqual(
     [(await told()).state, (await told()).told],
@@ -191,7 +239,9 @@ test('with a private key the gateway shows who it is, and no secret is shared', 
   try {
     const credential = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
     await registerUpstream(house, other, 'keyed', { proof: 'private_key_jwt', credential })
-    const answer = await signInThere(new Browser(house.baseUrl), other, 'sub-ada', { path: '/login/with/keyed' })
+    const answer = await signInThere(new Browser(house.baseUrl), other, 'sub-ada', {
+      path: '/login/with/keyed',
+    })
     assert.equal(answer.status, 303, answer.text)
   } finally {
     await removeProvider(db, (await findProvider(db, 'keyed'))!, house.act())
@@ -219,12 +269,18 @@ test('an address inside is not asked, unless its network is named', async () => 
 test('a certificate of the brokerage’s own authority is taken where PROVIDER_CA_FILE names that, and nowhere else', async () => {
   const now = Date.now()
   const { cert, key } = makeCertificate(['localhost'], new Date(now - hour), new Date(now + hour), 'rsa')
-  const server = createTlsServer({ cert, key }, (_request, response) => response.end('inside')).listen(0, '127.0.0.1')
+  const server = createTlsServer({ cert, key }, (_request, response) => response.end('inside')).listen(
+    0,
+    '127.0.0.1',
+  )
   await new Promise((done) => server.once('listening', done))
   const url = `https://localhost:${(server.address() as AddressInfo).port}/`
   const asked = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
   const network = { policy: { allowLoopback: true, ports: [] }, dnsServers: [] }
-  await assert.rejects(openGuardedFetch(network)(url, asked), /vouches for its certificate; PROVIDER_CA_FILE names/)
+  await assert.rejects(
+    openGuardedFetch(network)(url, asked),
+    /vouches for its certificate; PROVIDER_CA_FILE names/,
+  )
   const file = join(newFolder('provider-authority'), 'ca.pem')
   writeFileSync(file, cert)
   const config = readConfig({ ...house.settings, PROVIDER_CA_FILE: file })
@@ -233,7 +289,10 @@ test('a certificate of the brokerage’s own authority is taken where PROVIDER_C
 })
 
 test('an answer that never ends is cut off', async () => {
-  const server = createServer((_request, response) => response.end('x'.repeat(1024 * 1024))).listen(0, '127.0.0.1')
+  const server = createServer((_request, response) => response.end('x'.repeat(1024 * 1024))).listen(
+    0,
+    '127.0.0.1',
+  )
   await new Promise((done) => server.once('listening', done))
   const fetch = openGuardedFetch({ policy: { allowLoopback: true, ports: [] }, dnsServers: [] })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`

@@ -1,10 +1,11 @@
 /** Sign-in by the brokerage's identity provider: who is let in, as whom, and where they come out. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -29,10 +30,8 @@ const bank = await registerUpstream(house, upstream, 'bank')
 const ada = await makeCustomer(house, 'C-1')
 
 const open = () => new Browser(house.baseUrl)
-const selectSession = statement(
-  '',
-  'SELECT authenticated_at AS "authenticatedAt", strong_at AS "strongAt" FROM sessions WHERE user_id = $1 ORDER BY id DESC LIMIT 1',
-)
+const selectSession =
+  'SELECT authenticated_at AS "authenticatedAt", strong_at AS "strongAt" FROM sessions WHERE user_id = $1 ORDER BY id DESC LIMIT 1'
 
 test('with one provider and no passwords nobody sees a choice: the login page leads straight there', async () => {
   const answer = await open().get('/login')
@@ -60,7 +59,7 @@ test('the session is as old as the sign-in at the provider', async () => {
   await upstream.keepTime()
   const browser = open()
   await signInThere(browser, upstream, 'sub-ada', { cookies: there })
-  const [session] = await db.query<{ authenticatedAt: Date; strongAt: Date | null }>(selectSession, [ada.id])
+  const [session] = await ask<{ authenticatedAt: Date; strongAt: Date | null }>(db, selectSession, [ada.id])
   const lateMs = Math.abs(session!.authenticatedAt.getTime() - signedInAt.getTime())
   assert.ok(lateMs < minute, `${session!.authenticatedAt.toISOString()}`)
   assert.equal(session!.strongAt, null)
@@ -105,7 +104,8 @@ test('a provider that has a choice of accounts is asked for it, and every other 
     return new URL(location!).searchParams.get('prompt')
   }
   assert.equal(await promptOf(['none', 'login', 'select_account']), 'select_account')
-  for (const prompts of [null, ['none', 'login'], 'select_account']) assert.equal(await promptOf(prompts), 'login')
+  for (const prompts of [null, ['none', 'login'], 'select_account'])
+    assert.equal(await promptOf(prompts), 'login')
   await upstream.lie(undefined)
   house.clock.advance(2 * minute)
   await upstream.keepTime()
@@ -120,7 +120,10 @@ test('a second subject that claims a customer who is linked already opens nothin
   const [, reference] = /reference <code>([^<]+)<\/code>/.exec(answer.text)!
   const [entry] = await findEntries(db, { action: 'identity.unknown' })
   assert.equal(entry!.requestId, reference)
-  assert.match(String(entry!.details.why), /linked to another subject there: sub-first\. Unlink that one first/)
+  assert.match(
+    String(entry!.details.why),
+    /linked to another subject there: sub-first\. Unlink that one first/,
+  )
   await assert.rejects(
     linkByHand(db, bank, 'sub-second', customer, house.act()),
     /is linked to another subject of Example Bank ID: sub-first\. Unlink that one first\.$/,
@@ -147,7 +150,7 @@ test('nobody is found by an e-mail address or a name', async () => {
 
 test('a customer who is locked stays out, whatever the provider says', async () => {
   const locked = await makeCustomer(house, 'C-2')
-  await db.query(statement('', `UPDATE users SET status = 'disabled' WHERE id = $1`), [locked.id])
+  await ask(db, `UPDATE users SET status = 'disabled' WHERE id = $1`, [locked.id])
   const answer = await signInThere(open(), upstream, 'sub-locked')
   assert.equal(answer.status, 403)
   assert.match(answer.text, /Your access is locked/)
@@ -156,7 +159,9 @@ test('a customer who is locked stays out, whatever the provider says', async () 
 test('whoever came with a request of an application goes on to it', async () => {
   const client = await house.makeClient()
   const browser = open()
-  const answer = await signInThere(browser, upstream, 'sub-ada', { path: await startRequest(browser, client) })
+  const answer = await signInThere(browser, upstream, 'sub-ada', {
+    path: await startRequest(browser, client),
+  })
   assert.equal(answer.status, 303)
   const page = await browser.get(pathOf(answer))
   assert.match(page.text, /Allow <em>Portfolio Pal<\/em>/)
@@ -213,12 +218,14 @@ test('a network that begins too many sign-ins in a minute waits for the next', a
 })
 
 test('whoever has no password is told where theirs is', async () => {
-  await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE id = $1'), [ada.id])
+  await ask(db, 'UPDATE users SET password_hash = NULL WHERE id = $1', [ada.id])
   const browser = open()
   await signInThere(browser, upstream, 'sub-ada', { factor: true })
   const led = await browser.get('/account/password')
   const answer =
-    led.status === 200 ? led : await signInThere(browser, upstream, 'sub-ada', { path: led.location!, factor: true })
+    led.status === 200
+      ? led
+      : await signInThere(browser, upstream, 'sub-ada', { path: led.location!, factor: true })
   const page = answer.status === 303 ? await browser.get(pathOf(answer)) : answer
   assert.match(page.text, /You have no password here/)
   assert.equal((await signInWith(open(), ada.username, { path: '/login/password' })).status, 401)

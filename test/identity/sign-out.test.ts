@@ -1,4 +1,5 @@
 /** Signing out: here and there, and here because of there (OpenID Connect Back-Channel Logout 1.0). */
+
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
@@ -8,9 +9,9 @@ import { test } from 'node:test'
 import { SignJWT } from 'jose'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute, second } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { unlinkByHand } from '../../src/identity/identity.ts'
+import { ask } from '../support/ask.ts'
 import { Browser, hiddenFields, postForm } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -104,7 +105,9 @@ function makeToken({ claims = {}, head = {}, by = key }: Made = {}): Promise<str
     ...claims,
   }
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-  return new SignJWT(given).setProtectedHeader({ alg: 'RS256', typ: 'logout+jwt', kid: 'main', ...head }).sign(by)
+  return new SignJWT(given)
+    .setProtectedHeader({ alg: 'RS256', typ: 'logout+jwt', kid: 'main', ...head })
+    .sign(by)
 }
 
 const sendToken = (token: string) => postForm(`${house.baseUrl}/logout/from/bank`, { logout_token: token })
@@ -166,10 +169,10 @@ test('a logout token that names another person’s session ends nothing', async 
 
 test('where a provider’s word ends all of a person’s sessions, a token that names one of them ends each, also without a subject', async () => {
   const reach = (ends: string) =>
-    db.query(statement('', `UPDATE identity_providers SET logout_ends = $1 WHERE name = 'bank'`), [ends])
+    ask(db, `UPDATE identity_providers SET logout_ends = $1 WHERE name = 'bank'`, [ends])
   const sidOf = async () => {
-    const select = statement('', `SELECT provider_sid AS sid FROM sessions WHERE provider_subject = 'sub-ada' LIMIT 1`)
-    return (await db.query<{ sid: string }>(select))[0]!.sid
+    const select = `SELECT provider_sid AS sid FROM sessions WHERE provider_subject = 'sub-ada' LIMIT 1`
+    return (await ask<{ sid: string }>(db, select))[0]!.sid
   }
   await reach('person')
   try {
@@ -187,7 +190,7 @@ test('where a provider’s word ends all of a person’s sessions, a token that 
 
 test('whoever is half-way in when they are unlinked, or sign out at the provider, begins again', async () => {
   await makeCustomer(house, 'C-3')
-  await db.query(statement('', `UPDATE identity_providers SET strong_acr = '{}'`))
+  await ask(db, `UPDATE identity_providers SET strong_acr = '{}'`)
   const first = new Browser(house.baseUrl)
   await signInThere(first, upstream, 'sub-cle')
   const app = await setUpApp(house, first, -1)
@@ -230,7 +233,7 @@ test('what was taken is forgotten when it would no longer be believed', async ()
 test('while what the provider says of itself cannot be used, it is told to send its logout token again, which then counts', async () => {
   const browser = await signedIn()
   const token = await makeToken()
-  await db.query(statement('', 'DELETE FROM provider_documents'))
+  await ask(db, 'DELETE FROM provider_documents')
   await upstream.lie({ metadata: { jwks_uri: null } })
   const refused = await sendToken(token)
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '30'])
@@ -260,7 +263,11 @@ async function openCountedProvider() {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  return { issuer: `http://127.0.0.1:${port}`, asked, close: () => new Promise((resolve) => server.close(resolve)) }
+  return {
+    issuer: `http://127.0.0.1:${port}`,
+    asked,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  }
 }
 
 test('for a token that cannot be right nobody is asked for a key; for others, each ten seconds at most, whatever key they name', async () => {

@@ -14,10 +14,13 @@ const { db } = house.gateway.context
 const operator = await house.makeOperator('Olga Operator')
 const colleague = await house.makeOperator('Karl Colleague')
 const holder = await house.makeUser()
-for (const user of [operator, colleague, holder]) await setEmail(db, user, `${user.username}@example.com`, house.act())
+for (const user of [operator, colleague, holder])
+  await setEmail(db, user, `${user.username}@example.com`, house.act())
 
 const told = async () =>
-  (await noticesOf(db, colleague)).filter(({ kind }) => kind === 'staff-password').map(({ facts }) => facts.name)
+  (await noticesOf(db, colleague))
+    .filter(({ kind }) => kind === 'staff-password')
+    .map(({ facts }) => facts.name)
 
 const open = () => new Browser(house.baseUrl)
 

@@ -1,14 +1,17 @@
-/** Staff sign in at a provider of their own, and have the roles that it gives them, no longer than it does. */
+/**
+ * Staff sign in at a provider of their own, and have the roles that it gives them, no longer than it does.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { checkAddresses } from '../../src/doctor/staff.ts'
 import { linkByHand } from '../../src/identity/identity.ts'
 import { findSession, openSession } from '../../src/users/session.ts'
 import { listRolesOf } from '../../src/users/staff-role.ts'
 import { countOperators } from '../../src/users/users.sql.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -38,8 +41,8 @@ const path = '/login?return=%2Fconsole'
 const open = () => new Browser(house.baseUrl)
 
 async function olgasId(): Promise<string> {
-  const select = statement('', `SELECT user_id AS "userId" FROM identities WHERE subject = 'sub-olga'`)
-  return (await db.query<{ userId: string }>(select))[0]!.userId
+  const select = `SELECT user_id AS "userId" FROM identities WHERE subject = 'sub-olga'`
+  return (await ask<{ userId: string }>(db, select))[0]!.userId
 }
 
 test('whoever has a group that is a role is let in at the first sign-in, with those roles and a second factor', async () => {
@@ -58,7 +61,11 @@ test('whoever has a group that is a role is let in at the first sign-in, with th
 })
 
 test('the log says by which provider, as people call it: its number says nothing once it is gone', async () => {
-  const [entry] = await findEntries(db, { action: 'user.roles_provided', subject: `user:${await olgasId()}`, limit: 1 })
+  const [entry] = await findEntries(db, {
+    action: 'user.roles_provided',
+    subject: `user:${await olgasId()}`,
+    limit: 1,
+  })
   assert.equal(entry!.details.provider, 'Staff ID')
 })
 
@@ -104,7 +111,7 @@ test('staff sign in at their provider anew after eight hours, however busy they 
 /** What somebody is called here who comes for the first time. */
 async function nameOf(subject: string): Promise<string | undefined> {
   const text = 'SELECT u.name FROM users u JOIN identities i ON i.user_id = u.id WHERE i.subject = $1'
-  return (await db.query<{ name: string }>(statement('', text), [subject]))[0]?.name
+  return (await ask<{ name: string }>(db, text, [subject]))[0]?.name
 }
 
 const comeAs = (who: string) => signInThere(open(), upstream, who, { path, factor: true })
@@ -119,8 +126,8 @@ test('whom the provider names at its userinfo endpoint alone is called so, with 
 test('what the ID token says goes before what is said at the userinfo endpoint', async () => {
   await upstream.lie({ claims: { name: null }, userInfo: { groups: ['partners'], acr: 'urn:unheard-of' } })
   assert.equal((await comeAs('sub-ulf')).status, 303)
-  const select = statement('', `SELECT user_id AS "userId" FROM identities WHERE subject = 'sub-ulf'`)
-  const [{ userId }] = (await db.query<{ userId: string }>(select)) as [{ userId: string }]
+  const select = `SELECT user_id AS "userId" FROM identities WHERE subject = 'sub-ulf'`
+  const [{ userId }] = (await ask<{ userId: string }>(db, select)) as [{ userId: string }]
   assert.deepEqual(await listRolesOf(db, userId), ['auditor'])
   assert.equal(await nameOf('sub-ulf'), 'sub-ulf Userinfo')
   await upstream.lie(undefined)
@@ -179,21 +186,21 @@ test('a customer’s external id at the provider of staff makes nobody a custome
 
 test('whoever is linked by hand while they come for the first time comes as the one they are linked to, and nobody is made', async () => {
   const operator = await house.makeOperator('Lena Late', [])
-  const count = statement('', `SELECT count(*)::int AS people FROM users`)
-  const before = await db.query(count)
+  const count = `SELECT count(*)::int AS people FROM users`
+  const before = await ask(db, count)
   const [, late] = await runBehind(
     db,
     (first) => linkByHand(first, provider, 'sub-late', operator, house.act()),
     () => signInThere(open(), upstream, 'sub-late', { path, factor: true }),
   )
   assert.equal(late.status === 'fulfilled' && late.value.status, 303)
-  assert.deepEqual(await db.query(count), before)
+  assert.deepEqual(await ask(db, count), before)
   assert.deepEqual(await listRolesOf(db, operator.id), ['auditor'])
 })
 
 const addressOf = async (subject: string) => {
   const text = 'SELECT u.id, u.email FROM users u JOIN identities i ON i.user_id = u.id WHERE i.subject = $1'
-  return (await db.query<{ id: string; email: string | null }>(statement('', text), [subject]))[0]!
+  return (await ask<{ id: string; email: string | null }>(db, text, [subject]))[0]!
 }
 
 test('staff have the address that their provider has verified, at each sign-in anew, and the one before is told', async () => {
@@ -207,10 +214,13 @@ test('staff have the address that their provider has verified, at each sign-in a
   const told = await come({ email: 'mia@example.com', email_verified: true })
   assert.deepEqual(told, { id: unverified.id, email: 'mia@example.com' })
   const [set] = await findEntries(db, { action: 'user.email_changed', limit: 1 })
-  assert.deepEqual([set!.actor, set!.subject, set!.details], ['provider:staff', `user:${told.id}`, { change: 'set' }])
+  assert.deepEqual(
+    [set!.actor, set!.subject, set!.details],
+    ['provider:staff', `user:${told.id}`, { change: 'set' }],
+  )
   assert.equal((await come({}, { email: 'mia@example.org', email_verified: true })).email, 'mia@example.org')
-  const former = statement('', 'SELECT email FROM former_emails WHERE user_id = $1')
-  assert.deepEqual(await db.query(former, [told.id]), [{ email: 'mia@example.com' }])
+  const former = 'SELECT email FROM former_emails WHERE user_id = $1'
+  assert.deepEqual(await ask(db, former, [told.id]), [{ email: 'mia@example.com' }])
   assert.equal((await come({})).email, 'mia@example.org', 'silence takes nothing')
   const entries = await findEntries(db, { action: 'user.email_changed', subject: `user:${told.id}` })
   assert.equal(entries.length, 2)
@@ -221,18 +231,21 @@ test('staff have the address that their provider has verified, at each sign-in a
 })
 
 test('whoever gives a second factor at their provider, and has no password here, counts as guarded; who has no address is counted', async () => {
-  const [counted] = await db.query<{ operators: number; unguarded: number; unaddressed: number }>(countOperators)
-  const [expected] = await db.query<{ operators: number; unguarded: number; unaddressed: number }>(
-    statement(
-      '',
-      `SELECT count(*) AS operators, count(*) FILTER (WHERE i.factor_at IS NULL OR u.password_hash IS NOT NULL) AS unguarded,
+  const [counted] = await db.query(countOperators)
+  const [expected] = await ask<{ operators: number; unguarded: number; unaddressed: number }>(
+    db,
+    `SELECT count(*) AS operators, count(*) FILTER (WHERE i.factor_at IS NULL
+        OR u.password_hash IS NOT NULL) AS unguarded,
          count(*) FILTER (WHERE email IS NULL) AS unaddressed
-       FROM users u LEFT JOIN identities i ON i.user_id = u.id WHERE u.role = 'operator' AND u.status = 'active'`,
-    ),
+       FROM users u LEFT JOIN identities i ON i.user_id = u.id WHERE u.role = 'operator'
+         AND u.status = 'active'`,
   )
   assert.deepEqual(counted, expected)
   assert.ok(counted!.unguarded < counted!.operators)
   const { finding } = await checkAddresses(db)
   assert.equal(finding.state, 'warn')
-  assert.match(finding.found, new RegExp(`^${counted!.unaddressed} of ${counted!.operators} operators have no e-mail`))
+  assert.match(
+    finding.found,
+    new RegExp(`^${counted!.unaddressed} of ${counted!.operators} operators have no e-mail`),
+  )
 })

@@ -1,9 +1,10 @@
 /** What takes a proof of minutes ago is asked for at the provider, and believed as it comes back. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { secondFactorAcr } from '../../src/demo-provider.ts'
+import { secondFactorAcr } from '../../src/demo/demo-provider.ts'
+import { ask } from '../support/ask.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -55,7 +56,11 @@ test('a token is made with a sign-in of minutes ago, and what was typed waits me
   assert.match(sent.location!, /^\/login\?return=%2Faccount%2Fapi&confirm=1$/)
   const led = await browser.get(sent.location!)
   assert.equal(led.status, 200, 'a form leads to no other site: a page does')
-  const answer = await signInThere(browser, upstream, 'sub-ada', { path: sent.location!, factor: true, cookies: there })
+  const answer = await signInThere(browser, upstream, 'sub-ada', {
+    path: sent.location!,
+    factor: true,
+    cookies: there,
+  })
   assert.equal(answer.status, 303, answer.text)
   const page = await browser.get(pathOf(answer))
   assert.match(page.text, /from afar/)
@@ -74,7 +79,7 @@ test('a second factor of half an hour ago does not count, however new our sessio
 })
 
 test('where the provider cannot say, a second step of ours stands in, if it is allowed to', async () => {
-  await db.query(statement('', `UPDATE identity_providers SET strong_acr = '{}'`))
+  await ask(db, `UPDATE identity_providers SET strong_acr = '{}'`)
   const first = open()
   await signInThere(first, upstream, 'sub-ada')
   const app = await setUpApp(house, first, -1)
@@ -85,12 +90,11 @@ test('where the provider cannot say, a second step of ours stands in, if it is a
   const fields = { ...hiddenFields(page.text, '/login/second'), code: app.code() }
   assert.equal((await browser.post('/login/second', fields)).status, 303)
   assert.equal((await browser.get('/account/security/email')).status, 200)
-  await db.query(statement('', `UPDATE identity_providers SET own_second_step = false, strong_amr = '{mfa}'`))
+  await ask(db, `UPDATE identity_providers SET own_second_step = false, strong_amr = '{mfa}'`)
   const other = open()
   const straight = await signInThere(other, upstream, 'sub-ada')
   assert.doesNotMatch(pathOf(straight), /second/)
-  await db.query(
-    statement('', `UPDATE identity_providers SET own_second_step = true, strong_amr = '{}', strong_acr = $1`),
-    [[secondFactorAcr]],
-  )
+  await ask(db, `UPDATE identity_providers SET own_second_step = true, strong_amr = '{}', strong_acr = $1`, [
+    [secondFactorAcr],
+  ])
 })

@@ -1,11 +1,15 @@
-/** What account holders are told: a sign-in from a new device and a new application, each once, whoever races. */
+/**
+ * What account holders are told: a sign-in from a new device and a new application, each once, whoever races.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, minute } from '../../src/clock.ts'
-import { type Sql, statement } from '../../src/database/database.ts'
+import type { Sql } from '../../src/database/database.ts'
 import { revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { tellOfSignIn } from '../../src/users/sign-in-notice.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { Browser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse, password } from '../support/gateway.ts'
@@ -20,9 +24,15 @@ const second = await keepOpen(openSecondNode(house))
 
 const db = () => house.gateway.context.db
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0'
-const told = async (user: User, kind: string) => (await noticesOf(db(), user)).filter((row) => row.kind === kind)
+const told = async (user: User, kind: string) =>
+  (await noticesOf(db(), user)).filter((row) => row.kind === kind)
 
-function signInFrom(user: User, address: string, userAgent = firefox, origin = house.baseUrl): Promise<unknown> {
+function signInFrom(
+  user: User,
+  address: string,
+  userAgent = firefox,
+  origin = house.baseUrl,
+): Promise<unknown> {
   const headers = { 'user-agent': userAgent, 'x-forwarded-for': address }
   return signInWith(new Browser(origin), user.username, { headers })
 }
@@ -30,13 +40,17 @@ function signInFrom(user: User, address: string, userAgent = firefox, origin = h
 test('a sign-in from a device that was not seen before is told, and the next from the same one is not', async () => {
   const reader = await makeReader(house)
   const browser = new Browser(house.baseUrl)
-  await signInWith(browser, reader.username, { headers: { 'user-agent': firefox, 'x-forwarded-for': '192.0.2.7' } })
+  await signInWith(browser, reader.username, {
+    headers: { 'user-agent': firefox, 'x-forwarded-for': '192.0.2.7' },
+  })
   const [notice, ...more] = await told(reader, 'sign-in')
   assert.deepEqual(more, [])
   assert.equal(notice!.email, reader.email)
   assert.deepEqual(notice!.facts, { environment: 'live', address: '192.0.2.7', userAgent: firefox })
   house.clock.advance(day)
-  await signInWith(browser, reader.username, { headers: { 'user-agent': 'another', 'x-forwarded-for': '192.0.2.8' } })
+  await signInWith(browser, reader.username, {
+    headers: { 'user-agent': 'another', 'x-forwarded-for': '192.0.2.8' },
+  })
   assert.equal((await told(reader, 'sign-in')).length, 1, 'its cookie says that it was seen')
   await signInWith(browser, reader.username, { path: '/login?confirm=1' })
   assert.equal((await told(reader, 'sign-in')).length, 1, 'a confirmation is no sign-in')
@@ -69,9 +83,12 @@ test('of two sign-ins whose transactions overlap the second waits for the first,
   })
   await hasTold.promise
   const second = db().transaction(tell)
-  const waiting = statement('', "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+  const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
   // Without a lock the second would be through, having told as well.
-  await Promise.race([second, eventually('the second waits', async () => (await db().query(waiting)).length > 0)])
+  await Promise.race([
+    second,
+    eventually('the second waits', async () => (await ask(db(), waiting)).length > 0),
+  ])
   mayEnd.resolve()
   await Promise.all([first, second])
   assert.equal((await told(reader, 'sign-in')).length, 1)
@@ -110,12 +127,10 @@ test('nobody is told of a sign-in that failed, and who has no address signs in u
 test('a sign-in that is undone tells nothing', async () => {
   const reader = await makeReader(house)
   // The last thing that a sign-in writes is its session.
-  await db().query(
-    statement('', `ALTER TABLE sessions ADD CONSTRAINT no_more CHECK (user_agent <> 'undone') NOT VALID`),
-  )
+  await ask(db(), `ALTER TABLE sessions ADD CONSTRAINT no_more CHECK (user_agent <> 'undone') NOT VALID`)
   const headers = { 'user-agent': 'undone', 'x-forwarded-for': '192.0.2.7' }
   const answer = await signInWith(new Browser(house.baseUrl), reader.username, { headers })
-  await db().query(statement('', 'ALTER TABLE sessions DROP CONSTRAINT no_more'))
+  await ask(db(), 'ALTER TABLE sessions DROP CONSTRAINT no_more')
   assert.equal(answer.status, 500)
   assert.deepEqual(await noticesOf(db(), reader), [])
 })
@@ -137,11 +152,15 @@ test('a new application is told once: not when it is approved again, and anew af
   await house.approve(client, browser, { scope: 'read market' })
   const [notice] = await told(reader, 'application')
   const { client: name, scopes, environment, address } = notice!.facts
-  assert.deepEqual([name, scopes, environment, address], ['Portfolio Pal', ['read', 'market'], 'live', '127.0.0.1'])
+  assert.deepEqual(
+    [name, scopes, environment, address],
+    ['Portfolio Pal', ['read', 'market'], 'live', '127.0.0.1'],
+  )
   await house.approve(client, browser, { scope: 'read stream' })
   assert.equal((await told(reader, 'application')).length, 1)
-  const [living] = await db().query<{ id: number }>(
-    statement('', 'SELECT id FROM authorizations WHERE user_id = $1 AND revoked_at IS NULL'),
+  const [living] = await ask<{ id: number }>(
+    db(),
+    'SELECT id FROM authorizations WHERE user_id = $1 AND revoked_at IS NULL',
     [reader.id],
   )
   await revokeAuthorization(db(), { id: living!.id, reason: 'test' }, house.act())
@@ -153,16 +172,22 @@ test('an application that was told of long ago is not told of again when its not
   const [reader, client] = [await makeReader(house), await house.makeClient()]
   const browser = await house.signIn(reader)
   await house.approve(client, browser)
-  await db().query(statement('', 'DELETE FROM notices WHERE user_id = $1'), [reader.id])
+  await ask(db(), 'DELETE FROM notices WHERE user_id = $1', [reader.id])
   await house.approve(client, browser)
   assert.deepEqual(await told(reader, 'application'), [])
 })
 
 test('two approvals of one application at once are told once, and a denial is not told', async () => {
-  const [reader, client, denied] = [await makeReader(house), await house.makeClient(), await house.makeClient()]
+  const [reader, client, denied] = [
+    await makeReader(house),
+    await house.makeClient(),
+    await house.makeClient(),
+  ]
   const browsers = await Promise.all([house.signIn(reader), house.signIn(reader), house.signIn(reader)])
   const pages = await Promise.all(browsers.map((browser) => openConsent(browser, client)))
-  const answers = await Promise.all(pages.map((page, index) => browsers[index]!.post('/consent', approveForm(page))))
+  const answers = await Promise.all(
+    pages.map((page, index) => browsers[index]!.post('/consent', approveForm(page))),
+  )
   assert.ok(answers.every(({ status }) => status === 303))
   const page = await openConsent(browsers[0]!, denied)
   await browsers[0]!.post('/consent', { ...approveForm(page), decision: 'deny' })

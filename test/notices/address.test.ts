@@ -1,14 +1,18 @@
-/** The address that notices go to: its owner's to see and change, minutes after a sign-in, and never unnoticed. */
+/**
+ * The address that notices go to: its owner's to see and change, minutes after a sign-in, and never
+ * unnoticed.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { linkUser } from '../../src/provisioning/link.ts'
 import { provision } from '../../src/provisioning/provisioning.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
 import { openCommandLineAt } from '../cli/desk.ts'
+import { ask } from '../support/ask.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
@@ -87,7 +91,11 @@ test('of two changes at once both of the addresses that were replaced are told',
   const told = (await noticesOf(db(), reader)).map(({ email }) => email)
   const { email } = (await findMail(db(), reader.id))!
   const loser = email === 'one@example.com' ? 'two@example.com' : 'one@example.com'
-  assert.deepEqual(told.toSorted(), [loser, reader.email, reader.email].sort(), 'the first of all is told of both')
+  assert.deepEqual(
+    told.toSorted(),
+    [loser, reader.email, reader.email].sort(),
+    'the first of all is told of both',
+  )
 })
 
 test('who changes the address does not divert what was written before', async () => {
@@ -144,7 +152,10 @@ test('what is no address is refused beside its field, and what was typed stays',
   for (const email of wrong) {
     const answer = await browser.submit(opened, form, { email })
     assert.equal(answer.status, 400, email)
-    assert.match(answer.text, /aria-invalid="true"[\s\S]*It must be an e-mail address such as ada@example\.com\./)
+    assert.match(
+      answer.text,
+      /aria-invalid="true"[\s\S]*It must be an e-mail address such as ada@example\.com\./,
+    )
     assert.doesNotMatch(answer.text, /<script>/)
   }
   assert.match((await browser.submit(opened, form, { email: 'ada@' })).text, /value="ada@"/)
@@ -196,7 +207,10 @@ test('on the command line a user gets an address, another, and none; each is tol
     'ada@example.com',
   )
   assert.equal((await line.read('user', 'show', username)).email, 'ada@example.com')
-  assert.equal((await line.read('user', 'set-email', username, '--email', 'new@example.com')).email, 'new@example.com')
+  assert.equal(
+    (await line.read('user', 'set-email', username, '--email', 'new@example.com')).email,
+    'new@example.com',
+  )
   assert.equal((await line.read('user', 'set-email', username, '--none')).email, 'none')
   const rows = await noticesOf(db(), { id })
   assert.deepEqual(
@@ -209,7 +223,16 @@ test('on the command line a user gets an address, another, and none; each is tol
   )
   for (const words of [['--email', 'nonsense'], [], ['--none', '--email', 'a@example.com']])
     assert.notEqual((await line.run('user', 'set-email', username, ...words)).code, 0)
-  const refused = await line.run('user', 'create', '--username', `${username}x`, '--name', 'Ada', '--email', 'nonsense')
+  const refused = await line.run(
+    'user',
+    'create',
+    '--username',
+    `${username}x`,
+    '--name',
+    'Ada',
+    '--email',
+    'nonsense',
+  )
   assert.match(refused.stderr, /email must be an e-mail address/)
 })
 
@@ -223,7 +246,7 @@ test('whoever changes an address, the one before is told: a source, a hand in SQ
   assert.deepEqual(await noticesOf(db(), reader), [], 'an address that is left out stays as it is')
   await provision(db(), name, { ...record, version: 2, email: 'source@example.com' }, act)
   // By the time of the server, which this house's clock is far behind: the first address is one of long ago.
-  await db().query(statement('', "UPDATE users SET email = 'hand@example.com' WHERE id = $1"), [reader.id])
+  await ask(db(), "UPDATE users SET email = 'hand@example.com' WHERE id = $1", [reader.id])
   await provision(db(), name, { ...record, version: 3, email: '' }, act)
   const told = await noticesOf(db(), reader)
   assert.deepEqual(
@@ -237,7 +260,7 @@ test('whoever changes an address, the one before is told: a source, a hand in SQ
     ],
   )
   const entries = await findEntries(db(), { action: 'user.email_changed', subject: `user:${reader.id}` })
-  const [role] = await db().query<{ name: string }>(statement('', 'SELECT session_user::text AS name'))
+  const [role] = await ask<{ name: string }>(db(), 'SELECT session_user::text AS name')
   assert.deepEqual(
     entries.map(({ actor, requestId, details }) => [actor, requestId, details.change]),
     [

@@ -1,4 +1,7 @@
-/** Without a mail server each message is a whole file for its owner alone, and the folder does not grow without end. */
+/**
+ * Without a mail server each message is a whole file for its owner alone, and the folder does not grow
+ * without end.
+ */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +18,14 @@ import { makeFolder } from '../support/process.ts'
 const house = await openHouse({ ROLES: 'api' })
 
 const message = (id: number, at = new Date('2026-03-02T10:00:00Z')) => ({
-  ...{ id, at, key: `test:${id}`, to: 'ada@example.com', subject: 'Grüße', text: 'Hello Ada,\n\nit happened.\n' },
+  ...{
+    id,
+    at,
+    key: `test:${id}`,
+    to: 'ada@example.com',
+    subject: 'Grüße',
+    text: 'Hello Ada,\n\nit happened.\n',
+  },
 })
 
 test('a message is a file that any mail program opens, and only its owner can read it', async () => {
@@ -58,12 +68,18 @@ test('a folder that cannot be written costs a wait, not the notice', async () =>
   chmodSync(join(place, 'outbox'), 0o400)
   const reader = await makeReader(house)
   await writeNotice(house, reader)
-  assert.deepEqual(await sendDue(openDesk(house, openOutbox(join(place, 'outbox'), from))), { sent: 0, failed: 1 })
+  assert.deepEqual(await sendDue(openDesk(house, openOutbox(join(place, 'outbox'), from))), {
+    sent: 0,
+    failed: 1,
+  })
   const [row] = await noticesOf(house.gateway.context.db, reader)
   assert.equal(row!.state, 'waiting')
   assert.match(row!.error!, /EEXIST|ENOTDIR/)
   house.clock.advance(minute)
-  assert.deepEqual(await sendDue(openDesk(house, openOutbox(join(place, 'elsewhere'), from))), { sent: 1, failed: 0 })
+  assert.deepEqual(await sendDue(openDesk(house, openOutbox(join(place, 'elsewhere'), from))), {
+    sent: 1,
+    failed: 0,
+  })
 })
 
 test('a gateway without a mail server writes what holders are told into DATA_DIR/outbox', async (t) => {

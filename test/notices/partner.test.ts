@@ -1,4 +1,7 @@
-/** What a partner's members are told: a webhook that fails, one that was disabled, a client secret that ends. Each once. */
+/**
+ * What a partner's members are told: a webhook that fails, one that was disabled, a client secret that ends.
+ * Each once.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
@@ -22,7 +25,8 @@ const engine = await keepOpen(openEngine())
 
 const db = () => engine.db
 const now = () => engine.house.clock.now()
-const told = async (user: User, kind: string) => (await noticesOf(db(), user)).filter((row) => row.kind === kind)
+const told = async (user: User, kind: string) =>
+  (await noticesOf(db(), user)).filter((row) => row.kind === kind)
 
 const addresses = { live: 'https://api.broker.example', sandbox: 'https://sandbox.broker.example' }
 const wordsOf = (row: NoticeRow, { name }: User) =>
@@ -68,7 +72,9 @@ test('a webhook whose breaker has been open for an hour is told to every member 
     const { text } = wordsOf(notice!, member)
     assert.match(
       text,
-      new RegExp(`See why at https://api\\.broker\\.example/partner/\\d+/webhooks/${webhook.id}/incident and`),
+      new RegExp(
+        `See why at https://api\\.broker\\.example/partner/\\d+/webhooks/${webhook.id}/incident and`,
+      ),
     )
   }
   for (const user of [stranger, silent]) assert.deepEqual(await noticesOf(db(), user), [])
@@ -112,7 +118,9 @@ test('a webhook that is disabled is told in the same transaction, once, however 
   const webhook = await engine.makeWebhook('/gone')
   await engine.publish(...entities(10, 'gone'))
   await eventually('a disabled webhook', async () => {
-    const [row] = await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [webhook.id])
+    const [row] = await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [
+      webhook.id,
+    ])
     return row!.state === 'disabled'
   })
   await engine.idle()
@@ -139,9 +147,10 @@ test('a client secret that ends is told a day before, once; one that was revoked
 
   const other = await house.makeClient({ partner: await getPartner(db(), String(engine.branchId)) })
   await rotateSecret(db(), vault, other, { overlapMs: hour }, engine.house.act())
-  const [old] = await engine.sql<{ id: number }>('SELECT min(id) AS id FROM client_secrets WHERE client_id = $1', [
-    other.id,
-  ])
+  const [old] = await engine.sql<{ id: number }>(
+    'SELECT min(id) AS id FROM client_secrets WHERE client_id = $1',
+    [other.id],
+  )
   await revokeSecret(db(), other, old!.id, engine.house.act())
   assert.equal(await watch(watchEndingSecrets), 0)
 })

@@ -1,12 +1,16 @@
-/** Notices on their way to a mail server: at least once, for a day at most, over TLS, whatever the server does. */
+/**
+ * Notices on their way to a mail server: at least once, for a day at most, over TLS, whatever the server
+ * does.
+ */
+
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import type { Courier } from '../../src/notices/courier.ts'
 import { leaseMs, removeOldNotices, sendDue, waitsMs } from '../../src/notices/post.ts'
 import { openSmtp } from '../../src/notices/smtp.ts'
+import { ask } from '../support/ask.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { type MailServer, openMailServer } from '../support/mail-server.ts'
@@ -97,7 +101,8 @@ test('a recipient whom the server does not know ends the notice; one that it put
     [421, 'waiting'],
   ] as const) {
     const picky = await openMailServer({
-      onRcptTo: (_address, _session, done) => done(Object.assign(new Error('not here'), { responseCode: code })),
+      onRcptTo: (_address, _session, done) =>
+        done(Object.assign(new Error('not here'), { responseCode: code })),
     })
     t.after(() => picky.close())
     const by = openSmtp(serverAt(picky.port), from)
@@ -115,7 +120,8 @@ test('a recipient whom the server does not know ends the notice; one that it put
 
 test('a server that lets nobody in is no refusal of the message: what waits is kept and left alone', async (t) => {
   const strict = await openMailServer({
-    onAuth: (_auth, _session, done) => done(Object.assign(new Error('wrong password'), { responseCode: 535 })),
+    onAuth: (_auth, _session, done) =>
+      done(Object.assign(new Error('wrong password'), { responseCode: 535 })),
   })
   t.after(() => strict.close())
   const locked = openSmtp(serverAt(strict.port, { user: 'gateway', password: 'hunter2' }), from)
@@ -179,7 +185,10 @@ test('a server that greets and then drips a byte at a time is left after its tim
 })
 
 test('a server elsewhere must speak TLS: without it no byte of a message, and no password, is sent', async (t) => {
-  const plain = openSmtp(serverAt(server.port, { requireTls: true, user: 'gateway', password: 'hunter2' }), from)
+  const plain = openSmtp(
+    serverAt(server.port, { requireTls: true, user: 'gateway', password: 'hunter2' }),
+    from,
+  )
   t.after(() => plain.close())
   const reader = await makeReader(house)
   await writeNotice(house, reader)
@@ -279,11 +288,9 @@ test('notices that are settled leave after 90 days, and those that wait never do
 })
 
 test('looking for what is due reads an index, however many notices there were', async () => {
-  const plan = await db().query<{ 'QUERY PLAN': string }>(
-    statement(
-      '',
-      "EXPLAIN SELECT id FROM notices WHERE state = 'waiting' AND due_at <= now() ORDER BY due_at, id LIMIT 1",
-    ),
+  const plan = await ask<{ 'QUERY PLAN': string }>(
+    db(),
+    "EXPLAIN SELECT id FROM notices WHERE state = 'waiting' AND due_at <= now() ORDER BY due_at, id LIMIT 1",
   )
   assert.match(plan.map((line) => line['QUERY PLAN']).join('\n'), /Index.* using notices_due/)
 })

@@ -1,15 +1,24 @@
-/** What would hand an account to somebody else is told to its owner: whoever does it, each time, also at the address of before. */
+/**
+ * What would hand an account to somebody else is told to its owner: whoever does it, each time, also at the
+ * address of before.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, hour, minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import type { Sql } from '../../src/database/database.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
 import { createApiToken, revokeApiToken } from '../../src/users/api-token.ts'
 import { findMail, setEmail } from '../../src/users/email.ts'
-import { removeAuthenticatorApp, renewRecoveryCodes, resetSecondFactor } from '../../src/users/second-factor.ts'
+import {
+  removeAuthenticatorApp,
+  renewRecoveryCodes,
+  resetSecondFactor,
+} from '../../src/users/second-factor.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
 import { openCommandLineAt } from '../cli/desk.ts'
+import { ask } from '../support/ask.ts'
 import { Authenticator, addKey } from '../support/authenticator.ts'
 import { Browser } from '../support/browser.ts'
 import { openDesk, press } from '../support/console.ts'
@@ -126,7 +135,10 @@ test('a factor that its owner removes, and recovery codes that are made anew, ar
     ['second-factor', reader.email],
   ])
   assert.match(wordsOf(rows[0]!, reader).text, /^New recovery codes were made for your account\./m)
-  assert.match(wordsOf(rows[1]!, reader).text, /^A second factor was removed from your account: authenticator app\./m)
+  assert.match(
+    wordsOf(rows[1]!, reader).text,
+    /^A second factor was removed from your account: authenticator app\./m,
+  )
 })
 
 test('what an operator does in the console or at the command line is told, as the brokerage, without its address', async () => {
@@ -151,7 +163,10 @@ test('what an operator does in the console or at the command line is told, as th
     assert.doesNotMatch(text, /From:|Device:/)
     assert.match(text, /If you did not ask for this, call the brokerage/)
   }
-  assert.match(wordsOf(rows[0]!, reader).text, /^Every second factor and recovery code of your account was removed\./m)
+  assert.match(
+    wordsOf(rows[0]!, reader).text,
+    /^Every second factor and recovery code of your account was removed\./m,
+  )
 })
 
 test('whoever changes the address first does not silence its owner: the address before is told for 30 days of all that follows', async () => {
@@ -176,7 +191,7 @@ test('whoever changes the address first does not silence its owner: the address 
   await make()
   assert.equal((await told(reader)).filter(({ email }) => email === reader.email).length, 6, 'then no more')
   await removeDead(house.gateway.context)
-  assert.deepEqual(await db().query(statement('', 'SELECT FROM former_emails WHERE user_id = $1'), [reader.id]), [])
+  assert.deepEqual(await ask(db(), 'SELECT FROM former_emails WHERE user_id = $1', [reader.id]), [])
 })
 
 test('an address that is set again after it was taken away is told to the one before', async () => {
@@ -200,7 +215,10 @@ test('a holder has five addresses in 30 days, so that nobody is told in thousand
   const browser = await visit(reader)
   const refused = await press(browser, '/account/security/email', '', { email: 'one.more@example.com' })
   assert.equal(refused.status, 400)
-  assert.match(refused.text, /It was changed five times in the last 30 days\. Take one of those addresses again/)
+  assert.match(
+    refused.text,
+    /It was changed five times in the last 30 days\. Take one of those addresses again/,
+  )
   assert.equal((await findMail(db(), reader.id))!.email, 'new-5@example.com')
   await press(browser, '/account/security/email', '', { email: reader.email })
   assert.equal((await findMail(db(), reader.id))!.email, reader.email)
@@ -222,7 +240,11 @@ test('whoever uses up the notices of a day silences nobody: further ones are tol
   for (let n = 0; n < 5; n++) await cycle()
   assert.equal((await tokens(reader.email)).length, 22)
   await setPassword(db(), house.gateway.context.passwords, reader, newPassword, house.act())
-  assert.equal((await told(reader)).filter(({ kind }) => kind === 'password').length, 1, 'another kind is told at once')
+  assert.equal(
+    (await told(reader)).filter(({ kind }) => kind === 'password').length,
+    1,
+    'another kind is told at once',
+  )
   await setEmail(db(), reader, 'new@example.com', house.act())
   await cycle()
   assert.equal((await tokens('new@example.com')).length, 1, 'another address has had none')
@@ -231,7 +253,7 @@ test('whoever uses up the notices of a day silences nobody: further ones are tol
 test('what is undone is not told, and what happens once is told once, however many try', async () => {
   const reader = await makeReader(house)
   const browser = await visit(reader)
-  const script = (text: string) => db().query(statement('', text))
+  const script = (text: string) => ask(db(), text)
   await script(`ALTER TABLE api_tokens ADD CONSTRAINT no_more CHECK (name <> 'undone') NOT VALID`)
   const failed = await press(browser, '/account/api', '/tokens', { name: 'undone', environment: 'live' })
   await script('ALTER TABLE api_tokens DROP CONSTRAINT no_more')
@@ -253,10 +275,10 @@ test('what is undone is not told, and what happens once is told once, however ma
 test('an act that rolls back after its notice was written takes the notice along', async () => {
   const reader = await makeReader(house)
   const undone = new Error('undone')
-  const within = (work: (inside: ReturnType<typeof db>) => Promise<unknown>) =>
+  const within = (work: (inside: Sql) => Promise<unknown>) =>
     assert.rejects(
       db().transaction(async (sql) => {
-        await work({ ...db(), ...sql, transaction: (inner) => inner(sql) })
+        await work(sql)
         assert.notDeepEqual(await noticesOf(sql, reader), [])
         throw undone
       }),
@@ -283,7 +305,7 @@ test('none of them can be declined, and the page says that they always come', as
     'An API token is made',
   ])
     assert.ok(shown.includes(`<li>${words}</li>`), words)
-  await db().query(statement('', 'UPDATE users SET declined_notices = $2 WHERE id = $1'), [reader.id, guards])
+  await ask(db(), 'UPDATE users SET declined_notices = $2 WHERE id = $1', [reader.id, guards])
   await createApiToken(db(), reader, { environment: 'live', name: 'x' }, house.act())
   assert.equal((await told(reader)).length, 1)
 })

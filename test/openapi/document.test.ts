@@ -47,9 +47,14 @@ test('everything is described in sentences: operations, parameters, fields, answ
     for (const { name, description } of operation.parameters)
       assert.match(description ?? '', sentence, `${operation.operationId} ${name}`)
     for (const status of Object.keys(operation.responses))
-      assert.match(responseOf(internal, operation, Number(status))!.description, sentence, operation.operationId)
+      assert.match(
+        responseOf(internal, operation, Number(status))!.description,
+        sentence,
+        operation.operationId,
+      )
   }
-  for (const { description } of Object.values(internal.components.headers)) assert.match(description, sentence)
+  for (const { description } of Object.values(internal.components.headers))
+    assert.match(description, sentence)
   for (const [name, schema] of Object.entries(internal.components.schemas)) {
     if (schema.oneOf) continue
     assert.match(schema.description ?? '', sentence, name)
@@ -62,7 +67,8 @@ test('what is a whole number is typed as an integer, wide enough for epoch milli
   const whole = ['id', 'replayId', 'limit', 'after', 'from', 'to']
   for (const { operationId, path, parameters } of operationsOf(document)) {
     // A delivery is named by several numbers.
-    const isNumber = (name: string) => whole.includes(name) && !(name === 'id' && path.startsWith('/v2/deliveries/'))
+    const isNumber = (name: string) =>
+      whole.includes(name) && !(name === 'id' && path.startsWith('/v2/deliveries/'))
     for (const { name, schema } of parameters.filter((each) => isNumber(each.name))) {
       assert.equal(schema.type, 'integer', `${operationId} ${name}`)
     }
@@ -77,7 +83,11 @@ test('every object is named in components, and a discriminator stands over names
     assert.ok(schema.type !== 'object' && schema.oneOf === undefined, place)
   }
   const { EventPayload } = internal.components.schemas
-  assert.deepEqual(Object.keys(EventPayload!.discriminator!.mapping), ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE'])
+  assert.deepEqual(Object.keys(EventPayload!.discriminator!.mapping), [
+    'TRANSACTION',
+    'APPLICATION',
+    'ACH_PROFILE',
+  ])
   for (const name of [
     ...EventPayload!.oneOf!.map(({ $ref }) => $ref),
     ...Object.values(EventPayload!.discriminator!.mapping),
@@ -93,7 +103,9 @@ test('every reference leads somewhere, and every component is used', () => {
       [...text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)].map(([, kind, name]) => `${kind}/${name}`),
     )
     const { securitySchemes, ...components } = each.components
-    const there = Object.entries(components).flatMap(([kind, all]) => Object.keys(all).map((name) => `${kind}/${name}`))
+    const there = Object.entries(components).flatMap(([kind, all]) =>
+      Object.keys(all).map((name) => `${kind}/${name}`),
+    )
     assert.deepEqual([...used].sort(), there.sort())
     const schemes = operationsOf(each).flatMap(({ security }) => security.flatMap((one) => Object.keys(one)))
     assert.deepEqual([...new Set(schemes)].sort(), Object.keys(securitySchemes).sort())
@@ -110,7 +122,12 @@ test("the partners' document names nothing of the brokerage's own; that one is f
 
 test('tokens are an oauth2 scheme with the addresses and the scopes of the flow; no scheme has a name that generators use', () => {
   const { securitySchemes } = internal.components
-  assert.deepEqual(Object.keys(securitySchemes).sort(), ['clientBasic', 'oauth2', 'personalToken', 'serviceBasic'])
+  assert.deepEqual(Object.keys(securitySchemes).sort(), [
+    'clientBasic',
+    'oauth2',
+    'personalToken',
+    'serviceBasic',
+  ])
   const { flows } = securitySchemes.oauth2 as { flows: { authorizationCode: Record<string, unknown> } }
   const { scopes, ...addresses } = flows.authorizationCode
   assert.deepEqual(addresses, {
@@ -119,7 +136,10 @@ test('tokens are an oauth2 scheme with the addresses and the scopes of the flow;
     refreshUrl: `${house.baseUrl}/v1/oauth/refreshtoken`,
   })
   assert.deepEqual(Object.keys(scopes as object), ['read', 'write', 'market', 'trade', 'stream'])
-  assert.deepEqual(operationOf(document, 'getProfile').security, [{ oauth2: ['read'] }, { personalToken: [] }])
+  assert.deepEqual(operationOf(document, 'getProfile').security, [
+    { oauth2: ['read'] },
+    { personalToken: [] },
+  ])
 })
 
 test('Prefer, the event stream and Last-Event-ID are there', () => {
@@ -143,7 +163,13 @@ test('every status is listed with its headers, whatever went wrong', () => {
   const headersOf: Record<number, string[]> = {
     401: ['WWW-Authenticate'],
     405: ['Allow'],
-    429: ['Retry-After', 'X-Ratelimit-Allowed', 'X-Ratelimit-Used', 'X-Ratelimit-Available', 'X-Ratelimit-Expiry'],
+    429: [
+      'Retry-After',
+      'X-Ratelimit-Allowed',
+      'X-Ratelimit-Used',
+      'X-Ratelimit-Available',
+      'X-Ratelimit-Expiry',
+    ],
     503: ['Retry-After'],
   }
   for (const operation of operationsOf(internal)) {
@@ -154,16 +180,19 @@ test('every status is listed with its headers, whatever went wrong', () => {
       for (const name of [...(headersOf[status] ?? []), 'X-Request-Id'])
         assert.ok(name in response.headers, `${status} ${name}`)
     }
-    if (operation.method !== 'get') for (const status of [413, 415]) assert.ok(responseOf(internal, operation, status))
+    if (operation.method !== 'get')
+      for (const status of [413, 415]) assert.ok(responseOf(internal, operation, status))
     if (operation.path.includes('{')) assert.ok(responseOf(internal, operation, 404), operation.operationId)
-    if (responseOf(internal, operation, 201)) assert.ok('Location' in responseOf(internal, operation, 201)!.headers)
+    if (responseOf(internal, operation, 201))
+      assert.ok('Location' in responseOf(internal, operation, 201)!.headers)
   }
 })
 
 test('every example fits its schema, and every pattern has one', () => {
   for (const operation of operationsOf(internal)) {
     for (const { name, schema, example } of operation.parameters) {
-      if (example !== undefined) assert.ok(allows(internal, schema, example), `${operation.operationId} ${name}`)
+      if (example !== undefined)
+        assert.ok(allows(internal, schema, example), `${operation.operationId} ${name}`)
       if (schema.pattern !== undefined) assert.notEqual(example, undefined, name)
     }
     for (const { schema, example } of Object.values(operation.requestBody?.content ?? {})) {
@@ -171,7 +200,8 @@ test('every example fits its schema, and every pattern has one', () => {
     }
   }
   for (const [place, schema] of schemasIn(internal.components)) {
-    for (const example of schema.examples ?? []) assert.ok(allows(internal, schema, example), `${place} ${example}`)
+    for (const example of schema.examples ?? [])
+      assert.ok(allows(internal, schema, example), `${place} ${example}`)
     if (schema.pattern !== undefined) assert.ok(schema.examples, place)
   }
 })

@@ -12,7 +12,10 @@ export interface JsonSchema {
   readonly examples?: readonly unknown[]
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly items?: JsonSchema
-  readonly discriminator?: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> }
+  readonly discriminator?: {
+    readonly propertyName: string
+    readonly mapping: Readonly<Record<string, string>>
+  }
   readonly oneOf?: readonly JsonSchema[]
 }
 
@@ -90,7 +93,9 @@ export function operationOf(document: OpenApi, operationId: string): Operation {
 
 export function responseOf(document: OpenApi, operation: Operation, status: number): Response | undefined {
   const response = operation.responses[status]
-  return response?.$ref === undefined ? response : document.components.responses[response.$ref.split('/').at(-1)!]
+  return response?.$ref === undefined
+    ? response
+    : document.components.responses[response.$ref.split('/').at(-1)!]
 }
 
 /** Whether the document, by itself, allows the value. */
@@ -110,7 +115,8 @@ export function* schemasIn(value: unknown, place = ''): Generator<[place: string
   for (const [name, part] of Object.entries(value)) {
     if (['example', 'examples', 'mapping', 'enum', 'required', 'default'].includes(name)) continue
     const inner = `${place}/${name}`
-    if (isSchemaPlace(place, name) && typeof part === 'object' && part !== null) yield [inner, part as JsonSchema]
+    if (isSchemaPlace(place, name) && typeof part === 'object' && part !== null)
+      yield [inner, part as JsonSchema]
     yield* schemasIn(part, inner)
   }
 }

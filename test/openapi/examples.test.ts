@@ -1,6 +1,7 @@
 /**
- * Every example of the document, sent as it stands there to a gateway that holds what the examples name, is accepted; and what comes
- * back is what the document says. Only what is secret or good once is put in its place.
+ * Every example of the document, sent as it stands there to a gateway that holds what the examples name, is
+ * accepted; and what comes back is what the document says. Only what is secret or good once is put in its
+ * place.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,8 +31,8 @@ const service = basic({ id: made.service.id, secret: made.secret.text })
 const document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
 
 /**
- * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay. A delivery is named by
- * its webhook and the number of its event, a skip by the number up to which it went.
+ * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay.
+ * A delivery is named by its webhook and the number of its event, a skip by the number up to which it went.
  */
 test('what the examples name is there', async () => {
   assert.equal(await program.register(receiver.url('/examples')), 1)
@@ -81,7 +82,10 @@ async function sendExample(operation: Operation): Promise<Answer> {
   let path = operation.path
   for (const [name, value] of examples('path')) path = path.replace(`{${name}}`, value)
   const query = new URLSearchParams(
-    examples('query').map(([name, value]): [string, string] => [name, value.replace('CLIENT_ID', program.client.id)]),
+    examples('query').map(([name, value]): [string, string] => [
+      name,
+      value.replace('CLIENT_ID', program.client.id),
+    ]),
   )
   if (query.has('code_challenge')) query.set('code_challenge_method', 'S256')
   const headers = { ...Object.fromEntries(examples('header')), ...(await credentialsFor(operation)) }
@@ -98,7 +102,8 @@ async function credentialsFor({ security }: Operation): Promise<Record<string, s
   const names = security.flatMap((each) => Object.keys(each))
   if (names.includes('clientBasic')) return program.credentials
   if (names.includes('serviceBasic')) return service
-  if (names.includes('oauth2')) return { authorization: `Bearer ${(await holder.tokens(program.client)).access_token}` }
+  if (names.includes('oauth2'))
+    return { authorization: `Bearer ${(await holder.tokens(program.client)).access_token}` }
   return {}
 }
 
@@ -124,7 +129,8 @@ function ownBranch(example: unknown): object {
 /** What is good once, or secret. */
 async function live(value: string): Promise<string> {
   if (value === 'CODE') return holder.code(program.client, { scope: 'read' })
-  if (value === 'REFRESH_TOKEN') return (await holder.tokens(program.client, { scope: 'read' })).refresh_token!
+  if (value === 'REFRESH_TOKEN')
+    return (await holder.tokens(program.client, { scope: 'read' })).refresh_token!
   if (value === 'ACCESS_TOKEN') return (await holder.tokens(program.client, { scope: 'read' })).access_token
   return value
 }

@@ -1,4 +1,7 @@
-/** What openapi-typescript makes of the document compiles, refuses what the document refuses, and works against a gateway. */
+/**
+ * What openapi-typescript makes of the document compiles, refuses what the document refuses, and works
+ * against a gateway.
+ */
 import './typescript-api.ts'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -71,8 +74,19 @@ console.log(JSON.stringify({
 
 const settings = {
   compilerOptions: {
-    ...{ target: 'es2024', module: 'nodenext', strict: true, noUncheckedIndexedAccess: true, types: ['node'] },
-    ...{ exactOptionalPropertyTypes: true, rewriteRelativeImportExtensions: true, skipLibCheck: false, outDir: 'out' },
+    ...{
+      target: 'es2024',
+      module: 'nodenext',
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      types: ['node'],
+    },
+    ...{
+      exactOptionalPropertyTypes: true,
+      rewriteRelativeImportExtensions: true,
+      skipLibCheck: false,
+      outDir: 'out',
+    },
   },
   files: ['api.ts', 'client.ts'],
 }
@@ -83,7 +97,9 @@ test('a client generated from the document compiles under strict settings, and i
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
   writeFileSync(join(folder, 'api.ts'), astToString(await generate(document as never)))
   writeFileSync(join(folder, 'client.ts'), source)
-  await run(resolve('node_modules/.bin/tsc'), ['--project', folder]).catch(({ stdout }) => assert.fail(stdout))
+  await run(resolve('node_modules/.bin/tsc'), ['--project', folder]).catch(({ stdout }) =>
+    assert.fail(stdout),
+  )
   const env = {
     PATH: process.env.PATH,
     BASE_URL: house.baseUrl,
@@ -93,6 +109,12 @@ test('a client generated from the document compiles under strict settings, and i
   const { stdout } = await run(process.execPath, [join(folder, 'out/client.js')], { env })
   const { id, ...told } = JSON.parse(stdout) as Record<string, unknown>
   assert.equal(typeof id, 'number')
-  assert.deepEqual(told, { state: 'delivered', attempt: 200, sequence: 1, missing: 'not_found', revoked: 200 })
+  assert.deepEqual(told, {
+    state: 'delivered',
+    attempt: 200,
+    sequence: 1,
+    missing: 'not_found',
+    revoked: 200,
+  })
   assert.equal(JSON.parse(receiver.at('/generated')[0]!.body).amount, 500.25)
 })

@@ -1,6 +1,6 @@
 /**
- * What generators of clients stumble over, and so is not in the document. Each rule is one that a generator broke on: docs/libraries.md names the
- * generators, and what they make of the document that keeps to these.
+ * What generators of clients stumble over, and so is not in the document. Each rule is one that a generator
+ * broke on: docs/libraries.md names the generators, and what they make of the document that keeps to these.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,10 @@ const service = basic({ id: made.service.id, secret: made.secret.text })
 const partners = await readDocument(house.baseUrl)
 const both = [partners, await readDocument(house.baseUrl, '/internal/openapi.json', service)]
 
-/** Every word that a schema may use. Unions are not among them: many a generator drops the fields that stand beside one. */
+/**
+ * Every word that a schema may use. Unions are not among them: many a generator drops the fields that stand
+ * beside one.
+ */
 const words = new Set([
   ...['$ref', 'type', 'format', 'enum', 'const', 'default', 'title', 'description', 'examples'],
   ...['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'],
@@ -52,7 +55,9 @@ test('no schema has a union, or a word that is not on the list', () => {
 test('fields stand beside no other fields of any name: an object has its fields, or is a map', () => {
   for (const document of both) {
     for (const [place, schema] of schemasIn(document)) {
-      const { properties = {}, additionalProperties } = schema as JsonSchema & { additionalProperties?: unknown }
+      const { properties = {}, additionalProperties } = schema as JsonSchema & {
+        additionalProperties?: unknown
+      }
       if (Object.keys(properties).length > 0)
         assert.ok(additionalProperties === undefined || additionalProperties === false, place)
     }
@@ -66,7 +71,11 @@ test('every field has a type or a name', () => {
   for (const document of both) {
     for (const [place, { $ref, type, oneOf }] of schemasIn(document)) {
       if (/\/(if|then|else)\//.test(place)) continue
-      assert.equal($ref !== undefined || type !== undefined || oneOf !== undefined, !untyped.includes(place), place)
+      assert.equal(
+        $ref !== undefined || type !== undefined || oneOf !== undefined,
+        !untyped.includes(place),
+        place,
+      )
     }
   }
 })
@@ -93,7 +102,8 @@ test('patterns are read alike by JavaScript, Python, Java, Go and Rust', () => {
     for (const [place, { pattern }] of schemasIn(document)) {
       if (pattern === undefined) continue
       assert.match(pattern, /^\^.*\$$/, place)
-      // No properties of Unicode, no looking around, no naming, no going back to a group, no code in braces, no half of a pair.
+      // No properties of Unicode, no looking around, no naming, no going back to a group, no code in braces,
+      // no half of a pair.
       assert.doesNotMatch(
         pattern,
         /\\[pPkKbBAzZGhHXR1-9]|\\u\{|\\x\{|\(\?[^:]|\\u[dD][89a-fA-F]|\[\[:|&&/,
@@ -137,7 +147,11 @@ test('what a receiver is sent has a tag that no call has', () => {
       assert.ok(document.tags.some(({ name }) => name === tag))
     }
     const names = [...operationsOf(document), ...receivedIn(document)].map(({ operationId }) => operationId)
-    assert.equal(new Set(names).size, names.length, 'every operation has a name of its own, received ones too')
+    assert.equal(
+      new Set(names).size,
+      names.length,
+      'every operation has a name of its own, received ones too',
+    )
   }
 })
 
@@ -146,13 +160,16 @@ test('every named schema is reached from a path: what only webhooks lead to, som
     const reached = new Set<string>()
     const waiting: unknown[] = [document.paths]
     for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-      for (const [, kind, name] of JSON.stringify(part).matchAll(/"#\/components\/(schemas|responses)\/(\w+)"/g)) {
+      for (const [, kind, name] of JSON.stringify(part).matchAll(
+        /"#\/components\/(schemas|responses)\/(\w+)"/g,
+      )) {
         if (reached.has(`${kind}/${name}`)) continue
         reached.add(`${kind}/${name}`)
         waiting.push(document.components[kind as 'schemas' | 'responses'][name!])
       }
     }
-    for (const name of Object.keys(document.components.schemas)) assert.ok(reached.has(`schemas/${name}`), name)
+    for (const name of Object.keys(document.components.schemas))
+      assert.ok(reached.has(`schemas/${name}`), name)
   }
 })
 
@@ -175,7 +192,9 @@ type Received = Pick<Operation, 'operationId' | 'tags'>
 function receivedIn(document: OpenApi): Received[] {
   const { webhooks } = document as OpenApi & { webhooks: Record<string, { post: Received }> }
   const callbacks = operationsOf(document).flatMap((operation) => {
-    const { callbacks: own = {} } = operation as { callbacks?: Record<string, Record<string, { post: Received }>> }
+    const { callbacks: own = {} } = operation as {
+      callbacks?: Record<string, Record<string, { post: Received }>>
+    }
     return Object.values(own).flatMap((each) => Object.values(each))
   })
   return [...Object.values(webhooks), ...callbacks].map(({ post }) => post)

@@ -1,4 +1,7 @@
-/** The document is as strict as the gateway: what one allows the other takes, what one forbids the other refuses. */
+/**
+ * The document is as strict as the gateway: what one allows the other takes, what one forbids the other
+ * refuses.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +20,11 @@ const allowsBody = (operationId: string, body: unknown) =>
   allows(document, bodyOf(operationOf(document, operationId))[1].schema, body)
 
 const allowsParameter = (operationId: string, name: string, value: unknown) =>
-  allows(document, operationOf(document, operationId).parameters.find((each) => each.name === name)!.schema, value)
+  allows(
+    document,
+    operationOf(document, operationId).parameters.find((each) => each.name === name)!.schema,
+    value,
+  )
 
 const url = 'http://127.0.0.1:1/strict'
 
@@ -132,10 +139,18 @@ test('what a list is asked for is refused by both, in every spelling', async () 
     assert.equal(answer.status, isGood ? 200 : 400, `${name}=${value} ${answer.text}`)
   }
   assert.ok(allowsParameter('pullEvents', 'after', 999_999_999_999_999))
-  assert.equal((await program.call('GET', '/v2/events?after=999999999999999')).status, 409, 'beyond the newest')
+  assert.equal(
+    (await program.call('GET', '/v2/events?after=999999999999999')).status,
+    409,
+    'beyond the newest',
+  )
   // A number has one spelling in an address; these would be the same number, or a number to somebody.
   for (const spelling of ['1e1', '0x1', '01', '+1', ' 1', '1.0', '-0', '١'])
-    assert.equal((await program.call('GET', `/v2/events?after=${encodeURIComponent(spelling)}`)).status, 400, spelling)
+    assert.equal(
+      (await program.call('GET', `/v2/events?after=${encodeURIComponent(spelling)}`)).status,
+      400,
+      spelling,
+    )
 })
 
 test('ids are numbers from 1 on to both', async () => {
@@ -181,8 +196,20 @@ test('forms with an empty or a missing field are refused by both, and one that i
     [false, '/v1/oauth/accesstoken', 'exchangeCode', { grant_type: '' }, 'invalid_request'],
     [false, '/v1/oauth/accesstoken', 'exchangeCode', { code: 'x' }, 'invalid_request'],
     [false, '/v1/oauth/accesstoken', 'exchangeCode', { grant_type: 'authorization_code' }, 'invalid_request'],
-    [false, '/v1/oauth/accesstoken', 'exchangeCode', { grant_type: 'authorization_code', code: '' }, 'invalid_request'],
-    [false, '/v1/oauth/accesstoken', 'exchangeCode', { grant_type: 'refresh_token', code: 'x' }, 'invalid_request'],
+    [
+      false,
+      '/v1/oauth/accesstoken',
+      'exchangeCode',
+      { grant_type: 'authorization_code', code: '' },
+      'invalid_request',
+    ],
+    [
+      false,
+      '/v1/oauth/accesstoken',
+      'exchangeCode',
+      { grant_type: 'refresh_token', code: 'x' },
+      'invalid_request',
+    ],
     [false, '/v1/oauth/accesstoken', 'exchangeCode', { grant_type: 'password' }, 'unsupported_grant_type'],
     [
       true,
@@ -232,7 +259,10 @@ test('forms with an empty or a missing field are refused by both, and one that i
     const answer = await postForm(house.baseUrl + path, form, program.credentials)
     assert.equal(answer.json().error ?? '', error, `${path} ${formOf(form)} ${answer.text}`)
   }
-  const empty = await send(`${house.baseUrl}/v1/oauth/revoke`, { method: 'POST', headers: program.credentials })
+  const empty = await send(`${house.baseUrl}/v1/oauth/revoke`, {
+    method: 'POST',
+    headers: program.credentials,
+  })
   assert.equal(empty.json().error, 'invalid_request')
 })
 
@@ -296,7 +326,9 @@ test('a state that the gateway refuses is forbidden by the document: 1,900 euro 
 test('of any state the document and the gateway think the same', async () => {
   const client = (await house.gateway.context.clients.find(program.client.id))!
   const part = fc.constantFrom('a', ' ', '~', 'é', '߿', 'ࠀ', '€', '😀', '\u001f', '\u007f', '\u0080')
-  const run = fc.tuple(part, fc.integer({ min: 0, max: 1_400 })).map(([character, times]) => character.repeat(times))
+  const run = fc
+    .tuple(part, fc.integer({ min: 0, max: 1_400 }))
+    .map(([character, times]) => character.repeat(times))
   fc.assert(
     fc.property(fc.array(run, { maxLength: 4 }), (runs) => {
       const state = runs.join('')
@@ -312,7 +344,19 @@ test('of any state the document and the gateway think the same', async () => {
 test('of any scope the document and the gateway think the same', async () => {
   const made = await house.makeClient({ scope: 'read write market trade stream' })
   const client = (await house.gateway.context.clients.find(made.id))!
-  const word = fc.constantFrom('read', 'write', 'market', 'trade', 'stream', 'Read', 'rea', ' ', ',', '\t', '')
+  const word = fc.constantFrom(
+    'read',
+    'write',
+    'market',
+    'trade',
+    'stream',
+    'Read',
+    'rea',
+    ' ',
+    ',',
+    '\t',
+    '',
+  )
   fc.assert(
     fc.property(
       fc.array(word, { maxLength: 6 }).map((words) => words.join('')),

@@ -1,6 +1,6 @@
 /**
- * openapi-typescript writes with the programming interface of TypeScript, which the compiler of this project does not have. Whoever imports
- * `typescript` after this file gets the one that @ts-morph/common carries.
+ * openapi-typescript writes with the programming interface of TypeScript, which the compiler of this project
+ * does not have. Whoever imports `typescript` after this file gets the one that @ts-morph/common carries.
  */
 import { registerHooks } from 'node:module'
 

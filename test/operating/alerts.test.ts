@@ -1,4 +1,7 @@
-/** ops/alerts.yaml as Prometheus runs it: each rule fires when it should, and not when all is well or getting better. */
+/**
+ * ops/alerts.yaml as Prometheus runs it: each rule fires when it should, and not when all is well or getting
+ * better.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -51,7 +54,11 @@ const cases: Readonly<Record<string, Case>> = {
   CountersignErrors: {
     at: '15m',
     fires: { [`${requests}"200"}`]: '0+100x20', [`${requests}"500"}`]: '0+5x20' },
-    stays: { [`${requests}"200"}`]: '0+1000x20', [`${requests}"500"}`]: '0+5x20', [`${requests}"404"}`]: '0+500x20' },
+    stays: {
+      [`${requests}"200"}`]: '0+1000x20',
+      [`${requests}"500"}`]: '0+5x20',
+      [`${requests}"404"}`]: '0+500x20',
+    },
   },
   CountersignTurnsAway: {
     at: '15m',
@@ -74,7 +81,11 @@ const cases: Readonly<Record<string, Case>> = {
     fires: onBoth('countersign_outbox_events', '10001x20'),
     stays: onBoth('countersign_outbox_events', '20000x2 10x20'),
   },
-  CountersignWebhookDisabled: { at: '20m', fires: onBoth(disabled, '1x5 2x30'), stays: onBoth(disabled, '2x5 1x30') },
+  CountersignWebhookDisabled: {
+    at: '20m',
+    fires: onBoth(disabled, '1x5 2x30'),
+    stays: onBoth(disabled, '2x5 1x30'),
+  },
   CountersignDeliveriesGivenUp: {
     at: '20m',
     fires: onBoth(exhausted, '1x5 4x30'),
@@ -134,7 +145,9 @@ function printCase(rule: Rule, { at, labels }: Case, series: Series, fires: bool
   return {
     interval: '1m',
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-    alert_rule_test: [{ eval_time: at, alertname: rule.alert, exp_alerts: fires ? expected(rule, labels) : [] }],
+    alert_rule_test: [
+      { eval_time: at, alertname: rule.alert, exp_alerts: fires ? expected(rule, labels) : [] },
+    ],
   }
 }
 

@@ -1,4 +1,7 @@
-/** What runs in production is installed there: `npm ci --omit=dev` brings every package that the sources import. */
+/**
+ * What runs in production is installed there: `npm ci --omit=dev` brings every package that the sources
+ * import.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'

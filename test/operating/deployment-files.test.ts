@@ -1,4 +1,7 @@
-/** The files in ops/ are what they claim to be: well-formed, by the schemas of their tools, and true of this gateway. */
+/**
+ * The files in ops/ are what they claim to be: well-formed, by the schemas of their tools, and true of this
+ * gateway.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -12,8 +15,8 @@ import { Secret } from 'kubernetes-models/v1/Secret'
 import { Service } from 'kubernetes-models/v1/Service'
 import { parse, parseAllDocuments } from 'yaml'
 import { apiRoutes } from '../../src/api/routes.ts'
-import { readConfig } from '../../src/config.ts'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { settings } from '../../src/settings/table.ts'
 import { assetUrl } from '../../src/web/frame/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
@@ -33,7 +36,10 @@ const ports = [livePort, sandboxPort, metricsPort]
 /** Requests of each site may take their time one after the other, then attempts do. */
 const drainSeconds = (2 * readConfig({}).limits.requestTimeoutMs) / 1000 + 10
 
-const { version, files } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string; files: string[] }
+const { version, files } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string
+  files: string[]
+}
 
 const read = (name: string) => readFileSync(join('ops', name), 'utf8')
 
@@ -46,7 +52,9 @@ async function assertAnswers(path: string): Promise<void> {
 }
 
 test('every YAML file is well-formed', () => {
-  const files = readdirSync('ops', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'))
+  const files = readdirSync('ops', { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.yaml'),
+  )
   assert.ok(files.length >= 7)
   for (const name of files) {
     const problems = parseAllDocuments(read(name), { merge: true }).flatMap(({ errors, warnings }) => [
@@ -80,7 +88,10 @@ test('every manifest is valid by the schema of its kind', () => {
     const model = new models[manifest.kind](manifest as never)
     assert.doesNotThrow(() => model.validate(), `${manifest.kind} ${manifest.metadata.name}`)
   }
-  assert.throws(() => new Deployment({ spec: { replicas: 'two' } } as never).validate(), 'the schemas do refuse')
+  assert.throws(
+    () => new Deployment({ spec: { replicas: 'two' } } as never).validate(),
+    'the schemas do refuse',
+  )
 })
 
 test('the configuration that the manifests give is one the gateway takes', () => {
@@ -89,7 +100,9 @@ test('the configuration that the manifests give is one the gateway takes', () =>
   assertSettings([...Object.keys(data), ...Object.keys(stringData)], 'kubernetes')
   for (const { spec } of ofKind('Deployment')) {
     const { env } = spec.template.spec.containers[0]
-    const given = Object.fromEntries(env.map(({ name, value }: { name: string; value: string }) => [name, value]))
+    const given = Object.fromEntries(
+      env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    )
     assertSettings(Object.keys(given), 'kubernetes')
     const config = readConfig({ ...data, ...stringData, ...given, SECRET_KEY: printKey(generateKey()) })
     assert.deepEqual(config.sites.map(({ port }) => port).concat(config.metrics!.port), ports)
@@ -168,7 +181,8 @@ const compose = parse(read('compose.yaml'), { merge: true }) as {
 test('compose: whatever a service names is defined', () => {
   for (const [name, service] of Object.entries(compose.services)) {
     for (const secret of service.secrets ?? []) assert.ok(secret in compose.secrets, `${name}: ${secret}`)
-    for (const network of service.networks ?? []) assert.ok(network in compose.networks, `${name}: ${network}`)
+    for (const network of service.networks ?? [])
+      assert.ok(network in compose.networks, `${name}: ${network}`)
     const needed = service.depends_on ?? []
     for (const other of Array.isArray(needed) ? needed : Object.keys(needed))
       assert.ok(other in compose.services, other)
@@ -227,7 +241,11 @@ test('both proxies lead to the ports of the two sites', () => {
 
 const addresses = [...apiRoutes, ...pageRoutes].map(({ path }) => path)
 const inside = addresses.filter((path) => path.startsWith('/internal'))
-const outside = [...addresses.filter((path) => !inside.includes(path)), '/openapi.json', assetUrl('countersign.css')]
+const outside = [
+  ...addresses.filter((path) => !inside.includes(path)),
+  '/openapi.json',
+  assetUrl('countersign.css'),
+]
 
 test('no proxy publishes what is for the systems of the brokerage, and each publishes all the rest', () => {
   assert.ok(inside.length > 0)
@@ -256,13 +274,17 @@ test('no proxy publishes what is for the systems of the brokerage, and each publ
         pathType === 'Exact' ? address === path : address === path || address.startsWith(`${path}/`),
       )
     for (const address of outside) assert.ok(leads(address), `${host} does not lead to ${address}`)
-    for (const address of [...inside, '/internal', '/metrics']) assert.ok(!leads(address), `${host}${address}`)
+    for (const address of [...inside, '/internal', '/metrics'])
+      assert.ok(!leads(address), `${host}${address}`)
   }
 })
 
 /** Of the location that nginx would choose: the longest that the address begins with. */
 function bodyLimitOf(server: string, address: string): string {
-  const locations = [...server.matchAll(/location (\S+) \{([^}]*)\}/g)].map(([, prefix, inner]) => ({ prefix, inner }))
+  const locations = [...server.matchAll(/location (\S+) \{([^}]*)\}/g)].map(([, prefix, inner]) => ({
+    prefix,
+    inner,
+  }))
   const chosen = locations
     .filter(({ prefix }) => address.startsWith(prefix!))
     .toSorted((a, b) => b.prefix!.length - a.prefix!.length)[0]!

@@ -1,4 +1,7 @@
-/** What an operator reads: one wide line a request and one an attempt, and the id that joins them to what the caller was told. */
+/**
+ * What an operator reads: one wide line a request and one an attempt, and the id that joins them to what the
+ * caller was told.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -53,7 +56,10 @@ test('every kind of caller is named by its id once it is recognised, and by noth
   const introspection = { token: 'x' }
   const url = `${baseUrl}/v1/oauth/introspect`
   const named = (id: string) => ({ 'x-request-id': id })
-  await postForm(url, introspection, { ...basic({ id: service.id, secret: secret.text }), ...named('a-service') })
+  await postForm(url, introspection, {
+    ...basic({ id: service.id, secret: secret.text }),
+    ...named('a-service'),
+  })
   await postForm(url, introspection, { ...basic(client), ...named('a-client') })
   await postForm(url, introspection, { ...basic({ ...client, secret: 'wrong' }), ...named('a-liar') })
   await (await house.signIn(await house.makeUser('ada'))).get('/account', named('a-holder'))
@@ -72,15 +78,24 @@ test('a refusal is named by its code, also where it left as a redirect', async (
   const named = (id: string) => ({ headers: { 'x-request-id': id } })
   await send(`${baseUrl}/v1/user/profile`, named('no-token'))
   await send(`${baseUrl}/no/such/address`, named('no-route'))
-  await send(`${baseUrl}/v1/oauth/authorize?client_id=${client.id}&state=s&scope=everything`, named('no-scope'))
+  await send(
+    `${baseUrl}/v1/oauth/authorize?client_id=${client.id}&state=s&scope=everything`,
+    named('no-scope'),
+  )
   await postForm(
     `${baseUrl}/v1/oauth/accesstoken`,
     { grant_type: 'x' },
     { ...basic(client), 'x-request-id': 'no-grant' },
   )
   assert.equal((await lineOf('no-token')).refusal, 'unauthorized')
-  assert.deepEqual([(await lineOf('no-route')).route, (await lineOf('no-route')).refusal], ['none', 'not_found'])
-  assert.deepEqual([(await lineOf('no-scope')).status, (await lineOf('no-scope')).refusal], [302, 'invalid_scope'])
+  assert.deepEqual(
+    [(await lineOf('no-route')).route, (await lineOf('no-route')).refusal],
+    ['none', 'not_found'],
+  )
+  assert.deepEqual(
+    [(await lineOf('no-scope')).status, (await lineOf('no-scope')).refusal],
+    [302, 'invalid_scope'],
+  )
   const refused = await lineOf('no-grant')
   assert.deepEqual([refused.refusal, refused.bytes_in], ['unsupported_grant_type', 'grant_type=x'.length])
 })
@@ -141,7 +156,8 @@ test('an attempt leaves one line: which delivery of what to whom, what came of i
   const ill = await engine.makeWebhook('/ill')
   const gone = await engine.makeWebhook('http://127.0.0.1:9/')
   const [event] = await engine.publish({ entity: 'transaction:77' })
-  const lineAt = (webhook: { id: number }) => log.find((line) => line.msg === 'attempt' && line.webhook === webhook.id)
+  const lineAt = (webhook: { id: number }) =>
+    log.find((line) => line.msg === 'attempt' && line.webhook === webhook.id)
   const good = await lineAt(well)
   assert.equal(good.event, `evt_${event!.uid.replaceAll('-', '')}`)
   assert.deepEqual([good.branch, good.attempt, good.outcome, good.status], [branchId, 1, 'accepted', 204])

@@ -1,12 +1,13 @@
 /** What a node remembers is bounded: the oldest makes room for the newest. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
 import { openMemory } from '../../src/database/memory.ts'
 import { openProfiles } from '../../src/users/profile.ts'
 import { Lane } from '../../src/webhooks/engine/lane.ts'
 import type { LogEntry } from '../../src/webhooks/events/entry.ts'
 import { Feed, FeedRoom } from '../../src/webhooks/events/feed.ts'
+import { ask } from '../support/ask.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 
@@ -18,13 +19,16 @@ interface Thing {
   readonly text: string
 }
 
-/** The node is told at once by its own connection, and once more by the one that listens: what is learned in between would be forgotten by that. */
+/**
+ * The node is told at once by its own connection, and once more by the one that listens: what is learned in
+ * between would be forgotten by that.
+ */
 async function announce(tag: string): Promise<void> {
   let times = 0
   changes.subscribe((heard) => {
     if (heard === tag) times++
   })
-  await db.query(statement('', 'SELECT announce($1)'), [tag])
+  await ask(db, 'SELECT announce($1)', [tag])
   await eventually(`${tag} is heard twice`, () => times >= 2)
 }
 
@@ -69,7 +73,14 @@ test('a tag that several entries share forgets all of them, and one that is left
 
 /** Of so many bytes each. */
 function entriesOf(count: number, bytes: number): LogEntry[] {
-  const common = { uid: '', kind: 'TRANSACTION', action: 'SUBMITTED', traceparent: null, day: 260101, simulated: false }
+  const common = {
+    uid: '',
+    kind: 'TRANSACTION',
+    action: 'SUBMITTED',
+    traceparent: null,
+    day: 260101,
+    simulated: false,
+  }
   return Array.from({ length: count }, (_, index) => ({
     ...{ ...common, seq: index + 1, entity: `transaction:${index}`, webhookId: null, createdAt: new Date() },
     body: 'x'.repeat(bytes),
@@ -99,7 +110,16 @@ test('a lane reads ahead to a bound in bytes, however large the events are', () 
   const feed = new Feed(db, 2)
   feed.append(20, entriesOf(20, 65_536))
   const health = { failures: 0, failingSince: null, holdUntil: null, heldAt: null }
-  const cursor = { webhookId: 1, feed: 2, position: 0, epoch: 1, holder: 1, isOpen: true, passed: 0, ...health }
+  const cursor = {
+    webhookId: 1,
+    feed: 2,
+    position: 0,
+    epoch: 1,
+    holder: 1,
+    isOpen: true,
+    passed: 0,
+    ...health,
+  }
   const filters = [{ fromSeq: 1, kinds: ['TRANSACTION'], actions: {} }]
   const lane = new Lane<string>(1, feed)
   lane.load({ cursor, filters, exceptions: [], agains: [], ahead: [], replay: undefined })
@@ -110,7 +130,11 @@ test('a lane reads ahead to a bound in bytes, however large the events are', () 
 test('printed profiles are kept to a bound in bytes: the oldest are printed again', async () => {
   const { id: userId } = await house.makeUser()
   const profiles = openProfiles(db, 'live', 3_000)
-  const viewers = Array.from({ length: 20 }, () => ({ userId, kind: 'personal' as const, accountNumbers: [] }))
+  const viewers = Array.from({ length: 20 }, () => ({
+    userId,
+    kind: 'personal' as const,
+    accountNumbers: [],
+  }))
   for (const viewer of viewers) await profiles.get(viewer)
   assert.equal(typeof profiles.get(viewers.at(-1)!), 'string')
   const again = profiles.get(viewers[0]!)

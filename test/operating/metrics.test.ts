@@ -48,7 +48,9 @@ test('attempts are counted by outcome, and arrivals are timed from the publishin
   await engine.publish({ entity: 'transaction:1' })
   await eventually('both attempts', async () => {
     const text = await scrape()
-    return ['accepted', 'refused'].every((outcome) => readValue(text, 'countersign_attempts_total', { outcome }) === 1)
+    return ['accepted', 'refused'].every(
+      (outcome) => readValue(text, 'countersign_attempts_total', { outcome }) === 1,
+    )
   })
   const text = await scrape()
   assert.equal(readValue(text, 'countersign_attempt_seconds_count', { outcome: 'accepted' }), 1)
@@ -79,7 +81,9 @@ test('the dashboard and the alert rules ask only for what there is', async () =>
   const text = await scrape()
   const known = new Set([...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].map((match) => match[1]!))
   for (const file of ['ops/grafana-dashboard.json', 'ops/alerts.yaml']) {
-    const asked = [...readFileSync(file, 'utf8').matchAll(/\bcountersign_[a-z0-9_]+/g)].map((match) => match[0])
+    const asked = [...readFileSync(file, 'utf8').matchAll(/\bcountersign_[a-z0-9_]+/g)].map(
+      (match) => match[0],
+    )
     assert.ok(asked.length > 5, file)
     for (const name of asked)
       assert.ok(known.has(name.replace(/_(bucket|count|sum)$/, '')) || known.has(name), `${file}: ${name}`)
@@ -87,11 +91,15 @@ test('the dashboard and the alert rules ask only for what there is', async () =>
 })
 
 test('rates are of what only grows, differences of what also falls', async () => {
-  const kinds = new Map([...(await scrape()).matchAll(/^# TYPE (\S+) (\S+)/gm)].map((match) => [match[1]!, match[2]!]))
+  const kinds = new Map(
+    [...(await scrape()).matchAll(/^# TYPE (\S+) (\S+)/gm)].map((match) => [match[1]!, match[2]!]),
+  )
   const kindOf = (name: string) => kinds.get(name) ?? kinds.get(name.replace(/_(bucket|count|sum)$/, ''))
   for (const file of ['ops/grafana-dashboard.json', 'ops/alerts.yaml']) {
     const used = [
-      ...readFileSync(file, 'utf8').matchAll(/\b(rate|irate|increase|resets|delta|idelta|deriv)\((countersign_\w+)/g),
+      ...readFileSync(file, 'utf8').matchAll(
+        /\b(rate|irate|increase|resets|delta|idelta|deriv)\((countersign_\w+)/g,
+      ),
     ]
     assert.ok(used.length > 2, file)
     for (const [, how, name] of used) {
@@ -112,9 +120,9 @@ test('a provider that is away, and a request that waits for a decision, are told
     return [away, waits('application'), waits('proposal'), waits('import')]
   }
   assert.deepEqual(await read(), [0, 0, 0, 0])
-  await db.query(markAway, [id, house.clock.now(), 'it does not answer'])
+  await db.query(markAway, { id, lookedAt: house.clock.now(), awayWhy: 'it does not answer' })
   house.clock.advance(90_000)
   assert.deepEqual(await read(), [90, 90, 0, 0])
-  await db.query(markThere, [id, house.clock.now()])
+  await db.query(markThere, { id, lookedAt: house.clock.now() })
   assert.equal((await read())[0], 0)
 })

@@ -1,4 +1,7 @@
-/** ops/nginx.conf, run as it is but for its addresses and certificates, before a gateway of two nodes of which one is away. */
+/**
+ * ops/nginx.conf, run as it is but for its addresses and certificates, before a gateway of two nodes of which
+ * one is away.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +28,11 @@ const skip = skipWithout('nginx', '-v')
 const sites = ['api.example.com', 'sandbox.example.com']
 const insideSites = ['api.inside.example.com', 'sandbox.inside.example.com']
 const [live, sandbox, away, publicPort, insidePort] = await findFreePorts(5)
-const certificate = makeCertificate([...sites, ...insideSites], later(new Date(), -day), later(new Date(), day))
+const certificate = makeCertificate(
+  [...sites, ...insideSites],
+  later(new Date(), -day),
+  later(new Date(), day),
+)
 
 /** What is the reader's own in the file, as it says at its head: a piece that is not there any more fails. */
 function adapt(configuration: string, folder: string): string {
@@ -99,7 +106,14 @@ function ask(
   body?: string | Buffer,
 ): Promise<Answer> {
   return new Promise((done, failed) => {
-    const to = { host: '127.0.0.1', port, path, servername: host, ca: certificate.cert, agent: false as const }
+    const to = {
+      host: '127.0.0.1',
+      port,
+      path,
+      servername: host,
+      ca: certificate.cert,
+      agent: false as const,
+    }
     const asked = request({ ...to, ...more, headers: { host, ...more.headers } }, (answer) =>
       text(answer).then((read) => done({ status: answer.statusCode!, body: read }), failed),
     )
@@ -110,7 +124,12 @@ function ask(
 const lines = openLogLines('info')
 const house = await openHouse(
   {
-    ...{ PORT: String(live), SANDBOX_PORT: String(sandbox), TRUST_PROXY: '127.0.0.1', WEBHOOK_ALLOW_LOOPBACK: 'true' },
+    ...{
+      PORT: String(live),
+      SANDBOX_PORT: String(sandbox),
+      TRUST_PROXY: '127.0.0.1',
+      WEBHOOK_ALLOW_LOOPBACK: 'true',
+    },
     ...{ BASE_URL: `https://${sites[0]}`, SANDBOX_URL: `https://${sites[1]}` },
   },
   lines.log,
@@ -146,7 +165,9 @@ test('a name that is none of the sites leads nowhere', { skip }, async () => {
     assert.equal((await ask(publicPort!, sites[0]!, '/readyz', { headers: { host } })).status, 421, host)
 })
 
-test('what is for the systems of the brokerage is not in front, however it is written', { skip }, async () => {
+test('what is for the systems of the brokerage is not in front, however it is written', {
+  skip,
+}, async () => {
   for (const path of [
     '/internal',
     '/internal/',
@@ -161,7 +182,9 @@ test('what is for the systems of the brokerage is not in front, however it is wr
     assert.equal((await atInside(path)).status, 404, path)
 })
 
-test('bodies are as long as the gateway takes them, and a file comes through as it is sent', { skip }, async () => {
+test('bodies are as long as the gateway takes them, and a file comes through as it is sent', {
+  skip,
+}, async () => {
   const post = (length: number, type = 'application/json') => ({
     method: 'POST',
     headers: { 'content-type': type, 'content-length': length },
@@ -194,7 +217,13 @@ test('a stream of events is passed on as it comes', { skip }, async (t) => {
   const leaving = new AbortController()
   t.after(() => leaving.abort())
   const headers = { accept: 'text/event-stream', host: sites[0]!, ...basic(client) }
-  const to = { host: '127.0.0.1', port: publicPort, servername: sites[0], ca: certificate.cert, agent: false as const }
+  const to = {
+    host: '127.0.0.1',
+    port: publicPort,
+    servername: sites[0],
+    ca: certificate.cert,
+    agent: false as const,
+  }
   const asked = request({ ...to, path: '/v2/events', headers, signal: leaving.signal }).on('error', () => {})
   asked.end()
   const [answer] = await once(asked, 'response')

@@ -23,11 +23,16 @@ test('every command that a page or an alert names exists', async () => {
   const overview = (await runCommand(['help'], {})).stdout
   const commands = new Set([...overview.matchAll(/^ {2}(\w+(?: [\w-]+)?) {2}/gm)].map((match) => match[1]!))
   const groups = new Set([...commands].map((name) => name.split(' ')[0]!))
-  for (const file of [...pages, ...findFiles('ops', '')].filter((name) => /\.(md|ya?ml|service)$/.test(name))) {
+  for (const file of [...pages, ...findFiles('ops', '')].filter((name) =>
+    /\.(md|ya?ml|service)$/.test(name),
+  )) {
     const text = readFileSync(file, 'utf8')
     for (const [, group, verb] of text.matchAll(/["`\s]countersign (?:(\w+) ([a-z][\w-]*))/g)) {
       if (!groups.has(group!)) continue
-      assert.ok(commands.has(group!) || commands.has(`${group} ${verb}`), `${file}: countersign ${group} ${verb}`)
+      assert.ok(
+        commands.has(group!) || commands.has(`${group} ${verb}`),
+        `${file}: countersign ${group} ${verb}`,
+      )
     }
   }
 })
@@ -42,7 +47,9 @@ test('what the domain says to everybody names no command: the command line adds 
 
 test('links between pages lead somewhere', () => {
   for (const page of pages) {
-    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map((match) => match[1]!)
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map(
+      (match) => match[1]!,
+    )
     for (const link of links) assert.ok(existsSync(join(dirname(page), link)), `${page}: ${link}`)
   }
 })

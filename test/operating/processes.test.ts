@@ -1,11 +1,12 @@
 /** Several processes behind one port are one node: one address, one sum, one limit, one end. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
-import type { Demo } from '../../src/demo.ts'
+import type { Demo } from '../../src/demo/demo.ts'
+import { ask } from '../support/ask.ts'
 import { askFresh, findChildren, isRunning, meetAll } from '../support/children.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { openTestServer } from '../support/database.ts'
@@ -80,7 +81,10 @@ test('what is set up once is there once: those of the demo, and the key that all
 
 const minuteNow = () => Math.floor(Date.now() / 60_000)
 
-/** Counts are in windows of a minute: a round that fell into two says nothing, and has used up some of the second. It is played again in the third. */
+/**
+ * Counts are in windows of a minute: a round that fell into two says nothing, and has used up some of the
+ * second. It is played again in the third.
+ */
 async function inOneWindow(play: () => Promise<void>): Promise<void> {
   for (;;) {
     const begun = minuteNow()
@@ -97,12 +101,15 @@ async function inOneWindow(play: () => Promise<void>): Promise<void> {
 
 test('requests of a token are counted by all processes together, to the last one', () =>
   inOneWindow(async () => {
-    const profile = () => askFresh(`${gateway.baseUrl}/v1/user/profile`, { authorization: `Bearer ${demo.apiToken}` })
+    const profile = () =>
+      askFresh(`${gateway.baseUrl}/v1/user/profile`, { authorization: `Bearer ${demo.apiToken}` })
     const answers = await Promise.all(Array.from({ length: 2 * allowed }, profile))
     const served = answers.filter(({ status }) => status === 200)
     assert.ok(new Set(answers.map((answer) => answer.process)).size > 1, 'several processes answered')
     assert.ok(answers.every(({ status }) => status === 200 || status === 429))
-    const used = served.map(({ headers }) => Number(headers['x-ratelimit-used'])).sort((one, other) => one - other)
+    const used = served
+      .map(({ headers }) => Number(headers['x-ratelimit-used']))
+      .sort((one, other) => one - other)
     assert.deepEqual(
       used,
       Array.from({ length: allowed }, (_, place) => place + 1),
@@ -120,7 +127,11 @@ test('failed authentications of a client at one process keep it out at every oth
         'token=unknown',
       )
     const failures = await Promise.all(Array.from({ length: 12 }, () => call('wrong')))
-    assert.equal(failures.filter(({ status }) => status === 401).length, 5, 'five are told that they are wrong')
+    assert.equal(
+      failures.filter(({ status }) => status === 401).length,
+      5,
+      'five are told that they are wrong',
+    )
     assert.equal(failures.filter(({ status }) => status === 429).length, 7)
     // What one process counted the others hear of a moment later.
     await eventually('the right secret is refused by each of them', async () => {
@@ -138,29 +149,33 @@ test('streams of a branch are counted by all processes together, and their place
     (await fetch(`${gateway.sandboxUrl}/v2/events`, { headers, signal })).status
   const statuses: number[] = []
   for (let turn = 0; turn < 25; turn++) statuses.push(await open(leaving.signal))
-  assert.deepEqual(statuses, [...Array.from({ length: 20 }, () => 200), ...Array.from({ length: 5 }, () => 429)])
+  assert.deepEqual(statuses, [
+    ...Array.from({ length: 20 }, () => 200),
+    ...Array.from({ length: 5 }, () => 429),
+  ])
   leaving.abort()
   const leavingToo = new AbortController()
   await eventually('there is room again', async () => (await open(leavingToo.signal)) === 200)
   leavingToo.abort()
 })
 
-const insertDisabled = statement(
-  '',
-  `INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, state, disabled_reason, created_at, updated_at)
-   VALUES ($1, 'live', $2, 'http://127.0.0.1:1/', '{ACH_PROFILE}', 'disabled', 'a test', now(), now())`,
-)
+const insertDisabled = `INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, state, disabled_reason, created_at,
+    updated_at)
+   VALUES ($1, 'live', $2, 'http://127.0.0.1:1/', '{ACH_PROFILE}', 'disabled', 'a test', now(), now())`
 
 test('/metrics is the sum over the processes; what describes the database is told once', async () => {
-  const route = 'countersign_http_requests_total{site="sandbox",method="GET",route="/v1/user/profile",status="401"}'
+  const route =
+    'countersign_http_requests_total{site="sandbox",method="GET",route="/v1/user/profile",status="401"}'
   const before = (await readMetric(route)) ?? 0
-  const answers = await Promise.all(Array.from({ length: 30 }, () => askFresh(`${gateway.sandboxUrl}/v1/user/profile`)))
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, () => askFresh(`${gateway.sandboxUrl}/v1/user/profile`)),
+  )
   assert.ok(new Set(answers.map((answer) => answer.process)).size > 1, 'several processes answered')
   await eventually('all are counted', async () => (await readMetric(route)) === before + 30)
   assert.equal(await readMetric('countersign_processes'), processes)
   assert.equal(await readMetric('countersign_webhooks_disabled'), 0)
   const db = await openPrivateDatabase(dataDir)
-  await db.query(insertDisabled, [demo.branchId, demo.clientId])
+  await ask(db, insertDisabled, [demo.branchId, demo.clientId])
   await db.close()
   await eventually('it is counted', async () => (await readMetric('countersign_webhooks_disabled')) !== 0)
   assert.equal(await readMetric('countersign_webhooks_disabled'), 1)
@@ -255,7 +270,10 @@ test('a number of processes that is none is a mistake of the configuration', asy
   for (const text of ['0', 'abc']) {
     const refused = await runCommand(['serve'], { DATA_DIR: makeFolder(), PROCESSES: text })
     assert.equal(refused.code, 2)
-    assert.match(refused.stderr, new RegExp(`PROCESSES must be auto or a whole number from 1 to 64, not "${text}"`))
+    assert.match(
+      refused.stderr,
+      new RegExp(`PROCESSES must be auto or a whole number from 1 to 64, not "${text}"`),
+    )
   }
 })
 

@@ -1,7 +1,9 @@
 /**
- * A backup is worth what its restore is. Each way of docs/operating.md, on a gateway with something to lose: afterwards tokens work,
- * revoked ones do not, what waited is delivered and signed, and the audit chain is whole.
+ * A backup is worth what its restore is. Each way of docs/operating.md, on a gateway with something to lose:
+ * afterwards tokens work, revoked ones do not, what waited is delivered and signed, and the audit chain is
+ * whole.
  */
+
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -10,12 +12,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { minute, systemClock } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { getDisguise } from '../../src/database/postgres-binaries.ts'
 import { openPrivateServer, type PrivateServer } from '../../src/database/private-server.ts'
 import { examine } from '../../src/doctor/doctor.ts'
-import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { ask } from '../support/ask.ts'
 import { takeBaseBackup } from '../support/base-backup.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -68,10 +71,17 @@ async function fill(engine: Engine, receiver: Receiver): Promise<Belongings> {
 /** The gateway again, on the restored server and with the same keys. */
 function reopen(engine: Engine, url: string): Promise<Gateway> {
   const { settings, clock } = engine.house
-  return openGateway(readConfig({ ...settings, DATABASE_URL: url, WEBHOOK_ALLOW_LOOPBACK: 'true' }), { clock })
+  return openGateway(readConfig({ ...settings, DATABASE_URL: url, WEBHOOK_ALLOW_LOOPBACK: 'true' }), {
+    clock,
+  })
 }
 
-async function assertWhole(gateway: Gateway, engine: Engine, receiver: Receiver, kept: Belongings): Promise<void> {
+async function assertWhole(
+  gateway: Gateway,
+  engine: Engine,
+  receiver: Receiver,
+  kept: Belongings,
+): Promise<void> {
   const { baseUrl } = gateway
   const { db } = gateway.context
   assert.equal((await readProfile(baseUrl, kept.accessToken)).status, 200, 'a token works')
@@ -81,11 +91,11 @@ async function assertWhole(gateway: Gateway, engine: Engine, receiver: Receiver,
   const { clock } = engine.house
   await sealAll(db, clock.now())
   assert.equal((await verifyChain(db, clock.now(), () => {})).kind, 'intact')
-  const [block] = await db.query<{ hash: Buffer }>(selectBlock, [kept.anchor.position])
+  const [block] = await ask<{ hash: Buffer }>(db, selectBlock, [kept.anchor.position])
   assert.deepEqual(block?.hash, kept.anchor.hash, 'the chain contains the anchor that was kept elsewhere')
 }
 
-const selectBlock = statement('', 'SELECT hash FROM audit_blocks WHERE position = $1')
+const selectBlock = 'SELECT hash FROM audit_blocks WHERE position = $1'
 
 /** What was refused before the backup is sent again, once it is due, and signed. */
 async function assertDelivery(engine: Engine, receiver: Receiver, kept: Belongings): Promise<void> {
@@ -111,8 +121,6 @@ async function withDatabase<Result>(url: string, work: (db: Database) => Promise
     await db.close()
   }
 }
-
-const ask = <Row extends object>(db: Database, text: string) => db.query<Row>(statement('', text))
 
 /** A server that keeps its log: every segment is copied away when it is full. */
 async function openArchivingServer(dataDir: string, archive: string): Promise<PrivateServer> {
@@ -258,8 +266,17 @@ test('a dump goes into another database, whatever else is beside it, and what is
   await withDatabase(owned('second'), async (db) => {
     for (let profileId = 1; profileId <= events; profileId++) {
       const { branchId } = engine
-      const body = JSON.stringify({ profileId, clearingAccount: '1', type: 'ACH_PROFILE', action: 'PENDING', branchId })
-      await ask(db, `SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', 'PENDING', '${profileId}', '${body}')`)
+      const body = JSON.stringify({
+        profileId,
+        clearingAccount: '1',
+        type: 'ACH_PROFILE',
+        action: 'PENDING',
+        branchId,
+      })
+      await ask(
+        db,
+        `SELECT publish_event('live', ${branchId}, 'ACH_PROFILE', 'PENDING', '${profileId}', '${body}')`,
+      )
     }
   })
   receiver.on(kept.webhookPath, answer(200))

@@ -81,7 +81,9 @@ const ledger = await openPublisherAt(engine)
 /** The spans of a trace, by name, once all of these have come. */
 function spansOf(traceId: string, ...names: string[]): Promise<CollectedSpan[]> {
   return collector.until(`${names} of ${traceId}`, () => {
-    const found = names.map((name) => collector.spans.find((span) => span.traceId === traceId && span.name === name))
+    const found = names.map((name) =>
+      collector.spans.find((span) => span.traceId === traceId && span.name === name),
+    )
     return found.every((span) => span !== undefined) && (found as CollectedSpan[])
   })
 }
@@ -194,13 +196,18 @@ test('asking again with the same idempotency key, under another span, is answere
 test('a refusal is in its span by its code, an address that was asked for is not', async () => {
   const token = await engine.house.makeToken(await engine.house.makeUser())
   const { baseUrl } = engine.house
-  await send(`${baseUrl}/v1/user/profile?access_token=${token}`, { headers: { traceparent: traceparentOf('f') } })
-  await send(`${baseUrl}/${token}`, { headers: { authorization: `Bearer ${token}`, traceparent: traceparentOf('1') } })
+  await send(`${baseUrl}/v1/user/profile?access_token=${token}`, {
+    headers: { traceparent: traceparentOf('f') },
+  })
+  await send(`${baseUrl}/${token}`, {
+    headers: { authorization: `Bearer ${token}`, traceparent: traceparentOf('1') },
+  })
   await send(`${baseUrl}/healthz`, { headers: { traceparent: traceparentOf('2') } })
   const [refused] = await spansOf('f'.repeat(32), 'GET /v1/user/profile')
   assert.deepEqual([refused!.attributes['error.type'], refused!.failed], ['unauthorized', false])
   await spansOf('1'.repeat(32), 'GET none')
-  for (const secret of [token, ledger.secret, engine.client.secret]) assert.ok(!collector.text.includes(secret))
+  for (const secret of [token, ledger.secret, engine.client.secret])
+    assert.ok(!collector.text.includes(secret))
   assert.ok(!collector.text.includes(engine.receiver.url('')))
   assert.ok(!collector.text.includes('2'.repeat(32)), 'health checks have no span')
 })
@@ -267,7 +274,14 @@ test('spans that nobody fetches in time are dropped beyond 4,096, and those that
   const slow = await openCollector()
   const house = await openEngine(settingsFor(slow.url))
   const { tracing } = house.house.gateway.context
-  const answered = { method: 'GET', route: '/', requestId: 'r', who: undefined, refusal: undefined, status: 200 }
+  const answered = {
+    method: 'GET',
+    route: '/',
+    requestId: 'r',
+    who: undefined,
+    refusal: undefined,
+    status: 200,
+  }
   for (let made = 0; made < 10_000; made++) tracing!.openRequest('live', 'flood', undefined).end(answered)
   await house.close()
   const arrived = slow.spans.filter((span) => span.name === 'flood').length

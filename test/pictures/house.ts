@@ -1,4 +1,8 @@
-/** A day in the life of a small brokerage, for the pictures: people, two applications, webhooks that answer well and badly. */
+/**
+ * A day in the life of a small brokerage, for the pictures: people, two applications, webhooks that answer
+ * well and badly.
+ */
+
 import { randomInt } from 'node:crypto'
 import { hour, minute } from '../../src/clock.ts'
 import { createClient } from '../../src/partners/client.ts'
@@ -14,6 +18,7 @@ import {
 import { createUser, type User } from '../../src/users/user.ts'
 import type { NewEvent } from '../../src/webhooks/events/event.ts'
 import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { isAtRest } from '../support/by-hand.ts'
 import { eventually } from '../support/eventually.ts'
 import { openTestGateway, password, type TestClient, type TestGateway } from '../support/gateway.ts'
@@ -71,18 +76,21 @@ async function furnish(house: TestGateway, receiver: Receiver): Promise<Omit<Hou
     await publish(house, partner, 6 + randomInt(12))
     house.clock.advance(burstEveryMs)
   }
-  const [newest] = await db.query<{ seq: number }>(
-    {
-      name: '',
-      text: `SELECT max(seq) AS seq FROM outcomes WHERE webhook_id = $1 AND state = 'delivered'`,
-    },
+  const [newest] = await ask<{ seq: number }>(
+    db,
+    `SELECT max(seq) AS seq FROM outcomes WHERE webhook_id = $1 AND state = 'delivered'`,
     [webhookId],
   )
   const people = { holder, developer, operator: runner }
   return { people, partner, client, webhookId, deliveryId: `${webhookId}-${newest!.seq}` }
 }
 
-function makePerson(house: TestGateway, username: string, name: string, role: User['role'] = 'holder'): Promise<User> {
+function makePerson(
+  house: TestGateway,
+  username: string,
+  name: string,
+  role: User['role'] = 'holder',
+): Promise<User> {
   const { db, passwords } = house.gateway.context
   return createUser(db, passwords, { username, name, password, role }, house.act())
 }
@@ -117,7 +125,10 @@ async function applyFor(house: TestGateway, name: string): Promise<void> {
   await applyWithDetails(house.gateway.context.db, applicant, application, house.act())
 }
 
-/** Between 5 and 60 ms, now and then longer; the house's clock, which stands still otherwise, goes on by as much. */
+/**
+ * Between 5 and 60 ms, now and then longer; the house's clock, which stands still otherwise, goes on by as
+ * much.
+ */
 function slowly({ clock }: TestGateway): Behaviour {
   return (request, response, socket) => {
     const ms = delay()
@@ -129,7 +140,12 @@ function slowly({ clock }: TestGateway): Behaviour {
 }
 const delay = () => (randomInt(20) === 0 ? 120 + randomInt(200) : 5 + randomInt(55))
 
-async function register(house: TestGateway, { branchId }: Partner, receiver: Receiver, path: string): Promise<number> {
+async function register(
+  house: TestGateway,
+  { branchId }: Partner,
+  receiver: Receiver,
+  path: string,
+): Promise<number> {
   receiver.on(path, slowly(house))
   const { db, vault, guard: policy } = house.gateway.context
   const branch = { branchId, environment: 'live' } as const
@@ -153,7 +169,10 @@ async function publish(house: TestGateway, { branchId }: Partner, count: number)
     }
     return {
       ...{ environment: 'live', branchId, kind: 'TRANSACTION', action: 'SUBMITTED', simulated: false },
-      ...{ entity: `transaction:${transactionId}`, body: JSON.stringify({ ...payload, direction: 'DEPOSIT' }) },
+      ...{
+        entity: `transaction:${transactionId}`,
+        body: JSON.stringify({ ...payload, direction: 'DEPOSIT' }),
+      },
     }
   })
   await publisher.publish(events, house.clock.now())

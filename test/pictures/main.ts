@@ -1,4 +1,7 @@
-/** `npm run screenshots [-- NAME…]`: photographs the main pages, for the README and the docs. The pages are real, and so is what they show. */
+/**
+ * `npm run screenshots [-- NAME…]`: photographs the main pages, for the README and the docs. The pages are
+ * real, and so is what they show.
+ */
 import type { Page } from 'playwright-core'
 import type { User } from '../../src/users/user.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
@@ -37,7 +40,10 @@ async function take(chromium: Chromium, house: House, picture: Picture): Promise
     if (picture.as) await signIn(page, house, house.people[picture.as])
     await page.goto(house.baseUrl + picture.path(house))
     await picture.prepare?.(page)
-    await page.screenshot({ path: new URL(`${picture.name}.png`, folder).pathname, fullPage: picture.whole ?? false })
+    await page.screenshot({
+      path: new URL(`${picture.name}.png`, folder).pathname,
+      fullPage: picture.whole ?? false,
+    })
   } finally {
     await context.close()
   }

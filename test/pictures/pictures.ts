@@ -23,7 +23,11 @@ export const pictures: readonly Picture[] = [
   { name: 'consent', as: 'holder', path: consent, onPhone: true, whole: true },
   { name: 'applications', as: 'holder', path: () => '/account' },
   { name: 'portal', as: 'developer', path: portal },
-  { name: 'webhook', as: 'developer', path: (house) => `${portal(house)}/webhooks/${house.webhookId}?period=day` },
+  {
+    name: 'webhook',
+    as: 'developer',
+    path: (house) => `${portal(house)}/webhooks/${house.webhookId}?period=day`,
+  },
   { name: 'deliveries', as: 'developer', path: (house) => `${portal(house)}/deliveries`, dark: true },
   {
     name: 'delivery',

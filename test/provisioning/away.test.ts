@@ -1,9 +1,11 @@
 /** A database that is away for a moment while a file is imported. */
+
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { type Database, DatabaseUnavailable, statement } from '../../src/database/database.ts'
+import { type Database, DatabaseUnavailable } from '../../src/database/database.ts'
 import { listImports, readImport, startImport } from '../../src/provisioning/import.ts'
+import { ask } from '../support/ask.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openCore } from '../support/provisioning.ts'
@@ -18,12 +20,10 @@ const linesOf = (from: number, to: number) =>
     return `${JSON.stringify(record)}\n`
   }).join('')
 
-const cutAll = statement(
-  '',
-  `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-   WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'countersign'`,
-)
-const cutEverybody = () => eventually('whoever was connected is not', () => db.query(cutAll).catch(() => false))
+const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+   WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'countersign'`
+const cutEverybody = () =>
+  eventually('whoever was connected is not', () => ask(db, cutAll).catch(() => false))
 
 test('an import outlasts a database that is away for a moment', async () => {
   const running = async () => (await listImports(db, 1, { sources: ['core'] }))[0]

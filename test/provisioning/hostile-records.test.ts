@@ -1,9 +1,13 @@
-/** What is a record and what is none: the lines of a file, the interface and SQL say the same of every value that somebody could send. */
+/**
+ * What is a record and what is none: the lines of a file, the interface and SQL say the same of every value
+ * that somebody could send.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
 import { listFaults } from '../../src/provisioning/import.ts'
 import { findFault } from '../../src/provisioning/record.ts'
+import { ask } from '../support/ask.ts'
 import { openHouse } from '../support/gateway.ts'
 import { importLines } from '../support/imports.ts'
 import { nameSource } from '../support/provisioning.ts'
@@ -13,7 +17,13 @@ const { db } = house.gateway.context
 
 const records = {
   customer: {
-    ...{ kind: 'customer' as const, externalId: 'C-x', version: 1, changedAt: '2026-01-31T09:30:00Z', name: 'Ada' },
+    ...{
+      kind: 'customer' as const,
+      externalId: 'C-x',
+      version: 1,
+      changedAt: '2026-01-31T09:30:00Z',
+      name: 'Ada',
+    },
     ...{ username: 'ada', email: 'a@example.com', locale: 'en', status: 'active' },
   },
   account: {
@@ -28,7 +38,14 @@ const records = {
     ...{ status: 'active', optionLevel: 2, dayTrader: true, openedAt: '2026-01-31T09:30:00+01:00' },
   },
   holding: {
-    ...{ kind: 'holding' as const, customer: 'C-x', account: 'A-x', version: 1, role: 'owner', mayAuthorize: ['read'] },
+    ...{
+      kind: 'holding' as const,
+      customer: 'C-x',
+      account: 'A-x',
+      version: 1,
+      role: 'owner',
+      mayAuthorize: ['read'],
+    },
     status: 'active',
   },
   removal: { kind: 'holding' as const, op: 'remove', customer: 'C-x', account: 'A-x', version: 1 },
@@ -351,19 +368,28 @@ const fieldNames = [
   '\\u202e',
 ]
 
-/** Lines of JSON, each but for one place a record: every value in every field, every field left out, and fields that nobody knows. */
+/**
+ * Lines of JSON, each but for one place a record: every value in every field, every field left out, and
+ * fields that nobody knows.
+ */
 function makeLines(): string[] {
   const values = [...instants, ...numbers, ...texts, ...others]
   const print = (fields: readonly (readonly [string, string])[]) =>
     `{${fields.map(([name, value]) => `${name}:${value}`).join(',')}}`
   return Object.values(records).flatMap((record) => {
-    const fields = Object.entries(record).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)] as const)
+    const fields = Object.entries(record).map(
+      ([name, value]) => [JSON.stringify(name), JSON.stringify(value)] as const,
+    )
     return [
       print(fields),
       ...fieldNames.map((name) => print([...fields, [`"${name}"`, '1']])),
       ...fields.flatMap(([name]) => {
         const rest = fields.filter(([each]) => each !== name)
-        return [print(rest), print([...fields, ...fields]), ...values.map((value) => print([...rest, [name, value]]))]
+        return [
+          print(rest),
+          print([...fields, ...fields]),
+          ...values.map((value) => print([...rest, [name, value]])),
+        ]
       }),
     ]
   })
@@ -371,11 +397,11 @@ function makeLines(): string[] {
 
 const lines = makeLines()
 /** A value that no jsonb can be is refused before anybody looks at it. */
-const isTaken = statement('', 'SELECT record_fault($1::text::jsonb) AS fault')
+const isTaken = 'SELECT record_fault($1::text::jsonb) AS fault'
 
 async function findFaultInSql(line: string): Promise<string | undefined> {
   try {
-    const [row] = await db.query<{ fault: string | null }>(isTaken, [line])
+    const [row] = await ask<{ fault: string | null }>(db, isTaken, [line])
     return row!.fault ?? undefined
   } catch (error) {
     return String((error as Error).message)
@@ -394,11 +420,9 @@ test('what is a record for a file and for the interface is one for SQL, and noth
 })
 
 test('every character of Unicode may stand in a name on both sides, or on neither', async () => {
-  const inSql = await db.query<{ code: number }>(
-    statement(
-      '',
-      'SELECT code FROM generate_series(1, 1114111) AS code WHERE code NOT BETWEEN 55296 AND 57343 AND NOT is_printable(chr(code))',
-    ),
+  const inSql = await ask<{ code: number }>(
+    db,
+    'SELECT code FROM generate_series(1, 1114111) AS code WHERE code NOT BETWEEN 55296 AND 57343 AND NOT is_printable(chr(code))',
   )
   const refused = new Set(inSql.map(({ code }) => code))
   const differing: string[] = []
@@ -408,17 +432,21 @@ test('every character of Unicode may stand in a name on both sides, or on neithe
     const fault = findFault({ kind: 'customer', externalId: 'C-x', version: 1, name })
     if ((fault !== undefined) !== refused.has(code)) differing.push(code.toString(16))
   }
-  assert.deepEqual(differing, [], 'the list of migrations/0019-provisioning.sql is that of record.ts')
+  assert.deepEqual(differing, [], 'the list of migrations/0007-provisioning.sql is that of record.ts')
 })
 
 test('whatever is taken as a record, the database takes: a file of all of them is read to its end', async () => {
   const source = await nameSource(house)
-  const good = new Set(lines.flatMap((line, place) => (findFault(JSON.parse(line)) === undefined ? [place + 1] : [])))
+  const good = new Set(
+    lines.flatMap((line, place) => (findFault(JSON.parse(line)) === undefined ? [place + 1] : [])),
+  )
   const told = await importLines(house, source, lines)
   assert.deepEqual([told.state, told.lines], ['finished', lines.length])
   const faults = await listFaults(db, told.id)
   assert.deepEqual(
-    faults.filter(({ line, problem }) => good.has(line) && !/taken|number of another|cannot change/.test(problem)),
+    faults.filter(
+      ({ line, problem }) => good.has(line) && !/taken|number of another|cannot change/.test(problem),
+    ),
     [],
     'no line that is a record was refused by PostgreSQL',
   )
@@ -427,7 +455,7 @@ test('whatever is taken as a record, the database takes: a file of all of them i
 
 test('what SQL takes it can write: numbers in any of the ways that JSON has for them', async () => {
   const source = await nameSource(house)
-  const provision = statement('', "SELECT provision('live', $1, $2::text::jsonb) AS merged")
+  const provision = "SELECT provision('live', $1, $2::text::jsonb) AS merged"
   const places = [
     ...numbers.flatMap((value) => ['version', 'optionLevel'].map((name) => ({ name, value }))),
     ...instants.flatMap((value) => ['openedAt', 'changedAt'].map((name) => ({ name, value }))),
@@ -443,6 +471,6 @@ test('what SQL takes it can write: numbers in any of the ways that JSON has for 
       }[record.kind]
       const { [name]: _, ...rest } = { ...record, ...own } as Record<string, unknown>
       const line = `${JSON.stringify(rest).slice(0, -1)},"${name}":${value}}`
-      if (findFault(JSON.parse(line)) === undefined) await db.query(provision, [source, line])
+      if (findFault(JSON.parse(line)) === undefined) await ask(db, provision, [source, line])
     }
 })

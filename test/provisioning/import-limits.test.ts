@@ -1,10 +1,11 @@
 /** What an import and a list of records have for a bound. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { getImport } from '../../src/provisioning/import.ts'
 import { removeOldImports } from '../../src/provisioning/snapshot.ts'
+import { ask } from '../support/ask.ts'
 import { send } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openCore } from '../support/provisioning.ts'
@@ -44,7 +45,7 @@ test('an import that has ended is kept for ninety days', async () => {
 })
 
 test('a list for provision holds five thousand records at most', async () => {
-  const provision = statement('', "SELECT provision('live', 'core', $1)")
+  const provision = "SELECT provision('live', 'core', $1)"
   const record = { kind: 'customer', externalId: 'C1', name: 'Ada', version: 1 }
-  await assert.rejects(db.query(provision, [JSON.stringify(Array(5_001).fill(record))]), /a list of 1 to 5000/)
+  await assert.rejects(ask(db, provision, [JSON.stringify(Array(5_001).fill(record))]), /a list of 1 to 5000/)
 })

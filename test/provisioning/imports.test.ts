@@ -1,13 +1,17 @@
-/** POST /internal/v1/imports: files of records, streamed; what is wrong with which line; going on after a cut; snapshots. */
+/**
+ * POST /internal/v1/imports: files of records, streamed; what is wrong with which line; going on after a cut;
+ * snapshots.
+ */
+
 import assert from 'node:assert/strict'
 import { request as open } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { getImport, listImports } from '../../src/provisioning/import.ts'
 import { allowRemoval, removeMissing, stopImport } from '../../src/provisioning/snapshot.ts'
 import { changeProvisioning, revokeService } from '../../src/services/service.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -108,7 +112,7 @@ test('everybody who is given an account in a file is announced, however many the
   const forget = house.gateway.context.changes.subscribe((tag) => heard.add(tag))
   await importAll(households(source, 650), `source=${source}`)
   forget()
-  const users = await db.query<{ id: string }>(statement('', 'SELECT id FROM users WHERE source = $1'), [source])
+  const users = await ask<{ id: string }>(db, 'SELECT id FROM users WHERE source = $1', [source])
   assert.equal(users.length, 650)
   assert.deepEqual(
     users.filter(({ id }) => !heard.has(`user:${id}`)),
@@ -119,14 +123,16 @@ test('everybody who is given an account in a file is announced, however many the
 test('nobody holds an account that is not there, no account is held by nobody, and nothing that is held can be deleted', async () => {
   const source = nameSource()
   await importAll(household(source, 1), `source=${source}`)
-  const refuses = (text: string) => assert.rejects(db.query(statement('', text), [source]), { code: '23503' }, text)
+  const refuses = (text: string) => assert.rejects(ask(db, text, [source]), { code: '23503' }, text)
   const number = source.replace('-', '').toUpperCase()
   await refuses(`INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
     SELECT id, 'NONE', 'owner', '{}', created_at, created_at FROM users WHERE source = $1`)
   await refuses(`INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
-    SELECT 'id-nobodynobody', account_number, 'owner', '{}', date_created, date_created FROM accounts WHERE source = $1`)
+    SELECT 'id-nobodynobody', account_number, 'owner', '{}', date_created, date_created FROM accounts
+      WHERE source = $1`)
   await refuses(
-    `UPDATE holdings SET user_id = 'id-nobodynobody' WHERE account_number IN (SELECT account_number FROM accounts WHERE source = $1)`,
+    `UPDATE holdings SET user_id = 'id-nobodynobody' WHERE account_number IN (SELECT account_number
+      FROM accounts WHERE source = $1)`,
   )
   await refuses(`UPDATE accounts SET account_number = '${number}Y' WHERE source = $1`)
   await refuses('DELETE FROM accounts WHERE source = $1')
@@ -211,7 +217,9 @@ test('an import may take longer than any other request, and a service that is re
     headers: { ...core.headers, 'content-type': 'application/json', 'content-length': '1000' },
   })
   slow.on('error', () => {})
-  const refused = new Promise<number>((resolve) => slow.on('response', (response) => resolve(response.statusCode!)))
+  const refused = new Promise<number>((resolve) =>
+    slow.on('response', (response) => resolve(response.statusCode!)),
+  )
   slow.write('{')
   assert.equal(await refused, 408)
   sent.end(print(all.slice(15)))
@@ -287,7 +295,7 @@ test('of a snapshot everything is counted as of any other file, however much of 
         .replaceAll(capital, '')
         .replaceAll(source, ''),
     )
-    const [said] = await db.query<{ at: Date }>(statement('', 'SELECT newest_at AS at FROM sources WHERE name = $1'), [
+    const [said] = await ask<{ at: Date }>(db, 'SELECT newest_at AS at FROM sources WHERE name = $1', [
       source,
     ])
     assert.deepEqual(said!.at, new Date(newest), mode)
@@ -295,7 +303,11 @@ test('of a snapshot everything is counted as of any other file, however much of 
   assert.equal(rows[1], rows[0])
   const [changes, snapshot] = told
   // Of what is said twice in one file, the older is known here and passed over there.
-  assert.deepEqual(snapshot, { ...changes!, unchanged: changes!.unchanged + 2, skipped: changes!.skipped - 2 })
+  assert.deepEqual(snapshot, {
+    ...changes!,
+    unchanged: changes!.unchanged + 2,
+    skipped: changes!.skipped - 2,
+  })
 })
 
 test('a snapshot that ends without its last line, or before it, removes nothing and can be gone on with', async () => {
@@ -309,7 +321,10 @@ test('a snapshot that ends without its last line, or before it, removes nothing 
     const { id, lines } = (await newest(source))!
     return send(`${url}/${id}?after=${lines}`, { method: 'PATCH', headers: ndjson, body: print(records) })
   }
-  const fields = (answer: Answer) => [answer.status, answer.json<{ fields: { field: string }[] }>().fields[0]!.field]
+  const fields = (answer: Answer) => [
+    answer.status,
+    answer.json<{ fields: { field: string }[] }>().fields[0]!.field,
+  ]
 
   assert.deepEqual(fields(await post(all.slice(0, 1_000))), [400, 'end'])
   assert.deepEqual(fields(await goOn([endOf(all)])), [400, 'end.records'], 'something is missing')
@@ -372,7 +387,11 @@ test('a snapshot that is gone on with after a newer one has begun removes nothin
   const whole = await importAll(all, `source=${source}&mode=snapshot`)
   assert.equal(whole.state, 'finished')
   const rest = [...all.slice(300, 597), { end: { records: 597 } }]
-  const late = await send(`${url}/${cut!.id}?after=300`, { method: 'PATCH', headers: ndjson, body: print(rest) })
+  const late = await send(`${url}/${cut!.id}?after=300`, {
+    method: 'PATCH',
+    headers: ndjson,
+    body: print(rest),
+  })
   assert.equal(late.status, 409, late.text)
   assert.match(
     late.text,
@@ -387,7 +406,10 @@ test('of a snapshot that says as of which version it is, what is newer stays', a
   const told = await importAll(households(source, 99), `source=${source}&mode=snapshot&asOf=5`)
   assert.deepEqual([told.missing, told.removed], [3, 3])
   const { customers } = await readSource(db, source)
-  assert.notEqual((customers!.find((each) => (each as { id: string }).id === 'C100') as { said: unknown }).said, null)
+  assert.notEqual(
+    (customers!.find((each) => (each as { id: string }).id === 'C100') as { said: unknown }).said,
+    null,
+  )
 })
 
 test('nobody but a service of the same site may import, or see what was', async () => {
@@ -398,12 +420,20 @@ test('nobody but a service of the same site may import, or see what was', async 
     404,
   )
   assert.equal((await send(url, { headers: sandbox.headers })).status, 401)
-  const stranger = await send(url, { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: '{}' })
+  const stranger = await send(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: '{}',
+  })
   assert.equal(stranger.status, 401)
 })
 
 test('lines of JSON go to imports alone, and imports take nothing else', async () => {
-  const elsewhere = await send(`${house.baseUrl}/internal/v1/events`, { method: 'POST', headers: ndjson, body: '{}' })
+  const elsewhere = await send(`${house.baseUrl}/internal/v1/events`, {
+    method: 'POST',
+    headers: ndjson,
+    body: '{}',
+  })
   assert.equal(elsewhere.status, 415)
   const other = await send(url, {
     method: 'POST',

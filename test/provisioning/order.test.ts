@@ -1,4 +1,6 @@
-/** A source has an order, the ways to here have none: the same records, however they come, give the same rows. */
+/**
+ * A source has an order, the ways to here have none: the same records, however they come, give the same rows.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +27,13 @@ const said = fc.record({
 })
 
 function toRecord(
-  { kind, op, customer, account, word }: { kind: string; op: string; customer: string; account: string; word: number },
+  {
+    kind,
+    op,
+    customer,
+    account,
+    word,
+  }: { kind: string; op: string; customer: string; account: string; word: number },
   source: string,
   version: number,
 ): SourceRecord {
@@ -69,7 +77,8 @@ function toRecord(
 
 type Merge = (sql: Sql, source: string, records: readonly SourceRecord[]) => Promise<unknown>
 
-const inJson: Merge = (sql, source, records) => mergeAll(sql, { source, environment: 'live' }, records, house.act())
+const inJson: Merge = (sql, source, records) =>
+  mergeAll(sql, { source, environment: 'live' }, records, house.act())
 
 /** As of a snapshot, of which only what is not known is merged. */
 const byCopy: Merge = async (sql, source, records) => {
@@ -86,7 +95,9 @@ async function tell(source: string, batches: readonly (readonly SourceRecord[])[
     await db.transaction((sql) => merge(sql, source, records))
   }
   const rows = await readSource(db, source)
-  return JSON.parse(JSON.stringify(rows).replaceAll(`${source.toUpperCase()}X`, '').replaceAll(`${source}:`, ''))
+  return JSON.parse(
+    JSON.stringify(rows).replaceAll(`${source.toUpperCase()}X`, '').replaceAll(`${source}:`, ''),
+  )
 }
 
 test('records in any order, in any batches, with duplicates, give the same rows as in the order of their versions', async () => {

@@ -1,11 +1,21 @@
-/** A newer snapshot begins while an older one of the same source removes what it lacks: the older one removes nothing more, on whichever node it goes on. */
+/**
+ * A newer snapshot begins while an older one of the same source removes what it lacks: the older one removes
+ * nothing more, on whichever node it goes on.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { tell } from '../../src/audit/sentence.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database, Sql } from '../../src/database/database.ts'
 import { getImport, type Import, listImports, startImport } from '../../src/provisioning/import.ts'
-import { allowRemoval, removeAllMissing, removeMissing, removeOldImports } from '../../src/provisioning/snapshot.ts'
+import {
+  allowRemoval,
+  removeAllMissing,
+  removeMissing,
+  removeOldImports,
+} from '../../src/provisioning/snapshot.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -18,7 +28,10 @@ const database = await keepOpen(openTestDatabase())
 // No gateway: nobody but the test removes.
 const db = await keepOpen(Promise.resolve(openPatiently({ connectionString: database.url, connections: 4 })))
 const clock = new TestClock()
-const house = { gateway: { context: { db } }, act: () => ({ by: { name: 'operator:test' }, at: clock.now() }) }
+const house = {
+  gateway: { context: { db } },
+  act: () => ({ by: { name: 'operator:test' }, at: clock.now() }),
+}
 
 /** Of so many customers it lacks all but one, and may remove them: three records each. */
 async function holdRemoving(customers = 4): Promise<Import> {
@@ -31,12 +44,17 @@ const snapshot = { mode: 'snapshot', asOf: 1 } as const
 const begin = (
   { source, environment }: Pick<Import, 'source' | 'environment'>,
   { mode = 'snapshot', dryRun = false }: Partial<Pick<Import, 'mode' | 'dryRun'>> = {},
-  on: Database = db,
-) => startImport(on, { source, environment, mode, dryRun, asOf: mode === 'snapshot' ? 1 : undefined }, house.act())
+  on: Sql = db,
+) =>
+  startImport(
+    on,
+    { source, environment, mode, dryRun, asOf: mode === 'snapshot' ? 1 : undefined },
+    house.act(),
+  )
 
 const holdings = async ({ source }: Import) => (await readSource(db, source)).holdings!.length
-const countListed = statement('', 'SELECT count(*)::int AS listed FROM import_missing WHERE import_id = $1')
-const listed = async ({ id }: Import) => (await db.query<{ listed: number }>(countListed, [id]))[0]!.listed
+const countListed = 'SELECT count(*)::int AS listed FROM import_missing WHERE import_id = $1'
+const listed = async ({ id }: Import) => (await ask<{ listed: number }>(db, countListed, [id]))[0]!.listed
 
 test('once a newer snapshot has begun, the older one removes nothing more and is stopped, and its list is forgotten', async () => {
   const older = await holdRemoving()

@@ -1,4 +1,7 @@
-/** One line that PostgreSQL refuses, for a reason that nobody thought of, is a fault of that line; and lines without a record cost nothing. */
+/**
+ * One line that PostgreSQL refuses, for a reason that nobody thought of, is a fault of that line; and lines
+ * without a record cost nothing.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getImport, listFaults, readImport, startImport } from '../../src/provisioning/import.ts'
@@ -36,7 +39,10 @@ test('a batch that PostgreSQL refuses is halved until the bad lines alone are at
 test('of a snapshot, and of a dry run, it is the same: what was refused counts as missing, as every line with a fault', async () => {
   const source = await nameSource(house)
   await importLines(house, source, [...household(source, 1), ...household(source, 2)])
-  const poisoned = household(source, 2, 2).map((each) => ({ ...each, ...('name' in each && { name: 'Poison' }) }))
+  const poisoned = household(source, 2, 2).map((each) => ({
+    ...each,
+    ...('name' in each && { name: 'Poison' }),
+  }))
   const lines = [...household(source, 1, 2), ...poisoned]
   const dry = await importLines(house, source, lines, { mode: 'snapshot', dryRun: true, asOf: 1 })
   assert.deepEqual([dry.changed, dry.failed, dry.missing], [5, 1, 1])

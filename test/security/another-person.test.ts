@@ -1,10 +1,14 @@
-/** Four eyes are of two people: whoever changed how an account is signed in to may be behind it, and decides nothing together with it. */
+/**
+ * Four eyes are of two people: whoever changed how an account is signed in to may be behind it, and decides
+ * nothing together with it.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Act, insertEntry } from '../../src/audit/audit.ts'
 import { openingActions } from '../../src/audit/powers.ts'
 import { day, hour } from '../../src/clock.ts'
-import { statement, violates } from '../../src/database/database.ts'
+import { violates } from '../../src/database/database.ts'
 import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
 import { enableProvider, factsOf, removeProvider } from '../../src/identity/provider.ts'
 import { changeProvider } from '../../src/identity/provider-change.ts'
@@ -18,6 +22,7 @@ import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import type { Session } from '../../src/users/session.ts'
 import { getStaffMember, giveRole } from '../../src/users/staff-role.ts'
 import { createUser, setPassword, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
@@ -52,7 +57,8 @@ async function propose(by: User): Promise<number> {
   return made.id
 }
 
-const decide = (id: number, by: User) => decideProposal(db, id, 'approve', { session: sessionOf(by), act: actOf(by) })
+const decide = (id: number, by: User) =>
+  decideProposal(db, id, 'approve', { session: sessionOf(by), act: actOf(by) })
 
 /** Neither decides what the other proposed. */
 async function assertOne(one: User, other: User): Promise<void> {
@@ -128,7 +134,12 @@ test('whoever opened two accounts, or one through the other, is in neither a sec
 })
 
 test('whoever opened accounts by a provider is behind them also when it is removed, and added again by somebody they opened', async () => {
-  const [hand, puppet, further, third] = [await makeBoss(), await makeBoss(), await makeBoss(), await makeBoss()]
+  const [hand, puppet, further, third] = [
+    await makeBoss(),
+    await makeBoss(),
+    await makeBoss(),
+    await makeBoss(),
+  ]
   const provider = await draftUpstream(house, { kind: 'staff', linkClaim: null })
   await enableProvider(db, provider.id, actOf(hand))
   await linkByHand(db, provider, 'sub-puppet', puppet, house.act())
@@ -146,11 +157,21 @@ test('whoever opened accounts by a provider is behind them also when it is remov
 
 test('a change of a provider that takes one person opens nothing: to what is written down, a name, fewer roles', async () => {
   const [hand, one, other, third] = [await makeBoss(), await makeBoss(), await makeBoss(), await makeBoss()]
-  const draft = await draftUpstream(house, { kind: 'staff', linkClaim: null, roleMap: { a: 'viewer', b: 'support' } })
+  const draft = await draftUpstream(house, {
+    kind: 'staff',
+    linkClaim: null,
+    roleMap: { a: 'viewer', b: 'support' },
+  })
   await changeProvider(db, draft.id, { ...factsOf(draft), clientId: 'another' }, actOf(hand))
   await enableProvider(db, draft.id, house.act())
-  for (const [subject, user] of Object.entries({ one, other })) await linkByHand(db, draft, subject, user, house.act())
-  const narrower = { ...factsOf(draft), clientId: 'another', label: 'Another name', roleMap: { a: 'viewer' } } as const
+  for (const [subject, user] of Object.entries({ one, other }))
+    await linkByHand(db, draft, subject, user, house.act())
+  const narrower = {
+    ...factsOf(draft),
+    clientId: 'another',
+    label: 'Another name',
+    roleMap: { a: 'viewer' },
+  } as const
   await changeProvider(db, draft.id, narrower, actOf(hand))
   await assertTwo(hand, one)
   await assertTwo(one, other)
@@ -203,7 +224,13 @@ async function makeProvided() {
   const draft = { kind: 'staff', linkClaim: null } as const
   const provider = await registerUpstream(house, { issuer: `https://127.0.0.1:9/${name}` }, name, draft)
   const username = `staff-${name}`
-  const person = { username, name: 'Stan Staff', password: undefined, role: 'operator', staffRoles: [] } as const
+  const person = {
+    username,
+    name: 'Stan Staff',
+    password: undefined,
+    role: 'operator',
+    staffRoles: [],
+  } as const
   const user = await createUser(db, passwords, person, house.act())
   await linkByHand(db, provider, 'sub-z', user, house.act())
   return { user, provider }
@@ -222,8 +249,8 @@ test('staff whom a provider knows get no password here: not by a reset, not by a
     setPassword(db, passwords, user, password, house.act()),
     /get no password here\. Unlink them first/,
   )
-  const forced = db.query(statement('', `UPDATE users SET password_hash = 'x' WHERE id = $1`), [user.id])
-  await assert.rejects(forced, (error) => violates(error, 'users_provided_staff'))
+  const forced = ask(db, `UPDATE users SET password_hash = 'x' WHERE id = $1`, [user.id])
+  await assert.rejects(forced, (error) => violates(error, 'users_staff_password'))
   // A house that leaves its provider unlinks them on the machine.
   await unlinkByHand(db, provider, 'sub-z', house.act())
   await setPassword(db, passwords, user, password, house.act())
@@ -239,7 +266,10 @@ test('an entry of long ago, of a holder, or of a partner’s opens nothing', asy
 
 test('a security officer gives no role that they lack to an account behind which they may be; an administrator gives it', async () => {
   const officer = await house.makeOperator('Otto Officer', ['security-officer'])
-  const [second, shares] = [await house.makeOperator('Otto Again', ['viewer']), await house.makeOperator('Otto', [])]
+  const [second, shares] = [
+    await house.makeOperator('Otto Again', ['viewer']),
+    await house.makeOperator('Otto', []),
+  ]
   const provider = await draftUpstream(house, { kind: 'staff', linkClaim: null })
   await enableProvider(db, provider.id, actOf(officer))
   await linkByHand(db, provider, 'sub-otto', second, house.act())
@@ -263,7 +293,8 @@ test('whether two are one person is found by indexes, however long the log is', 
   const patient = openPatiently({ connectionString: house.databaseUrl, connections: 1 })
   await patient.script(`INSERT INTO audit_entries (at, actor, action, subject, details)
     SELECT now(), 'user:x', 'session.started', 'user:x', '{}' FROM generate_series(1, 20000);
-    INSERT INTO identities (issuer, subject, user_id, linked_at) VALUES ('https://gone.example', 'ada', '${one.id}', now()); ANALYZE audit_entries`)
+    INSERT INTO identities (issuer, subject, user_id, linked_at)
+      VALUES ('https://gone.example', 'ada', '${one.id}', now()); ANALYZE audit_entries`)
   const looks: Looks = new Map()
   await mayBeOnePerson(await openLookingDatabase(patient, looks), one.id, other.id, house.clock.now())
   await patient.close()

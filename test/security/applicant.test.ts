@@ -1,13 +1,12 @@
 /**
- * Whoever applied has the sandbox and nothing live, before anybody has looked at the application. Declined or suspended, they have nothing, from
- * the next request on and on every node.
+ * Whoever applied has the sandbox and nothing live, before anybody has looked at the application. Declined or
+ * suspended, they have nothing, from the next request on and on every node.
  */
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
-import { environments } from '../../src/environment.ts'
-import type { Gateway } from '../../src/gateway.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
 import {
   addMember,
   applyWithDetails,
@@ -19,10 +18,18 @@ import {
 } from '../../src/partners/partner.ts'
 import { mayAct, partnerStatuses } from '../../src/partners/partner-status.ts'
 import type { User } from '../../src/users/user.ts'
+import { environments } from '../../src/vocabulary/environment.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { ask } from '../support/ask.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { type Browser, hiddenFields, postForm } from '../support/browser.ts'
-import { basic, openTestGateway, type TestClient, type TestGateway, type TokenBody } from '../support/gateway.ts'
+import {
+  basic,
+  openTestGateway,
+  type TestClient,
+  type TestGateway,
+  type TokenBody,
+} from '../support/gateway.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
@@ -61,7 +68,7 @@ async function end(partner: Partner, status: 'declined' | 'suspended'): Promise<
 test('the rule is the same in the database and out of it', async () => {
   for (const status of partnerStatuses)
     for (const environment of environments) {
-      const [answer] = await db().query<{ may: boolean }>(statement('', 'SELECT may_act($1, $2) AS may'), [
+      const [answer] = await ask<{ may: boolean }>(db(), 'SELECT may_act($1, $2) AS may', [
         status,
         environment,
       ])
@@ -73,17 +80,27 @@ test('the rule is the same in the database and out of it', async () => {
   )
 })
 
-/** Rows of the portal behind the gate of whoever may act, with what an address needs filled in by something that is not there. */
-const portal = pageRoutes.filter(({ path, gate }) => path.startsWith('/partner/:branch/') && gate.who !== 'member')
+/**
+ * Rows of the portal behind the gate of whoever may act, with what an address needs filled in by something
+ * that is not there.
+ */
+const portal = pageRoutes.filter(
+  ({ path, gate }) => path.startsWith('/partner/:branch/') && gate.who !== 'member',
+)
 const fill = (path: string, { branchId }: Partner) =>
   path.replace(':branch', String(branchId)).replaceAll(/:\w+/g, '999999')
 
-async function answersOf(browser: Browser, partner: Partner, rows: typeof portal): Promise<Map<string, number>> {
+async function answersOf(
+  browser: Browser,
+  partner: Partner,
+  rows: typeof portal,
+): Promise<Map<string, number>> {
   const { csrf } = hiddenFields((await browser.get('/account')).text, '/logout')
   const answers = new Map<string, number>()
   for (const { method, path } of rows) {
     const address = fill(path, partner)
-    // A form without a mark of its own is refused as out of date, whoever sends it: that would say nothing of the gate.
+    // A form without a mark of its own is refused as out of date, whoever sends it: that would say nothing of
+    // the gate.
     const form = { csrf: csrf!, once: randomBytes(11).toString('hex') }
     const { status } = method === 'GET' ? await browser.get(address) : await browser.post(address, form)
     answers.set(`${method} ${path}`, status)
@@ -97,7 +114,8 @@ test('pages: every one of the sandbox is open to an applicant, none of the live 
     const [live, sandbox] = [await house.signIn(user), await house.signIn(user, 'sandbox')]
     const ofSandbox = portal.filter(({ sites }) => sites.includes('sandbox'))
     const ofLive = portal.filter(({ sites }) => sites.includes('live'))
-    for (const [row, answer] of await answersOf(live, partner, ofLive)) assert.equal(answer, 403, `live ${row}`)
+    for (const [row, answer] of await answersOf(live, partner, ofLive))
+      assert.equal(answer, 403, `live ${row}`)
     assert.match((await live.get(`${home}/webhooks`)).text, /has not been decided yet/)
     for (const [row, answer] of await answersOf(sandbox, partner, ofSandbox))
       assert.notEqual(answer, 403, `sandbox ${row}`)
@@ -111,7 +129,8 @@ test('pages: every one of the sandbox is open to an applicant, none of the live 
 
 /** What a client of the partner is answered on a site, on either node. */
 const calls = {
-  api: (origin: string, client: TestClient) => callJson(`${origin}/v2/webhooks`, 'GET', undefined, basic(client)),
+  api: (origin: string, client: TestClient) =>
+    callJson(`${origin}/v2/webhooks`, 'GET', undefined, basic(client)),
   publish: (origin: string, client: TestClient) =>
     callJson(`${origin}/v2/webhooks/transaction`, 'POST', transaction(), basic(client)),
 }
@@ -151,7 +170,9 @@ test('personal tokens: a member acts for the applicant in the sandbox and for no
   const tokens = { live: await house.makeToken(user), sandbox: await house.makeToken(user, 'sandbox') }
   const ask = (environment: 'live' | 'sandbox') => {
     const origin = environment === 'live' ? house.baseUrl : house.sandboxUrl
-    return callJson(`${origin}/v2/webhooks`, 'GET', undefined, { authorization: `Bearer ${tokens[environment]}` })
+    return callJson(`${origin}/v2/webhooks`, 'GET', undefined, {
+      authorization: `Bearer ${tokens[environment]}`,
+    })
   }
   assert.equal((await ask('live')).status, 403)
   assert.equal((await ask('sandbox')).status, 200)
@@ -205,11 +226,17 @@ test('OAuth: nobody but a member allows the application of somebody whom nobody 
   const refused = await open()
   assert.equal(refused.status, 403)
   assert.match(refused.text, /only its own members can allow it/)
-  await setPartnerStatus(db(), await getPartner(db(), String(partner.branchId)), 'approved', undefined, house.act())
+  await setPartnerStatus(
+    db(),
+    await getPartner(db(), String(partner.branchId)),
+    'approved',
+    undefined,
+    house.act(),
+  )
   const page = await open()
   assert.equal(page.status, 200)
   // A form from the time of an approval is no way in either.
-  await db().query(statement('', `UPDATE partners SET status = 'applied' WHERE branch_id = $1`), [partner.branchId])
+  await ask(db(), `UPDATE partners SET status = 'applied' WHERE branch_id = $1`, [partner.branchId])
   const sent = await stranger.submit(page, '/consent', { decision: 'approve' })
   assert.equal(sent.status, 403)
 })

@@ -8,11 +8,14 @@ import { openHouse } from '../support/gateway.ts'
 
 const house = await openHouse()
 
-/** All that programs find out by themselves; the document about resources has an address beside each of them. */
+/**
+ * All that programs find out by themselves; the document about resources has an address beside each of them.
+ */
 const publicDocument =
   /^\/(openapi\.json$|\.well-known\/(oauth-authorization-server$|openid-configuration$|oauth-protected-resource(\/|$)))/
 const origin = 'https://app.example.com'
-const corsHeaders = (headers: object) => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
+const corsHeaders = (headers: object) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
 test('the public documents may be read by pages of any origin, without credentials', async () => {
   const resource = '/.well-known/oauth-protected-resource'
@@ -35,7 +38,13 @@ test('the public documents may be read by pages of any origin, without credentia
 test('no other route has a CORS header, whatever its method, and a preflight is allowed nothing', async () => {
   const routes = [...apiRoutes, ...pageRoutes]
   assert.ok(routes.length > 80)
-  const paths = [...new Set(routes.map(({ path }) => path)), '/nowhere', '/healthz', '/readyz', '/countersign.css']
+  const paths = [
+    ...new Set(routes.map(({ path }) => path)),
+    '/nowhere',
+    '/healthz',
+    '/readyz',
+    '/countersign.css',
+  ]
   for (const path of paths) {
     const url = house.baseUrl + path.replaceAll(/:\w+/g, '1')
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
@@ -65,6 +74,9 @@ test('a row that is open to every origin is a public document that anybody may r
 })
 
 function ask(url: string, method: SentRequest['method'] & string) {
-  const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' }
+  const preflight = {
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'authorization',
+  }
   return send(url, { method, headers: { origin, ...(method === 'OPTIONS' && preflight) } })
 }

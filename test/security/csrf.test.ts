@@ -1,4 +1,7 @@
-/** Checklist L3 and C1: a form counts only when it comes from our page, in the browser and the session it was made for. */
+/**
+ * Checklist L3 and C1: a form counts only when it comes from our page, in the browser and the session it was
+ * made for.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
@@ -20,7 +23,11 @@ interface Prepared {
   readonly foreignToken: string
 }
 
-async function prepare(action: string, open: () => Promise<[Browser, Answer]>, extra: Fields = {}): Promise<Prepared> {
+async function prepare(
+  action: string,
+  open: () => Promise<[Browser, Answer]>,
+  extra: Fields = {},
+): Promise<Prepared> {
   const [[browser, page], [, foreign]] = [await open(), await open()]
   const hidden = hiddenFields(page.text, action) as { csrf: string }
   return { browser, fields: { ...hidden, ...extra }, foreignToken: hiddenFields(foreign.text, action).csrf! }
@@ -82,7 +89,9 @@ const forms: Record<string, () => Promise<Prepared>> = {
   '/login/second': async () => {
     const { user, app } = await makeGuardedUser(house)
     const browser = await startSignIn(house, user)
-    const hidden = hiddenFields((await browser.get('/login/second')).text, '/login/second') as { csrf: string }
+    const hidden = hiddenFields((await browser.get('/login/second')).text, '/login/second') as {
+      csrf: string
+    }
     const [, foreign] = await openSecondStep()
     const foreignToken = hiddenFields(foreign.text, '/login/second').csrf!
     return { browser, fields: { ...hidden, code: app.code() }, foreignToken }
@@ -113,7 +122,9 @@ const forms: Record<string, () => Promise<Prepared>> = {
   },
   '/account/security/app/remove': () => prepare('/account/security/app/remove', openGuarded),
   '/account/security/passkey': async () => {
-    const prepared = await prepare('/account/security/passkey', () => openAccount('/account/security/passkey'))
+    const prepared = await prepare('/account/security/passkey', () =>
+      openAccount('/account/security/passkey'),
+    )
     const page = await prepared.browser.get('/account/security/passkey')
     const fields = hiddenFields(page.text, '/account/security/passkey') as { csrf: string }
     const credential = new Authenticator(house.baseUrl).create(readOptions(page))
@@ -127,9 +138,12 @@ const forms: Record<string, () => Promise<Prepared>> = {
     }),
   '/account/security/recovery': () => prepare('/account/security/recovery', openGuarded),
   '/account/security/email': () =>
-    prepare('/account/security/email', () => openAccount('/account/security/email'), { email: 'ada@example.com' }),
+    prepare('/account/security/email', () => openAccount('/account/security/email'), {
+      email: 'ada@example.com',
+    }),
   '/account/security/email/remove': () => prepare('/account/security/email/remove', openEmail),
-  '/account/security/notices': () => prepare('/account/security/notices', openChoice, { kind: 'webhook-failing' }),
+  '/account/security/notices': () =>
+    prepare('/account/security/notices', openChoice, { kind: 'webhook-failing' }),
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
@@ -151,10 +165,12 @@ const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: R
 }
 
 /**
- * The forms of the portal and of the console have tables of their own: web/partner/walls and web/console/walls. What a provider sends is no form of a
- * page: identity/sign-out has it; identity/forgotten-password has those of whoever forgot theirs.
+ * The forms of the portal and of the console have tables of their own: web/partner/walls and
+ * web/console/walls. What a provider sends is no form of a page: identity/sign-out has it;
+ * identity/forgotten-password has those of whoever forgot theirs.
  */
-const isElsewhere = (path: string) => /^\/(partner|console|logout\/from|login\/(forgotten|reset))\b/.test(path)
+const isElsewhere = (path: string) =>
+  /^\/(partner|console|logout\/from|login\/(forgotten|reset))\b/.test(path)
 
 test('every form of the site is in this table', () => {
   const posted = pageRoutes
@@ -202,14 +218,21 @@ test('what is sent as anything but a form is refused, though its token is right'
 
 test('a form of another site cannot sign a visitor out, though the browser sends no cookie with it', async () => {
   const browser = new Browser(house.baseUrl)
-  const answer = await browser.post('/logout', {}, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })
+  const answer = await browser.post(
+    '/logout',
+    {},
+    { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+  )
   assert.equal(answer.headers['set-cookie'], undefined, 'clearing the cookie would be signing out')
   assert.equal(answer.status, 403)
 })
 
 test('the token of one consent page answers no other request', async () => {
   const browser = await house.signIn(await house.makeUser())
-  const [one, other] = [await openConsent(browser, client), await openConsent(browser, client, { scope: 'read write' })]
+  const [one, other] = [
+    await openConsent(browser, client),
+    await openConsent(browser, client, { scope: 'read write' }),
+  ]
   const mixed = { ...approveForm(other), csrf: approveForm(one).csrf! }
   assert.equal((await browser.post('/consent', mixed)).status, 403)
   assert.equal((await browser.post('/consent', approveForm(other))).status, 303)

@@ -1,4 +1,5 @@
 /** Whoever gets a copy of the database gets no token, code, session, password or secret that works. */
+
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
@@ -7,12 +8,20 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseWords } from '../../src/cli/command.ts'
 import { keyCommands } from '../../src/cli/keys.ts'
-import { generateKey, openVault, parseKey, printKey, readKeyFile, sealedKeyId } from '../../src/crypto/vault.ts'
-import { type Database, type Sql, statement } from '../../src/database/database.ts'
+import {
+  generateKey,
+  openVault,
+  parseKey,
+  printKey,
+  readKeyFile,
+  sealedKeyId,
+} from '../../src/crypto/vault.ts'
+import type { Database, Sql } from '../../src/database/database.ts'
 import { rotateSecret } from '../../src/partners/client-secret.ts'
 import { createService } from '../../src/services/service.ts'
 import { openWebhookSecret } from '../../src/webhooks/subscriptions/webhook.ts'
 import { openCommandLineAt } from '../cli/desk.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, Browser, postForm, send } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse, openTestGateway, password, type TestClient } from '../support/gateway.ts'
@@ -29,12 +38,13 @@ const commandSettings = () => ({ DATABASE_URL: house.databaseUrl, SECRET_KEY_FIL
 
 /** Every row of every table as text; bytes as hexadecimal digits. */
 async function dump(sql: Sql): Promise<string> {
-  const tables = await sql.query<{ name: string }>(
-    statement('', "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"),
+  const tables = await ask<{ name: string }>(
+    sql,
+    "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
   )
   assert.ok(tables.length > 12, 'there are tables to dump')
   const parts = tables.map(async ({ name }) => {
-    const rows = await sql.query<{ line: string }>(statement('', `SELECT row::text AS line FROM ${name} AS row`))
+    const rows = await ask<{ line: string }>(sql, `SELECT row::text AS line FROM ${name} AS row`)
     return rows.map((row) => `${name}: ${row.line}`).join('\n')
   })
   return (await Promise.all(parts)).join('\n')
@@ -43,7 +53,12 @@ async function dump(sql: Sql): Promise<string> {
 /** A secret in the forms in which it could lie about. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
-  return [secret, bytes.toString('hex'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')]
+  return [
+    secret,
+    bytes.toString('hex'),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+  ]
 }
 
 function tokensOf(answer: Answer): { access_token: string; refresh_token: string } {
@@ -75,14 +90,19 @@ async function collectSecrets(): Promise<Map<string, string>> {
   const rotating = await house.makeClient({ rotate: true })
   keep('password', password)
   keep('client secret', client.secret)
-  keep('newer client secret', (await rotateSecret(db, vault, client, { overlapMs: 60_000 }, house.act())).secret.text)
+  keep(
+    'newer client secret',
+    (await rotateSecret(db, vault, client, { overlapMs: 60_000 }, house.act())).secret.text,
+  )
   keep('service secret', (await createService(db, 'orders', 'live', house.act())).secret.text)
   keep('webhook secret', await registerWebhook(client))
   keep('personal API token', await house.makeToken(user))
   keep('sandbox token', await house.makeToken(user, 'sandbox'))
 
   const clumsy = new Browser(house.baseUrl)
-  const fields = { username: keep('password typed as a username', `Pass-word-${randomBytes(6).toString('hex')}`) }
+  const fields = {
+    username: keep('password typed as a username', `Pass-word-${randomBytes(6).toString('hex')}`),
+  }
   await clumsy.submit(await clumsy.get('/login'), '/login', { ...fields, password: 'whatever it is' })
   const wrong = keep('wrong password', `wrong-${randomBytes(6).toString('hex')}`)
   await clumsy.submit(await clumsy.get('/login'), '/login', { username: user.username, password: wrong })
@@ -100,10 +120,16 @@ async function collectSecrets(): Promise<Map<string, string>> {
   const first = tokensOf(await house.exchange(client, code, { code_verifier: verifier }))
   keep('access token', first.access_token)
   keep('refresh token', first.refresh_token)
-  const revoked = keep('revoked token', tokensOf(await house.refresh(client, first.refresh_token)).access_token)
+  const revoked = keep(
+    'revoked token',
+    tokensOf(await house.refresh(client, first.refresh_token)).access_token,
+  )
   await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: revoked }, basic(client))
 
-  const rotatingCode = keep('code of a rotating client', (await house.approve(rotating, browser)).get('code')!)
+  const rotatingCode = keep(
+    'code of a rotating client',
+    (await house.approve(rotating, browser)).get('code')!,
+  )
   const parent = tokensOf(await house.exchange(rotating, rotatingCode))
   const child = tokensOf(await house.refresh(rotating, keep('replaced refresh token', parent.refresh_token)))
   keep('refresh token that replaced it', child.refresh_token)
@@ -118,7 +144,10 @@ test('a dump of every table holds none of the secrets that were issued or typed'
   const { db } = house.gateway.context
   const text = await dump(db)
   const access = secrets.get('access token')!
-  assert.ok(text.includes(hash('sha256', access, 'hex')), 'the dump is read as it should be: hashes are in it')
+  assert.ok(
+    text.includes(hash('sha256', access, 'hex')),
+    'the dump is read as it should be: hashes are in it',
+  )
   assert.ok(text.includes('$argon2id$v=19$m=19456,t=2,p=1$'), 'and so are the hashes of passwords')
   const lowered = text.toLowerCase()
   const found = [...secrets].filter(([, secret]) =>
@@ -140,13 +169,14 @@ interface SealedRow {
 }
 
 function readSealed(): Promise<SealedRow[]> {
-  return house.gateway.context.db.query<SealedRow>(
-    statement('', 'SELECT client_id, hash, sealed FROM client_secrets ORDER BY id'),
+  return ask<SealedRow>(
+    house.gateway.context.db,
+    'SELECT client_id, hash, sealed FROM client_secrets ORDER BY id',
   )
 }
 
 function readSealedHooks(): Promise<{ webhook_id: number; sealed: Buffer }[]> {
-  return house.gateway.context.db.query(statement('', 'SELECT webhook_id, sealed FROM webhook_secrets ORDER BY id'))
+  return ask(house.gateway.context.db, 'SELECT webhook_id, sealed FROM webhook_secrets ORDER BY id')
 }
 
 const purposeOf = (clientId: string) => `client-secret:${clientId}`
@@ -176,7 +206,10 @@ test('a sealed secret opens neither without its key, nor for another client, nor
   const stranger = openVault({ kind: 'environment', keys: [generateKey()] })
   assert.equal(stranger.open(purposeOf(client.id), sealed), undefined)
   const guessed = { ...generateKey(), id: sealedKeyId(sealed) }
-  assert.equal(openVault({ kind: 'environment', keys: [guessed] }).open(purposeOf(client.id), sealed), undefined)
+  assert.equal(
+    openVault({ kind: 'environment', keys: [guessed] }).open(purposeOf(client.id), sealed),
+    undefined,
+  )
   for (const position of sealed.keys()) {
     const changed = Buffer.from(sealed)
     changed[position] = changed[position]! ^ 1
@@ -211,7 +244,11 @@ test('"keys rotate" seals everything anew while a gateway runs, and nothing that
     assert.equal((await checkSecret(client)).status, 200, 'the secret verifies at every moment')
     meanwhile++
   }
-  const rotated = (await rotating).json<{ current_key: string; secrets_sealed_anew: number; older_keys: string[] }>()
+  const rotated = (await rotating).json<{
+    current_key: string
+    secrets_sealed_anew: number
+    older_keys: string[]
+  }>()
   assert.ok(meanwhile > 5)
   assert.notEqual(rotated.current_key, old)
   assert.deepEqual(rotated.older_keys, [old])
@@ -224,7 +261,11 @@ test('"keys rotate" seals everything anew while a gateway runs, and nothing that
   const approved = await browser.submit(page, '/consent', { decision: 'approve' })
   const code = new URL(approved.location!).searchParams.get('code')!
   assert.equal((await house.exchange(client, code)).status, 200, 'a request sealed before is answered after')
-  assert.deepEqual(tokensOf(await house.refresh(client, issued.refresh_token)), first, 'a retry is answered as before')
+  assert.deepEqual(
+    tokensOf(await house.refresh(client, issued.refresh_token)),
+    first,
+    'a retry is answered as before',
+  )
   assert.equal((await house.makeClient()).secret.length, client.secret.length)
 })
 
@@ -283,11 +324,9 @@ test('rotations at the same time lose no key', async () => {
   const turns = await db.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE schema_migrations')
     const started = [1, 2].map(() => runCommand(['keys', 'rotate', '--json'], commandSettings()))
-    const waiting = statement(
-      '',
-      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-    )
-    await eventually('both wait', async () => (await db.query(waiting)).length === 2)
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    await eventually('both wait', async () => (await ask(db, waiting)).length === 2)
     return started
   })
   const finished = await Promise.all(turns)
@@ -332,7 +371,9 @@ test('a rotation in the middle of a clean-up, at whichever moment, loses no key'
     await rotation
     const vault = openVault({ kind: 'file', path: keyFile })
     const rows = await readSealed()
-    const lost = rows.filter(({ client_id, sealed }) => vault.open(purposeOf(client_id), sealed) === undefined)
+    const lost = rows.filter(
+      ({ client_id, sealed }) => vault.open(purposeOf(client_id), sealed) === undefined,
+    )
     assert.equal(lost.length, 0, `${lost.length} of ${rows.length} secrets are lost (moment ${moment})`)
   }
 })

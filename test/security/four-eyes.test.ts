@@ -1,10 +1,14 @@
-/** Four eyes, in the domain: one proposes, another decides, and what is done is what was proposed on the state that it was proposed on. */
+/**
+ * Four eyes, in the domain: one proposes, another decides, and what is done is what was proposed on the state
+ * that it was proposed on.
+ */
+
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { type Act, findEntries } from '../../src/audit/audit.ts'
 import { day, minute, second } from '../../src/clock.ts'
-import { statement, violates } from '../../src/database/database.ts'
+import { violates } from '../../src/database/database.ts'
 import {
   factsOf,
   findProvider,
@@ -14,9 +18,14 @@ import {
   replaceCredential,
 } from '../../src/identity/provider.ts'
 import { getClient, setScopesAtMost } from '../../src/partners/client.ts'
-import { applyAsPartner, getPartner, type Partner, printSeen, setPartnerStatus } from '../../src/partners/partner.ts'
+import {
+  applyAsPartner,
+  getPartner,
+  type Partner,
+  printSeen,
+  setPartnerStatus,
+} from '../../src/partners/partner.ts'
 import { askForScopes, findOpenScopeRequest } from '../../src/partners/scope-request.ts'
-import { proposalKinds } from '../../src/proposal-kind.ts'
 import type { ProposedActs, WiredKind } from '../../src/proposals/acts.ts'
 import {
   type CarriedOut,
@@ -33,6 +42,8 @@ import { findSecondFactors, isGuarded } from '../../src/users/second-factor.ts'
 import type { Session } from '../../src/users/session.ts'
 import { getStaffMember, type StaffRole, takeRole } from '../../src/users/staff-role.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
+import { proposalKinds } from '../../src/vocabulary/proposal-kind.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -64,7 +75,11 @@ async function makePerson(...roles: StaffRole[]): Promise<Person> {
 const maker = await makePerson('partner-manager', 'support')
 const checker = await makePerson('partner-manager', 'support')
 
-function propose<Kind extends WiredKind>(kind: Kind, values: ProposedActs[Kind], by = maker): Promise<CarriedOut> {
+function propose<Kind extends WiredKind>(
+  kind: Kind,
+  values: ProposedActs[Kind],
+  by = maker,
+): Promise<CarriedOut> {
   return carryOut({ db, fourEyes }, kind, values, by.act)
 }
 
@@ -90,7 +105,12 @@ test('what takes two people is proposed, and done when another approves it, unde
   assert.equal(await approve(id), 'applied')
   assert.equal(await statusOf(partner), 'approved')
   const entries = await findEntries(db, { subject: `branch:${partner.branchId}`, limit: 3 })
-  const told = entries.map(({ action, actor, details }) => [action, actor, details.proposedBy, details.reason])
+  const told = entries.map(({ action, actor, details }) => [
+    action,
+    actor,
+    details.proposedBy,
+    details.reason,
+  ])
   assert.deepEqual(told, [
     ['proposal.approved', `user:${checker.user.id}`, `user:${maker.user.id}`, 'Ticket 4711.'],
     ['partner.approved', `user:${checker.user.id}`, undefined, 'Ticket 4711.'],
@@ -112,12 +132,13 @@ test('whoever proposed it does not decide it, an administrator no more than othe
     await assert.rejects(decideProposal(db, id, verdict, boss), /You proposed this yourself/)
   assert.equal(await statusOf(partner), 'applied')
   for (const outcome of ['applied', 'declined']) {
-    const text = `UPDATE proposals SET outcome = $2, decided_by = proposed_by, decided_at = proposed_at WHERE id = $1`
-    const forced = db.query(statement('', text), [id, outcome])
+    const text = `UPDATE proposals SET outcome = $2, decided_by = proposed_by, decided_at = proposed_at
+      WHERE id = $1`
+    const forced = ask(db, text, [id, outcome])
     await assert.rejects(forced, (error) => violates(error, 'proposals_four_eyes'), outcome)
   }
   const byNobody = `UPDATE proposals SET outcome = 'applied', decided_at = proposed_at WHERE id = $1`
-  await assert.rejects(db.query(statement('', byNobody), [id]), (error) => violates(error, 'proposals_four_eyes'))
+  await assert.rejects(ask(db, byNobody, [id]), (error) => violates(error, 'proposals_four_eyes'))
 })
 
 test('of two who decide at once one does it, and the other finds it done', async () => {
@@ -225,12 +246,15 @@ test('a second factor is reset by two, and not one that was set up after the pro
   await setUpApp(house, await house.signIn(user))
   const id = await proposalOf(propose('user.reset-two-factor', { userId: user.id }))
   assert.equal(isGuarded(await findSecondFactors(db, user.id)), true)
-  await db.query(statement('', `UPDATE totp_factors SET created_at = created_at + interval '1 s' WHERE user_id = $1`), [
+  await ask(db, `UPDATE totp_factors SET created_at = created_at + interval '1 s' WHERE user_id = $1`, [
     user.id,
   ])
   assert.equal(await approve(id), 'outdated')
   assert.equal(isGuarded(await findSecondFactors(db, user.id)), true)
-  assert.equal(await approve(await proposalOf(propose('user.reset-two-factor', { userId: user.id }))), 'applied')
+  assert.equal(
+    await approve(await proposalOf(propose('user.reset-two-factor', { userId: user.id }))),
+    'applied',
+  )
   assert.equal(isGuarded(await findSecondFactors(db, user.id)), false)
 })
 
@@ -294,11 +318,14 @@ test('a removal is not done when it was stopped, overtaken by a newer snapshot, 
     assert.equal((await propose('import.removal', removalOf(held), one)).kind, 'moved on')
   }
   await proposeTo((held) => stopImport(db, held.id, house.act()))
-  await proposeTo(({ source }) => importLines(house, source, households(source, 4), { mode: 'snapshot', asOf: 1 }))
+  await proposeTo(({ source }) =>
+    importLines(house, source, households(source, 4), { mode: 'snapshot', asOf: 1 }),
+  )
   const other = await holdSnapshot(house)
   const id = await proposalOf(propose('import.removal', removalOf(other), one))
-  const swap = `UPDATE import_missing SET key = 'C0' WHERE import_id = $1 AND kind = 'customer' AND key = 'C1'`
-  await db.query(statement('', swap), [other.id])
+  const swap = `UPDATE import_missing SET key = 'C0' WHERE import_id = $1 AND kind = 'customer'
+    AND key = 'C1'`
+  await ask(db, swap, [other.id])
   assert.equal(await approve(id, two), 'outdated')
   assert.equal((await readSource(db, other.source)).holdings!.length, 4)
 })
@@ -325,10 +352,7 @@ test('a new identity provider is enabled by two: exactly the one that was writte
   await assert.rejects(propose('provider.add', toAdd(draft)), /You may not propose this any more/)
   const id = await proposalOf(propose('provider.add', toAdd(draft), one))
   assert.equal(await isEnabled(draft), false)
-  const [row] = await db.query<{ text: string }>(
-    statement('', 'SELECT p::text AS text FROM proposals p WHERE id = $1'),
-    [id],
-  )
+  const [row] = await ask<{ text: string }>(db, 'SELECT p::text AS text FROM proposals p WHERE id = $1', [id])
   assert.ok(row!.text.includes(draft.issuer) && !row!.text.includes('hunter2'))
   await assert.rejects(approve(id, one), /You proposed this yourself/)
   assert.equal(await isEnabled(draft), false)

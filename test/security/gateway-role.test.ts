@@ -6,7 +6,7 @@ import { openAnchorWriter } from '../../src/audit/anchor.ts'
 import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { day, after as later } from '../../src/clock.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { isAtRest } from '../support/by-hand.ts'
@@ -93,7 +93,8 @@ test('what is in the audit log can be neither changed nor removed by that role, 
     'SET ROLE countersign',
   ]
   for (const text of attempts) {
-    // 42501 is "insufficient privilege"; a grant of what one has no right to is a warning that grants nothing.
+    // 42501 is "insufficient privilege"; a grant of what one has no right to is a warning that grants
+    // nothing.
     const code = await db.script(text).then(
       () => 'done',
       (error: { code?: string }) => error.code,

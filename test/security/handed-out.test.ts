@@ -1,15 +1,19 @@
-/** What an identity provider hands out, roles by its map and customers by its link claim, is handed out by whoever has it. */
+/**
+ * What an identity provider hands out, roles by its map and customers by its link claim, is handed out by
+ * whoever has it.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import { statement } from '../../src/database/database.ts'
 import { factsOf, findProvider, getProvider } from '../../src/identity/provider.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
 import type { NoticeToSend } from '../../src/notices/post.ts'
-import { type StaffRole, staffRoles } from '../../src/permission.ts'
 import { carryOut, decideProposal } from '../../src/proposals/proposal.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { Session } from '../../src/users/session.ts'
+import { type StaffRole, staffRoles } from '../../src/vocabulary/permission.ts'
+import { ask } from '../support/ask.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
@@ -47,7 +51,10 @@ for (const role of staffRoles)
     if (heldByOfficer.includes(role)) assert.equal(answer.location, `/console/providers/${name}`, answer.text)
     else {
       assert.equal(answer.status, 403)
-      assert.match(answer.text, /You may not map the role .*: it may do more than you\. Ask an administrator\./)
+      assert.match(
+        answer.text,
+        /You may not map the role .*: it may do more than you\. Ask an administrator\./,
+      )
       await assert.rejects(getProvider(db, name), /There is no identity provider/)
     }
     const byBoss = await save(boss, staffDraft(role))
@@ -81,7 +88,12 @@ const actOf = ({ user }: typeof officer) => ({
 })
 const sessionOf = ({ user }: typeof officer) => {
   const now = house.clock.now()
-  return { id: 1, user, proofs: { passwordAt: now, factorAt: undefined }, firstSeenAt: now } as unknown as Session
+  return {
+    id: 1,
+    user,
+    proofs: { passwordAt: now, factorAt: undefined },
+    firstSeenAt: now,
+  } as unknown as Session
 }
 
 test('where it takes two, both hold what is handed out', async () => {
@@ -126,11 +138,15 @@ test('administrators are told of every provider that is set up, enabled, given a
   const { name } = await save(boss, staffDraft('support'))
   const page = `/console/providers/${name}`
   await press(boss.browser, page, '/enable')
-  await press(boss.browser, page, '/credential', { proof: 'client_secret_basic', secret: 'another of theirs' })
+  await press(boss.browser, page, '/credential', {
+    proof: 'client_secret_basic',
+    secret: 'another of theirs',
+  })
   await press(officer.browser, page, '/remove')
-  const text = `SELECT id, email, kind, key, facts, 1 AS attempts, created_at AS "createdAt", 'Ada' AS name FROM notices
+  const text = `SELECT id, email, kind, key, facts, 1 AS attempts, created_at AS "createdAt", 'Ada' AS name
+    FROM notices
     WHERE user_id = $1 AND kind = 'power' AND facts ->> 'subject' = $2 ORDER BY id`
-  const told = await db.query<NoticeToSend>(statement('', text), [boss.user.id, `provider:${name}`])
+  const told = await ask<NoticeToSend>(db, text, [boss.user.id, `provider:${name}`])
   const addresses = { live: 'https://live.example', sandbox: 'https://sandbox.example' }
   const words = told.map((notice) => noticeWords(notice, addresses, vault).text)
   const issuer = `https://127.0.0.1:9/${name}`

@@ -1,16 +1,17 @@
 /**
- * Who holds an account, and how, says who may let applications use it, and for what. What somebody no longer holds, or not in that way, is gone from every token with the
- * next request, on every node.
+ * Who holds an account, and how, says who may let applications use it, and for what. What somebody no longer
+ * holds, or not in that way, is gone from every token with the next request, on every node.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { createService } from '../../src/services/service.ts'
 import { removeHolding, setHolding } from '../../src/users/account.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { scopesOfRole } from '../../src/users/holding.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { happened } from '../support/by-hand.ts'
@@ -33,7 +34,7 @@ async function openScene() {
   const client = await house.makeClient()
   const ada = await house.makeUser(`ada-${n}`, [own])
   const bob = await house.makeUser(`bob-${n}`, [theirs])
-  await db.query(statement('', "UPDATE users SET name = 'Bob Beneficiary' WHERE id = $1"), [bob.id])
+  await ask(db, "UPDATE users SET name = 'Bob Beneficiary' WHERE id = $1", [bob.id])
   return { own, theirs, client, ada, bob, browser: await house.signIn(ada) }
 }
 
@@ -59,7 +60,9 @@ function profiles(token: string): Promise<Answer[]> {
 }
 
 const shownIn = (answer: Answer) =>
-  answer.json<{ profile: { accounts: { account_number: string }[] } }>().profile.accounts.map((a) => a.account_number)
+  answer
+    .json<{ profile: { accounts: { account_number: string }[] } }>()
+    .profile.accounts.map((a) => a.account_number)
 
 async function telling(user: User, act: () => Promise<unknown>): Promise<void> {
   const heard = [house.gateway, other].map((node) => hears(node, `user:${user.id}`))
@@ -116,7 +119,10 @@ test('whoever may give nothing of it can only deny, also by a forged form', asyn
   const page = await openConsent(scene.browser, scene.client, { scope: 'trade' })
   assert.match(page.text, /cannot grant what it asks for in any of your accounts/)
   assert.doesNotMatch(page.text, /value="approve"/)
-  const forged = await scene.browser.submit(page, '/consent', { decision: 'approve', account: [scene.theirs] })
+  const forged = await scene.browser.submit(page, '/consent', {
+    decision: 'approve',
+    account: [scene.theirs],
+  })
   assert.equal(forged.location, undefined)
   assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
 })
@@ -133,7 +139,10 @@ test('what became possible while the form was open is not agreed to', async () =
 })
 
 /** What happens while the form is open, how it was left, and what the page then offers. */
-const meanwhile: Record<string, (scene: Scene) => Promise<{ page: Answer; account?: string[]; offered: string }>> = {
+const meanwhile: Record<
+  string,
+  (scene: Scene) => Promise<{ page: Answer; account?: string[]; offered: string }>
+> = {
   'the only account is replaced by another': async (scene) => {
     const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
     await removeHolding(db, scene.ada, scene.own, house.act())
@@ -176,7 +185,7 @@ test('accounts that change while the form is open are shown before any of them i
     })
 })
 
-const suspend = statement('', 'UPDATE holdings SET status = $3 WHERE user_id = $1 AND account_number = $2')
+const suspend = 'UPDATE holdings SET status = $3 WHERE user_id = $1 AND account_number = $2'
 
 test('a suspended holding is refused by the next request on every node, for applications and for personal tokens, until it is resumed', async () => {
   const scene = await openScene()
@@ -184,45 +193,48 @@ test('a suspended holding is refused by the next request on every node, for appl
   const { access_token } = await allow(scene, 'read')
   for (const answer of [...(await profiles(access_token)), ...(await profiles(personal))])
     assert.deepEqual(shownIn(answer), [scene.own])
-  await telling(scene.ada, () => db.query(suspend, [scene.ada.id, scene.own, 'suspended']))
+  await telling(scene.ada, () => ask(db, suspend, [scene.ada.id, scene.own, 'suspended']))
   for (const answer of await profiles(access_token)) assert.equal(answer.status, 401, answer.text)
   for (const answer of await profiles(personal)) assert.deepEqual(shownIn(answer), [])
-  await telling(scene.ada, () => db.query(suspend, [scene.ada.id, scene.own, 'active']))
+  await telling(scene.ada, () => ask(db, suspend, [scene.ada.id, scene.own, 'active']))
   for (const answer of [...(await profiles(access_token)), ...(await profiles(personal))])
     assert.deepEqual(shownIn(answer), [scene.own])
 })
 
 async function reaches(token: string): Promise<unknown[]> {
-  const ask = async (url: string) => (await postForm(`${url}/v1/oauth/introspect`, { token }, basic(service))).json()
+  const ask = async (url: string) =>
+    (await postForm(`${url}/v1/oauth/introspect`, { token }, basic(service))).json()
   const told = await Promise.all([house.baseUrl, other.baseUrl].map(ask))
   for (const each of told) assert.equal(each.active, true)
   return told.map((each) => each.account_numbers)
 }
 
-const closeAccount = statement('', "UPDATE accounts SET status = 'closed' WHERE account_number = $1")
+const closeAccount = "UPDATE accounts SET status = 'closed' WHERE account_number = $1"
 
 test('a personal token reaches the accounts in which its user may do all that it can do, as services are told on every node', async () => {
   const { ada, own, theirs } = await openScene()
   const joint = `${theirs}J`
   await house.makeUser(undefined, [joint])
   const personal = await house.makeToken(ada)
-  const reachesOnly = async (...numbers: string[]) => assert.deepEqual(await reaches(personal), [numbers, numbers])
+  const reachesOnly = async (...numbers: string[]) =>
+    assert.deepEqual(await reaches(personal), [numbers, numbers])
   await reachesOnly(own)
   for (const role of ['viewer', 'adviser'] as const) {
     await telling(ada, () => hold(ada, theirs, role, 'read'))
     await reachesOnly(own)
-    for (const answer of await profiles(personal)) assert.deepEqual(shownIn(answer).sort(), [own, theirs].sort())
+    for (const answer of await profiles(personal))
+      assert.deepEqual(shownIn(answer).sort(), [own, theirs].sort())
   }
   const jointly = { accountNumber: joint, role: 'joint', scopes: scopesOfRole.joint } as const
   await telling(ada, () => setHolding(db, ada, jointly, house.act()))
   await reachesOnly(own, joint)
-  await telling(ada, () => db.query(suspend, [ada.id, joint, 'suspended']))
+  await telling(ada, () => ask(db, suspend, [ada.id, joint, 'suspended']))
   await reachesOnly(own)
-  await telling(ada, () => db.query(suspend, [ada.id, joint, 'active']))
+  await telling(ada, () => ask(db, suspend, [ada.id, joint, 'active']))
   await reachesOnly(own, joint)
   await telling(ada, () => removeHolding(db, ada, joint, house.act()))
   await reachesOnly(own)
-  await telling(ada, () => db.query(closeAccount, [own]))
+  await telling(ada, () => ask(db, closeAccount, [own]))
   await reachesOnly()
 })
 
@@ -240,7 +252,8 @@ test('a removed holding leaves every authorization for good: the last one ends, 
   await setEmail(db, scene.ada, 'ada@example.com', house.act())
   await hold(scene.ada, scene.theirs, 'joint', 'read')
   const { access_token } = await allow(scene, 'read', [scene.own, scene.theirs])
-  const remove = (number: string) => telling(scene.ada, () => removeHolding(db, scene.ada, number, house.act()))
+  const remove = (number: string) =>
+    telling(scene.ada, () => removeHolding(db, scene.ada, number, house.act()))
   await remove(scene.theirs)
   for (const answer of await profiles(access_token)) assert.deepEqual(shownIn(answer), [scene.own])
   await hold(scene.ada, scene.theirs, 'joint', 'read')
@@ -249,19 +262,16 @@ test('a removed holding leaves every authorization for good: the last one ends, 
   await remove(scene.own)
   for (const answer of await profiles(access_token)) assert.equal(answer.status, 401, answer.text)
   assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
-  const told = await db.query<{ ended: boolean }>(
-    statement(
-      '',
-      "SELECT facts -> 'ended' AS ended FROM notices WHERE user_id = $1 AND kind = 'access-ended' ORDER BY id",
-    ),
+  const told = await ask<{ ended: boolean }>(
+    db,
+    "SELECT facts -> 'ended' AS ended FROM notices WHERE user_id = $1 AND kind = 'access-ended' ORDER BY id",
     [scene.ada.id],
   )
   assert.deepEqual(told, [{ ended: false }, { ended: true }])
-  const events = await db.query<{ action: string }>(
-    statement(
-      '',
-      `SELECT action FROM ${happened} WHERE kind = 'AUTHORIZATION' AND body::json ->> 'userId' = $1 ORDER BY place`,
-    ),
+  const events = await ask<{ action: string }>(
+    db,
+    `SELECT action FROM ${happened} WHERE kind = 'AUTHORIZATION' AND body::json ->> 'userId' = $1
+        ORDER BY place`,
     [scene.ada.id],
   )
   assert.deepEqual(
@@ -274,41 +284,14 @@ test('a removed holding leaves an authorization that is being changed at the sam
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'joint', 'read')
   await allow(scene, 'read', [scene.own, scene.theirs])
-  const pause = statement('', 'UPDATE authorizations SET paused_at = now() WHERE user_id = $1')
+  const pause = 'UPDATE authorizations SET paused_at = now() WHERE user_id = $1'
   const [, removed] = await runBehind(
     db,
-    (sql) => sql.query(pause, [scene.ada.id]),
+    (sql) => ask(sql, pause, [scene.ada.id]),
     () => removeHolding(db, scene.ada, scene.theirs, house.act()),
   )
   assert.equal(removed.status, 'fulfilled')
   await hold(scene.ada, scene.theirs, 'joint', 'read')
   const [authorization] = await listAuthorizations(db, { userId: scene.ada.id })
   assert.deepEqual(authorization!.accountNumbers, [scene.own], 'it does not come back with the account')
-})
-
-test('a node of the release before writes owners as it did: holdings follow, and whoever was taken out is gone for it too', async () => {
-  const scene = await openScene()
-  const ownerOf = async (number: string) =>
-    (
-      await db.query<{ owner: string | null }>(
-        statement('', 'SELECT user_id AS owner FROM accounts WHERE account_number = $1'),
-        [number],
-      )
-    )[0]!.owner
-  const holdersOf = async (number: string) =>
-    (
-      await db.query<{ id: string }>(statement('', 'SELECT user_id AS id FROM holdings WHERE account_number = $1'), [
-        number,
-      ])
-    ).map(({ id }) => id)
-  const give = statement('', 'UPDATE accounts SET user_id = $2 WHERE account_number = $1')
-  await db.query(give, [scene.own, scene.ada.id])
-  assert.deepEqual(await holdersOf(scene.own), [scene.ada.id])
-  await db.query(give, [scene.own, scene.bob.id])
-  assert.deepEqual(await holdersOf(scene.own), [scene.bob.id])
-  await db.query(suspend, [scene.bob.id, scene.own, 'suspended'])
-  assert.equal(await ownerOf(scene.own), null)
-  await db.query(give, [scene.theirs, scene.bob.id])
-  await removeHolding(db, scene.bob, scene.theirs, house.act())
-  assert.equal(await ownerOf(scene.theirs), null)
 })

@@ -20,7 +20,11 @@ const act = house.act()
 const { branchId } = await applyAsPartner(db, evil('partner'), act)
 const partner = await getPartner(db, String(branchId))
 await setPartnerStatus(db, partner, 'approved', undefined, act)
-const draft = { name: evil('client'), callbackUrl: 'https://app.example.com/callback', rotateRefreshTokens: false }
+const draft = {
+  name: evil('client'),
+  callbackUrl: 'https://app.example.com/callback',
+  rotateRefreshTokens: false,
+}
 const made = await createClient(
   db,
   vault,
@@ -30,7 +34,12 @@ const made = await createClient(
   { ...act, development: true },
 )
 const client = { ...made.client, secret: made.secret.text }
-const user = await createUser(db, passwords, { username: 'ada', name: evil('user'), password, role: 'holder' }, act)
+const user = await createUser(
+  db,
+  passwords,
+  { username: 'ada', name: evil('user'), password, role: 'holder' },
+  act,
+)
 const common = { classification: evil('class'), dayTrader: false, optionLevel: 1, type: 'cash' } as const
 for (const accountNumber of ['6YA60001', '6YA60002']) {
   await addAccount(db, user, { ...common, accountNumber, environment: 'live' }, act)
@@ -96,7 +105,10 @@ test('a request id sent by the client is shown only when it is plain', async () 
   const browserless = new Browser(house.baseUrl)
   const answer = await browserless.get('/nowhere', { 'x-request-id': '<b>x</b>' })
   assert.doesNotMatch(answer.text, /<b>x/)
-  assert.match((await browserless.get('/nowhere', { 'x-request-id': 'abc-1.2_3' })).text, /<code>abc-1\.2_3<\/code>/)
+  assert.match(
+    (await browserless.get('/nowhere', { 'x-request-id': 'abc-1.2_3' })).text,
+    /<code>abc-1\.2_3<\/code>/,
+  )
 })
 
 test('hidden fields survive their way through the page', async () => {

@@ -1,18 +1,23 @@
-/** Who is who: an id names one user for ever, a username is what somebody signs in with, and no word can be both. */
+/**
+ * Who is who: an id names one user for ever, a username is what somebody signs in with, and no word can be
+ * both.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement, violates } from '../../src/database/database.ts'
+import { violates } from '../../src/database/database.ts'
 import { applyAsPartner, getPartner } from '../../src/partners/partner.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { createUser, getUserById, getUserNamed, setUserStatus, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
 
 const house = await openHouse()
 const db = house.gateway.context.db
 
-const rename = statement('', 'UPDATE users SET username = $2 WHERE id = $1')
+const rename = 'UPDATE users SET username = $2 WHERE id = $1'
 
 test('no username has the shape of an id, neither in a command nor in SQL', async () => {
   const ada = await house.makeUser()
@@ -21,14 +26,16 @@ test('no username has the shape of an id, neither in a command nor in SQL', asyn
     message: 'username must not look like the id of a user.',
   })
   const eve = await house.makeUser()
-  await assert.rejects(db.query(rename, [eve.id, ada.id]), (error) => violates(error, 'users_username_is_no_id'))
+  await assert.rejects(ask(db, rename, [eve.id, ada.id]), (error) =>
+    violates(error, 'users_username_is_no_id'),
+  )
 })
 
 /** What no row can be: the constraint is taken away for it. */
 async function makeNamesake(of: User): Promise<User> {
   const namesake = await house.makeUser()
   await db.script('ALTER TABLE users DROP CONSTRAINT users_username_is_no_id')
-  await db.query(rename, [namesake.id, of.id])
+  await ask(db, rename, [namesake.id, of.id])
   return getUserById(db, namesake.id)
 }
 
@@ -43,9 +50,12 @@ test("a user who is called by another's id is neither shown nor locked out in th
   await setUserStatus(db, named, 'disabled', house.act())
   assert.equal((await getUserById(db, eve.id)).status, 'active')
   const browser = new Browser(house.baseUrl)
-  const signedIn = await browser.submit(await browser.get('/login'), '/login', { username: eve.username, password })
+  const signedIn = await browser.submit(await browser.get('/login'), '/login', {
+    username: eve.username,
+    password,
+  })
   assert.equal(signedIn.status, 303, 'and still signs in')
-  await db.query(rename, [eve.id, `eve.${eve.id}`])
+  await ask(db, rename, [eve.id, `eve.${eve.id}`])
 })
 
 test('no partner is called by a number, which is a branch id', async () => {
@@ -53,7 +63,9 @@ test('no partner is called by a number, which is a branch id', async () => {
   const number = String(partner.branchId)
   await assert.rejects(applyAsPartner(db, ` ${number} `, house.act()), /must not be a number/)
   const other = await house.makePartner()
-  const update = statement('', 'UPDATE partners SET name = $2 WHERE branch_id = $1')
-  await assert.rejects(db.query(update, [other.branchId, number]), (error) => violates(error, 'partners_name_is_no_id'))
+  const update = 'UPDATE partners SET name = $2 WHERE branch_id = $1'
+  await assert.rejects(ask(db, update, [other.branchId, number]), (error) =>
+    violates(error, 'partners_name_is_no_id'),
+  )
   assert.equal((await getPartner(db, number)).name, partner.name)
 })

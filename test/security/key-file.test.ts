@@ -1,12 +1,16 @@
-/** A key file that is away never becomes a new key: not while the gateway runs, not at the next start, not by a command. */
+/**
+ * A key file that is away never becomes a new key: not while the gateway runs, not at the next start, not by
+ * a command.
+ */
+
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeKeyFile } from '../../src/crypto/vault.ts'
-import { statement } from '../../src/database/database.ts'
 import { selectIsSealed } from '../../src/database/keys.sql.ts'
 import { openKeys } from '../../src/database/keys.ts'
+import { ask } from '../support/ask.ts'
 import { newFolder } from '../support/folder.ts'
 import { openTestGateway } from '../support/gateway.ts'
 import { hears } from '../support/oauth.ts'
@@ -25,7 +29,7 @@ test('a gateway whose key file is away goes on with the keys it has, and none st
   const foreign = Buffer.concat([Buffer.from('ffffffff', 'hex'), vault.seal('p', 'x').subarray(4)])
   assert.equal(vault.open('p', foreign), undefined)
   const heard = hears(house.gateway, 'keys:rotated')
-  await db.query(statement('', "SELECT announce('keys:rotated')"))
+  await ask(db, "SELECT announce('keys:rotated')")
   await heard
   assert.equal(existsSync(path), false)
   const refused = await house.signIn(await house.makeUser())
@@ -46,12 +50,10 @@ test('a gateway whose key file is away goes on with the keys it has, and none st
 test('every table with something sealed that stays is asked before a key is made', async (t) => {
   const house = await openTestGateway()
   t.after(() => house.close())
-  const columns = await house.gateway.context.db.query<{ table: string }>(
-    statement(
-      '',
-      `SELECT table_name AS table FROM information_schema.columns
+  const columns = await ask<{ table: string }>(
+    house.gateway.context.db,
+    `SELECT table_name AS table FROM information_schema.columns
        WHERE table_schema = current_schema() AND column_name = 'sealed' AND data_type = 'bytea'`,
-    ),
   )
   // Under way for half an hour at most.
   const passing = ['kept_forms', 'provider_sign_ins']

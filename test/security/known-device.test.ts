@@ -1,4 +1,7 @@
-/** The device cookie: it keeps the sign-ins of a browser apart from a stranger's guesses. It ends with the password, and in time. */
+/**
+ * The device cookie: it keeps the sign-ins of a browser apart from a stranger's guesses. It ends with the
+ * password, and in time.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day } from '../../src/clock.ts'
@@ -15,7 +18,9 @@ const nextPassword = 'quite another sentence'
 /** Whether this browser may try while a stranger's guesses keep the user waiting. */
 async function isKnown(browser: Browser, user: User, given = password): Promise<boolean> {
   for (let time = 0; time < 6; time++) await guess(house, user.username)
-  return (await signInWith(browser, user.username, { password: given, path: '/login?confirm=1' })).status === 303
+  return (
+    (await signInWith(browser, user.username, { password: given, path: '/login?confirm=1' })).status === 303
+  )
 }
 
 test('a browser that signed in before is known', async () => {

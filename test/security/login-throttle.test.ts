@@ -92,7 +92,11 @@ test('after five failures the right password is refused too, for a wait that dou
   await failTimes(5, username)
   for (const wait of [30 * second, minute, 2 * minute, 4 * minute, 8 * minute, 15 * minute, 15 * minute]) {
     house.clock.advance(wait - second)
-    assert.equal((await guess(house, username, password)).status, 401, `still waiting after ${wait - second} ms`)
+    assert.equal(
+      (await guess(house, username, password)).status,
+      401,
+      `still waiting after ${wait - second} ms`,
+    )
     house.clock.advance(second)
     assert.equal((await guess(house, username)).status, 401)
   }
@@ -122,7 +126,10 @@ test('of 100 parallel guesses at a user five are looked at, and the sixth would 
   const user = await house.makeUser()
   const answers = await Promise.all(Array.from({ length: 100 }, () => guess(house, user.username)))
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([401]))
-  const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'session' })
+  const entries = await findEntries(house.gateway.context.db, {
+    subject: `user:${user.id}`,
+    action: 'session',
+  })
   assert.deepEqual(entries.map((entry) => entry.action).sort(), [
     ...Array.from({ length: 4 }, () => 'session.refused'),
     'session.throttled',
@@ -145,9 +152,16 @@ test('a known device has five guesses of its own, and is known for its own user 
   const known = await house.signIn(user)
   await failTimes(5, other.username)
   const path = '/login?confirm=1'
-  assert.equal((await signInWith(known, other.username, { path })).status, 401, 'not known for the other user')
+  assert.equal(
+    (await signInWith(known, other.username, { path })).status,
+    401,
+    'not known for the other user',
+  )
   for (let time = 0; time < 5; time++) {
-    assert.equal((await signInWith(known, user.username, { path, password: 'not the right password' })).status, 401)
+    assert.equal(
+      (await signInWith(known, user.username, { path, password: 'not the right password' })).status,
+      401,
+    )
   }
   assert.equal((await signInWith(known, user.username, { path })).status, 401)
   assert.equal((await guess(house, user.username, password)).status, 303, 'other devices do not wait for it')
@@ -194,9 +208,12 @@ test('of 100 parallel guesses from one address at 100 users twenty are looked at
 
 test('the addresses of one IPv6 /64 count as one, however they are written', async () => {
   const written = (index: number) =>
-    [`2001:db8::${index}`, `2001:0db8:0:0:${index}::`, `2001:DB8:0:0::${index}`, `2001:db8:0:0:0:0:0:${index}`][
-      index % 4
-    ]!
+    [
+      `2001:db8::${index}`,
+      `2001:0db8:0:0:${index}::`,
+      `2001:DB8:0:0::${index}`,
+      `2001:db8:0:0:0:0:0:${index}`,
+    ][index % 4]!
   await failFrom(Array.from({ length: 20 }, (_, index) => written(index)))
   assert.equal((await guess(street, 'six-21', password, from('2001:db8::21'))).status, 429)
   assert.equal((await guess(street, 'six-22', password, from('2001:db8:0:1::21'))).status, 401, 'another /64')
@@ -222,7 +239,11 @@ test('a /56 of IPv6 has four times what a /64 has, and a /48 sixteen times: the 
     assert.equal(await count(elsewhere), 24, 'of the /48, which has had 8')
     const user = await own.makeUser()
     assert.equal((await guess(own, user.username, password, from('2001:db8:7:ffff::1'))).status, 429)
-    assert.equal((await guess(own, user.username, password, from('2001:db8:8::1'))).status, 303, 'another /48')
+    assert.equal(
+      (await guess(own, user.username, password, from('2001:db8:8::1'))).status,
+      303,
+      'another /48',
+    )
   } finally {
     await own.close()
   }
@@ -237,7 +258,11 @@ test('a known device is let in from a network in which others fail', async () =>
     assert.equal((await signInWith(browser, user.username, { headers: home })).status, 303)
     for (let index = 2; index < 20; index++)
       await guess(own, 'nobody', password, from(`2001:db8:9:${index.toString(16)}00::1`))
-    assert.equal((await guess(own, user.username, password, from('2001:db8:9:2::1'))).status, 429, 'a stranger')
+    assert.equal(
+      (await guess(own, user.username, password, from('2001:db8:9:2::1'))).status,
+      429,
+      'a stranger',
+    )
     const again = { headers: home, path: '/login?confirm=1' }
     assert.equal((await signInWith(browser, user.username, again)).status, 303)
   } finally {

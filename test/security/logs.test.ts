@@ -1,6 +1,6 @@
 /**
- * Nothing that could be used is ever written down: a gateway that logs and traces all it can is led through everything that goes right
- * and wrong.
+ * Nothing that could be used is ever written down: a gateway that logs and traces all it can is led through
+ * everything that goes right and wrong.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { issueToken } from '../../src/crypto/token.ts'
-import { type Demo, printDemo } from '../../src/demo.ts'
+import { type Demo, printDemo } from '../../src/demo/demo.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { type Answer, Browser, hiddenFields, postForm, send } from '../support/browser.ts'
 import { isRunning } from '../support/children.ts'
@@ -39,7 +39,10 @@ import { answer, openReceiver } from '../support/receiver.ts'
 
 const dataDir = await withCluster(makeFolder())
 const secrets = new Map<string, string>()
-/** What the database must know and the log must not: contents of events and answers, addresses of receivers, signatures. */
+/**
+ * What the database must know and the log must not: contents of events and answers, addresses of receivers,
+ * signatures.
+ */
 const unspoken = new Map<string, string>()
 let collector: Collector
 let gateway: GatewayProcess
@@ -83,7 +86,10 @@ before(async () => {
   keep('operator password', demo.operator.password)
   keep('API token', demo.apiToken)
   keep('sandbox token', demo.sandboxToken)
-  keep('client credentials as base64', Buffer.from(`${demo.clientId}:${demo.clientSecret}`).toString('base64'))
+  keep(
+    'client credentials as base64',
+    Buffer.from(`${demo.clientId}:${demo.clientSecret}`).toString('base64'),
+  )
   keep('key', readFileSync(join(dataDir, 'secret.keys'), 'utf8').trim())
   await signInAndOut()
   await authorizeEverything()
@@ -149,7 +155,10 @@ async function authorizeEverything(): Promise<void> {
   assert.equal((await readProfile(gateway.baseUrl, own)).status, 200)
 }
 
-/** Webhooks that are made, changed, tested and delivered to, by a client, by a member, and by a system of the brokerage. */
+/**
+ * Webhooks that are made, changed, tested and delivered to, by a client, by a member, and by a system of the
+ * brokerage.
+ */
 async function deliverEverything(): Promise<void> {
   const { baseUrl } = gateway
   const receiver = await openReceiver()
@@ -163,7 +172,10 @@ async function deliverEverything(): Promise<void> {
   assert.equal((await callJson(`${webhook}/secret`, 'POST', { secret: next }, credentials)).status, 204)
   const late = keep('webhook secret that comes late', `hook-${randomBytes(12).toString('hex')}`)
   const switchAt = Date.now() + 3_600_000
-  assert.equal((await callJson(`${webhook}/secret`, 'POST', { secret: late, switchAt }, credentials)).status, 204)
+  assert.equal(
+    (await callJson(`${webhook}/secret`, 'POST', { secret: late, switchAt }, credentials)).status,
+    204,
+  )
 
   const account = invent('content of an event')
   const prefer = { prefer: 'wait=20' }
@@ -176,7 +188,10 @@ async function deliverEverything(): Promise<void> {
   await callJson(`${baseUrl}/v2/webhooks/transaction`, 'POST', hook, { ...credentials, ...prefer })
   for (const { headers } of await receiver.wait(3)) {
     unspoken.set(`signature ${headers['webhook-id']}`, headers['x-webhook-signature']!)
-    unspoken.set(`standard signature ${headers['webhook-id']}`, headers['webhook-signature']!.slice('v1,'.length))
+    unspoken.set(
+      `standard signature ${headers['webhook-id']}`,
+      headers['webhook-signature']!.slice('v1,'.length),
+    )
   }
   assert.equal((await callJson(webhook, 'DELETE', undefined, credentials)).status, 204)
   await receiver.close()
@@ -210,7 +225,9 @@ async function doEverythingWrong(): Promise<void> {
     exchange(sandboxUrl, { id: demo.sandbox.clientId, secret: demo.sandbox.clientSecret }, code),
     exchange(baseUrl, client, issueToken('code', 'live').text),
     refresh(baseUrl, client, demo.clientSecret),
-    postForm(`${tokenUrl}?client_secret=${demo.clientSecret}&code=${code}`, { grant_type: 'authorization_code' }),
+    postForm(`${tokenUrl}?client_secret=${demo.clientSecret}&code=${code}`, {
+      grant_type: 'authorization_code',
+    }),
     postForm(tokenUrl, { client_id: client.id, client_secret: [client.secret, guess], grant_type: 'x' }),
     postForm(tokenUrl, { grant_type: 'authorization_code', code: [code, code] }, basic(client)),
     send(tokenUrl, { method: 'POST', headers: { ...json, ...basic(client) }, body: `{"code":"${code}"` }),
@@ -220,24 +237,38 @@ async function doEverythingWrong(): Promise<void> {
     readProfile(baseUrl, `${token}x`),
     send(`${baseUrl}/v1/user/profile?access_token=${token}`),
     send(`${baseUrl}/${token}`, { headers: bearer }),
-    send(`${baseUrl}/v1/user/profile/${token}?token=${token}#${token}`, { method: 'DELETE', headers: bearer }),
-    send(`${baseUrl}/v1/user/profile`, { headers: { authorization: `Bearer ${token} ${'x'.repeat(20_000)}` } }),
+    send(`${baseUrl}/v1/user/profile/${token}?token=${token}#${token}`, {
+      method: 'DELETE',
+      headers: bearer,
+    }),
+    send(`${baseUrl}/v1/user/profile`, {
+      headers: { authorization: `Bearer ${token} ${'x'.repeat(20_000)}` },
+    }),
     send(`${baseUrl}/%zz${token}`, { headers: bearer }),
     send(`${baseUrl}/v2/webhooks/${token}${token}${token}`, { headers: basic(client) }),
     send(`${baseUrl}/v2/webhooks/${token}?secret=${client.secret}`, { headers: basic(client) }),
-    send(`${baseUrl}/v1/user/profile`, { headers: { 'x-request-id': token, traceparent: token, 'x-api-key': token } }),
+    send(`${baseUrl}/v1/user/profile`, {
+      headers: { 'x-request-id': token, traceparent: token, 'x-api-key': token },
+    }),
     send(`${baseUrl}/v1/user/profile`, {
       headers: { authorization: `Basic ${token}`, cookie: `t=${token}`, accept: token },
     }),
     send(`${baseUrl}/v2/events?after=${token}`, { headers: { ...basic(client), 'last-event-id': token } }),
-    callJson(`${baseUrl}/v2/webhooks`, 'POST', { url: `https://u:${guess}@example.com/`, secret: 7 }, basic(client)),
+    callJson(
+      `${baseUrl}/v2/webhooks`,
+      'POST',
+      { url: `https://u:${guess}@example.com/`, secret: 7 },
+      basic(client),
+    ),
     callJson(`${baseUrl}/v2/webhooks`, 'POST', { url: token, [client.secret]: client.secret }, basic(client)),
     callJson(`${baseUrl}/internal/v1/events`, 'POST', { events: [{ type: token }] }, basic(client)),
     callJson(`${baseUrl}/internal/v1/events`, 'POST', `{"secret": "${client.secret}"`, basic(client)),
     postForm(`${baseUrl}/v1/oauth/revoke?token=${token}`, { token }, basic({ ...client, secret: guess })),
     postForm(`${baseUrl}/v1/oauth/introspect`, { token: [token, code] }, basic(client)),
     send(`${baseUrl}/v1/oauth/authorize?client_id=${client.secret}&state=${code}`),
-    send(`${baseUrl}/v1/oauth/authorize?client_id=${client.id}&redirect_uri=${token}&state=${code}&scope=read`),
+    send(
+      `${baseUrl}/v1/oauth/authorize?client_id=${client.id}&redirect_uri=${token}&state=${code}&scope=read`,
+    ),
     send(`${baseUrl}/login?request=${token}&return=${token}`, { headers: { accept: 'text/html' } }),
     send(`${baseUrl}/account`, { headers: { cookie: `countersign-live-session=${guess}` } }),
     postForm(`${baseUrl}/login`, { username: 'alice', password: demo.password, csrf: guess }),
@@ -275,7 +306,10 @@ async function loseTheDatabase(): Promise<void> {
   const server = findServerProcesses(dataDir)
   process.kill(findPostmaster(dataDir)!, 'SIGKILL')
   await eventually('all of the server is gone', () => !server.some(isRunning))
-  await eventually('the database is away', async () => (await send(`${gateway.baseUrl}/readyz`)).status === 503)
+  await eventually(
+    'the database is away',
+    async () => (await send(`${gateway.baseUrl}/readyz`)).status === 503,
+  )
   const answers = [
     await readProfile(gateway.baseUrl, demo.apiToken),
     await refresh(gateway.baseUrl, client, secrets.get('refresh token')!),
@@ -297,7 +331,13 @@ test('the log tells of every request, by its route and without its address', () 
   const requests = lines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'request')
   assert.ok(requests.length > 50, `there is a log to look at: ${requests.length} requests`)
   const routes = new Set(requests.map((line) => line.route))
-  for (const route of ['/login', '/consent', '/v1/oauth/accesstoken', '/v1/oauth/refreshtoken', '/v1/user/profile']) {
+  for (const route of [
+    '/login',
+    '/consent',
+    '/v1/oauth/accesstoken',
+    '/v1/oauth/refreshtoken',
+    '/v1/user/profile',
+  ]) {
     assert.ok(routes.has(route), route)
   }
   assert.ok(!routes.has('/readyz'), 'health checks, which come every few seconds, leave no line')
@@ -305,7 +345,8 @@ test('the log tells of every request, by its route and without its address', () 
     lines.some((line) => line.includes('"msg":"request failed"')),
     'failures of the inside are in it',
   )
-  for (const line of requests) assert.ok(line.request_id && line.address === '127.0.0.1' && line.status >= 200)
+  for (const line of requests)
+    assert.ok(line.request_id && line.address === '127.0.0.1' && line.status >= 200)
 })
 
 test('the log holds no secret, code, token, password or cookie, whatever went wrong', () => {

@@ -1,24 +1,33 @@
 /**
- * An answer that goes on, a stream of events, a live page or an export, ends with whatever would refuse its next request, on whichever
- * node that was said. Streams are read at one node, and everything is revoked beside it.
+ * An answer that goes on, a stream of events, a live page or an export, ends with whatever would refuse its
+ * next request, on whichever node that was said. Streams are read at one node, and everything is revoked
+ * beside it.
  */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { sealAll } from '../../src/audit/chain.ts'
-import { readConfig } from '../../src/config.ts'
 import { everything } from '../../src/database/changes.ts'
-import { type Database, statement } from '../../src/database/database.ts'
-import { openGateway } from '../../src/gateway.ts'
+import type { Database } from '../../src/database/database.ts'
+import { openGateway } from '../../src/gateway/gateway.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
-import { addMember, getPartner, removeMember, setMemberRole, setPartnerStatus } from '../../src/partners/partner.ts'
+import {
+  addMember,
+  getPartner,
+  removeMember,
+  setMemberRole,
+  setPartnerStatus,
+} from '../../src/partners/partner.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { listApiTokens, revokeApiToken } from '../../src/users/api-token.ts'
 import { closeEverySession } from '../../src/users/session.ts'
 import { getStaffMember, giveRole } from '../../src/users/staff-role.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
 import { openDesk } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
@@ -46,7 +55,11 @@ interface LongAnswer {
 async function open(headers: Record<string, string>, path = '/v2/events'): Promise<LongAnswer> {
   const stop = new AbortController()
   const sent = { accept: 'text/event-stream', ...headers }
-  const response = await fetch(there.baseUrl + path, { headers: sent, signal: stop.signal, redirect: 'manual' })
+  const response = await fetch(there.baseUrl + path, {
+    headers: sent,
+    signal: stop.signal,
+    redirect: 'manual',
+  })
   assert.equal(response.status, 200, path)
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let heard = (await reader.read()).value ?? ''
@@ -148,7 +161,10 @@ const acts: Record<string, () => Promise<Act>> = {
   async 'a live page of the portal of a member whose role is changed by hand'() {
     const { answer, partner, user } = await openPage()
     await addOwner(house, partner)
-    return { answer, stop: () => run(`UPDATE partner_members SET role = 'developer' WHERE user_id = '${user.id}'`) }
+    return {
+      answer,
+      stop: () => run(`UPDATE partner_members SET role = 'developer' WHERE user_id = '${user.id}'`),
+    }
   },
   async 'a live page of the portal whose partner is suspended'() {
     const { answer, partner } = await openPage()
@@ -172,18 +188,24 @@ const acts: Record<string, () => Promise<Act>> = {
   async 'the live overview of somebody of the staff whose roles change'() {
     const { user, browser } = await openDesk(house, 'Vera Viewer', ['viewer'])
     const answer = await open(cookieOf(browser), '/console')
-    return { answer, stop: async () => giveRole(db, await getStaffMember(db, user.id), 'support', house.act()) }
+    return {
+      answer,
+      stop: async () => giveRole(db, await getStaffMember(db, user.id), 'support', house.act()),
+    }
   },
   async 'an export of the audit log whose operator signs out everywhere, and which nobody reads on'() {
     await fillAudit()
     const { user, browser } = await openDesk(house)
-    const socket = await openStalled(cookieOf(browser), '/console/audit/export?format=json&subject=client%3Along')
+    const socket = await openStalled(
+      cookieOf(browser),
+      '/console/audit/export?format=json&subject=client%3Along',
+    )
     const answer = { heard: () => '', ended: untilCut(socket), close: () => socket.destroy() }
     return { answer, stop: () => closeEverySession(db, user, house.act()) }
   },
 }
 
-const run = (text: string) => db.query(statement('', text))
+const run = (text: string) => ask(db, text)
 
 let filled: Promise<void> | undefined
 
@@ -192,7 +214,8 @@ function fillAudit(): Promise<void> {
   filled ??= db
     .script(`
     INSERT INTO audit_entries (at, actor, action, subject, details)
-    SELECT '2026-03-02T10:00:00Z', 'gateway', 'client.updated', 'client:long', json_build_object('long', repeat('x', 3000)) FROM generate_series(1, 4000)`)
+    SELECT '2026-03-02T10:00:00Z', 'gateway', 'client.updated', 'client:long',
+      json_build_object('long', repeat('x', 3000)) FROM generate_series(1, 4000)`)
     .then(() => sealAll(db, now(), 'wait'))
   return filled
 }
@@ -223,7 +246,10 @@ function untilCut(socket: Socket): Promise<void> {
 const promisedMs = 100
 const hardLimitMs = 30_000
 
-/** How long it was waited for, without what this process, in which all of it runs, was at work: how long that takes is the machine's matter. */
+/**
+ * How long it was waited for, without what this process, in which all of it runs, was at work: how long that
+ * takes is the machine's matter.
+ */
 async function measure({ answer, stop }: Act): Promise<number> {
   await stop()
   const acknowledged = performance.eventLoopUtilization()
@@ -303,7 +329,10 @@ async function connectWholly(database: Database, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, () => database.transaction(hold)))
 }
 
-/** While it runs, no node can listen; what is connected already goes on working, and nothing needs a connection more. */
+/**
+ * While it runs, no node can listen; what is connected already goes on working, and nothing needs a
+ * connection more.
+ */
 async function withoutListening(work: () => Promise<void>): Promise<void> {
   const { config, db: requests, streamDb } = there.context
   await connectWholly(requests, config.databaseConnections)
@@ -317,15 +346,16 @@ async function withoutListening(work: () => Promise<void>): Promise<void> {
     connectionString: house.databaseUrl.replace(`/${name}?`, '/countersign?'),
     connections: 1,
   })
-  await elsewhere.query(statement('', `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`))
+  await ask(elsewhere, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
   try {
     await run(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%changes%'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+        AND query LIKE 'LISTEN%changes%'`,
     )
     await lost
     await work()
   } finally {
-    await elsewhere.query(statement('', `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`))
+    await ask(elsewhere, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
     await elsewhere.close()
   }
   await eventually('a node that listens again', async () => changes.isLive)
@@ -351,14 +381,20 @@ test('what was said while a node could not listen ends its streams when it liste
   await db.script(`BEGIN;
     SET LOCAL session_replication_role = replica;
     UPDATE clients SET status = 'suspended' WHERE id = '${client.id}';
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%changes%';
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+      AND query LIKE 'LISTEN%changes%';
     COMMIT`)
   await answer.ended
 })
 
 test('whoever reads slowly gets nothing more of what is waiting for them', async () => {
   const { client, partner } = await openPartner(house)
-  const common = { environment: 'live', branchId: partner.branchId, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
+  const common = {
+    environment: 'live',
+    branchId: partner.branchId,
+    kind: 'TRANSACTION',
+    action: 'SUBMITTED',
+  } as const
   const body = JSON.stringify('x'.repeat(3_000))
   const events = Array.from({ length: 4_000 }, (_, n) => ({
     ...common,
@@ -370,7 +406,13 @@ test('whoever reads slowly gets nothing more of what is waiting for them', async
   const logged = `SELECT FROM log WHERE feed = feed_of(${partner.branchId}, 'live') AND seq = 4000`
   await eventually('numbers', async () => (await run(logged)).length === 1)
   const socket = await openStalled({ accept: 'text/event-stream', ...basic(client) }, '/v2/events')
-  await setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'suspended', 'a test', house.act())
+  await setPartnerStatus(
+    db,
+    await getPartner(db, String(partner.branchId)),
+    'suspended',
+    'a test',
+    house.act(),
+  )
   await untilCut(socket)
   let left = ''
   for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) left += chunk
@@ -378,8 +420,16 @@ test('whoever reads slowly gets nothing more of what is waiting for them', async
 })
 
 for (const [what, path, headers] of [
-  ['a stream of events', '/v2/events', (own: PartnerHouse) => ({ accept: 'text/event-stream', ...basic(own.client) })],
-  ['a live page', '/deliveries', (own: PartnerHouse) => ({ accept: 'text/event-stream', ...cookieOf(own.browser) })],
+  [
+    'a stream of events',
+    '/v2/events',
+    (own: PartnerHouse) => ({ accept: 'text/event-stream', ...basic(own.client) }),
+  ],
+  [
+    'a live page',
+    '/deliveries',
+    (own: PartnerHouse) => ({ accept: 'text/event-stream', ...cookieOf(own.browser) }),
+  ],
 ] as const) {
   test(`what is no HTTP ends the connection of ${what}, and writes no second answer into it`, async () => {
     const own = await openPartner(house)

@@ -40,8 +40,14 @@ test('every name and every reason refuses control and format characters, and say
     ['name', (name) => applyAsPartner(db, name, act)],
     ['name', (name) => applyWithDetails(db, user, { ...application, name }, act)],
     ['purpose', (purpose) => applyWithDetails(db, user, { ...application, purpose }, act)],
-    ['website', (text) => applyWithDetails(db, user, { ...application, website: `https://a.example/${text}` }, act)],
-    ['contact', (text) => applyWithDetails(db, user, { ...application, contact: `${text}@example.com` }, act)],
+    [
+      'website',
+      (text) => applyWithDetails(db, user, { ...application, website: `https://a.example/${text}` }, act),
+    ],
+    [
+      'contact',
+      (text) => applyWithDetails(db, user, { ...application, contact: `${text}@example.com` }, act),
+    ],
     ['name', (name) => createClient(db, vault, partner, 'live', { ...draft, name }, acting)],
     ['name', (name) => updateClient(db, client, { name }, acting)],
     ['name', (name) => createService(db, name, 'live', act)],
@@ -54,7 +60,10 @@ test('every name and every reason refuses control and format characters, and say
         skipDelivery(
           db,
           partner.branchId,
-          { ...{ id: '1-1', webhookId: 1, seq: 1 }, ...{ round: 0, day: 260101, entity: 'transaction:1' } } as Delivery,
+          {
+            ...{ id: '1-1', webhookId: 1, seq: 1 },
+            ...{ round: 0, day: 260101, entity: 'transaction:1' },
+          } as Delivery,
           reason,
           act,
         ),
@@ -67,7 +76,11 @@ test('every name and every reason refuses control and format characters, and say
   ]
   for (const [index, [field, act]] of acts.entries()) {
     for (const name of bad)
-      await assert.rejects(act(name), new RegExp(`^Error: ${field} must `), `act ${index}: ${JSON.stringify(name)}`)
+      await assert.rejects(
+        act(name),
+        new RegExp(`^Error: ${field} must `),
+        `act ${index}: ${JSON.stringify(name)}`,
+      )
   }
 })
 

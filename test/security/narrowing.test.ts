@@ -1,13 +1,15 @@
 /**
- * What a token may do is, at each use, what its grant, its authorization, its client and the accounts that the holder still holds have
- * in common. Whatever of it shrinks shrinks every token that was given out, with the next request, on every node.
+ * What a token may do is, at each use, what its grant, its authorization, its client and the accounts that
+ * the holder still holds have in common. Whatever of it shrinks shrinks every token that was given out, with
+ * the next request, on every node.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { createService } from '../../src/services/service.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, type Browser, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -31,7 +33,10 @@ interface Scene {
 
 let made = 0
 
-/** A holder with two accounts who has allowed a client to read and to trade with both. Both nodes remember the token. */
+/**
+ * A holder with two accounts who has allowed a client to read and to trade with both. Both nodes remember the
+ * token.
+ */
 async function openScene(rotate = false): Promise<Scene> {
   const n = ++made
   const accounts = [`NARROW${n}A`, `NARROW${n}B`] as const
@@ -60,7 +65,9 @@ function profiles(token: string): Promise<Answer[]> {
   return Promise.all([house.baseUrl, other.baseUrl].map((url) => send(`${url}/v1/user/profile`, { headers })))
 }
 
-/** What a service of the brokerage is told; of a refresh token only the client that has it learns anything. */
+/**
+ * What a service of the brokerage is told; of a refresh token only the client that has it learns anything.
+ */
 async function introspect(
   token: string,
   asker: Parameters<typeof basic>[0] = service,
@@ -72,7 +79,7 @@ async function introspect(
 /** As somebody in psql, or another system of the brokerage, writes it. */
 async function write(text: string, values: unknown[], ...tags: string[]): Promise<void> {
   const heard = [house.gateway, other].flatMap((node) => tags.map((tag) => hears(node, tag)))
-  await house.gateway.context.db.query(statement('', text), values)
+  await ask(house.gateway.context.db, text, values)
   await Promise.all(heard)
 }
 
@@ -87,7 +94,10 @@ const setScopes = ({ client }: Scene, scopes: string[]) =>
   write('UPDATE clients SET scopes = $2 WHERE id = $1', [client.id, scopes], `client:${client.id}`)
 
 /** Takes `read` away, and gives it back. */
-const scopeTakers: Record<string, { narrow(scene: Scene): Promise<unknown>; widen(scene: Scene): Promise<unknown> }> = {
+const scopeTakers: Record<
+  string,
+  { narrow(scene: Scene): Promise<unknown>; widen(scene: Scene): Promise<unknown> }
+> = {
   'the client is allowed less': {
     narrow: (scene) => setScopes(scene, ['market', 'trade']),
     widen: (scene) => setScopes(scene, ['read', 'trade']),
@@ -129,7 +139,10 @@ for (const [when, { narrow, widen }] of Object.entries(scopeTakers)) {
     await narrow(scene)
     const repeated = (await house.refresh(scene.client, refresh_token!)).json<TokenBody>()
     assert.deepEqual([repeated.access_token, repeated.scope], [first.access_token, 'trade'])
-    assertOAuthError(await house.refresh(scene.client, first.refresh_token!, { scope: 'read trade' }), 'invalid_scope')
+    assertOAuthError(
+      await house.refresh(scene.client, first.refresh_token!, { scope: 'read trade' }),
+      'invalid_scope',
+    )
     assert.equal((await house.refresh(scene.client, first.refresh_token!)).json<TokenBody>().scope, 'trade')
   })
 }
@@ -149,28 +162,33 @@ test('a token of which no scope is left is 403 at the interface and inactive to 
   assert.equal(answer.json<TokenBody>().scope, 'read', 'a code that was refused for this is not used up')
 })
 
-const selectHolder = 'UPDATE accounts SET user_id = $2 WHERE account_number = $1'
+const setHolder = 'UPDATE holdings SET user_id = $2 WHERE account_number = $1'
 const setStatus = 'UPDATE accounts SET status = $2 WHERE account_number = $1'
 
 async function give({ user }: Scene, account: string): Promise<void> {
   const next = await house.makeUser(undefined, [])
-  await write(selectHolder, [account, next.id], `user:${user.id}`)
+  await write(setHolder, [account, next.id], `user:${user.id}`)
 }
 
 /** Takes one account away, and gives it back. */
-const accountTakers: Record<string, { take: (scene: Scene, account: string) => Promise<void>; back: typeof give }> = {
+const accountTakers: Record<
+  string,
+  { take: (scene: Scene, account: string) => Promise<void>; back: typeof give }
+> = {
   'is closed': {
     take: ({ user }, account) => write(setStatus, [account, 'closed'], `user:${user.id}`),
     back: ({ user }, account) => write(setStatus, [account, 'active'], `user:${user.id}`),
   },
   'is given to another holder': {
     take: give,
-    back: ({ user }, account) => write(selectHolder, [account, user.id], `user:${user.id}`),
+    back: ({ user }, account) => write(setHolder, [account, user.id], `user:${user.id}`),
   },
 }
 
 const shownIn = (answer: Answer) =>
-  answer.json<{ profile: { accounts: { account_number: string }[] } }>().profile.accounts.map((a) => a.account_number)
+  answer
+    .json<{ profile: { accounts: { account_number: string }[] } }>()
+    .profile.accounts.map((a) => a.account_number)
 
 for (const rotate of [false, true])
   for (const [what, { take, back }] of Object.entries(accountTakers)) {
@@ -179,7 +197,8 @@ for (const rotate of [false, true])
       const [first, second] = scene.accounts
       const { access_token } = scene.tokens
       let refresh_token = scene.tokens.refresh_token!
-      for (const told of await introspect(access_token)) assert.deepEqual(told.account_numbers, [first, second])
+      for (const told of await introspect(access_token))
+        assert.deepEqual(told.account_numbers, [first, second])
       await take(scene, first)
       for (const answer of await profiles(access_token)) assert.deepEqual(shownIn(answer), [second])
       for (const told of await introspect(access_token)) assert.deepEqual(told.account_numbers, [second])
@@ -236,7 +255,8 @@ test('whichever comes first, narrowing or exchanging, no token keeps what was ta
   for (const scene of scenes) {
     const { client, browser } = scene
     const codes: string[] = []
-    for (let n = 0; n < 6; n++) codes.push((await house.approve(client, browser, { scope: 'read trade' })).get('code')!)
+    for (let n = 0; n < 6; n++)
+      codes.push((await house.approve(client, browser, { scope: 'read trade' })).get('code')!)
     const [narrowed, ...answers] = await Promise.all([
       setScopes(scene, ['trade']),
       ...codes.map((code) => house.exchange(client, code)),
@@ -245,7 +265,8 @@ test('whichever comes first, narrowing or exchanging, no token keeps what was ta
     assert.equal(narrowed, undefined)
     for (const answer of answers) {
       assert.equal(answer.status, 200, answer.text)
-      for (const refused of await profiles(answer.json<TokenBody>().access_token)) assert.equal(refused.status, 403)
+      for (const refused of await profiles(answer.json<TokenBody>().access_token))
+        assert.equal(refused.status, 403)
     }
   }
 })
@@ -256,7 +277,10 @@ test('a closed account cannot be shared: the consent page does not offer it, and
   await accountTakers['is closed']!.take(scene, first)
   const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
   assert.equal(page.text.includes(first), false)
-  const forged = await scene.browser.submit(page, '/consent', { decision: 'approve', account: [first, second] })
+  const forged = await scene.browser.submit(page, '/consent', {
+    decision: 'approve',
+    account: [first, second],
+  })
   assert.equal(forged.location, undefined)
   const tokens = await allow(scene, 'read', [second])
   for (const told of await introspect(tokens.access_token)) assert.deepEqual(told.account_numbers, [second])
@@ -273,7 +297,10 @@ test('the page of connected applications, the consent page and the history say w
   await allow(scene, 'read', [accounts[1]])
   assert.doesNotMatch(await shown(), /Trade for you/)
   assert.match(await shown(), new RegExp(`<dd>${accounts[1]}</dd>`))
-  assert.match((await browser.get('/account/history')).text, new RegExp(`See your account · in account ${accounts[1]}`))
+  assert.match(
+    (await browser.get('/account/history')).text,
+    new RegExp(`See your account · in account ${accounts[1]}`),
+  )
   await accountTakers['is closed']!.take(scene, accounts[1])
   assert.match(await shown(), /no longer hold any of the accounts/)
   await accountTakers['is closed']!.back(scene, accounts[1])

@@ -1,4 +1,6 @@
-/** Checklist L9: after signing in, a visitor goes to their request or to their account, never to another site. */
+/**
+ * Checklist L9: after signing in, a visitor goes to their request or to their account, never to another site.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openHouse } from '../support/gateway.ts'
@@ -47,7 +49,12 @@ test('a return address is a page of the account or is not followed', async () =>
     const asked = `/login?${new URLSearchParams({ return: address })}`
     assert.equal((await visitor.get(asked)).location, '/account', JSON.stringify(address))
   }
-  const inside = ['/account', '/account/api', '/partner', '/partner/7/deliveries?state=waiting&entity=transaction%3A42']
+  const inside = [
+    '/account',
+    '/account/api',
+    '/partner',
+    '/partner/7/deliveries?state=waiting&entity=transaction%3A42',
+  ]
   for (const address of inside) {
     const asked = `/login?${new URLSearchParams({ return: address })}`
     assert.equal((await visitor.get(asked)).location, address)
@@ -59,7 +66,11 @@ test('a return address put into the login form is not followed either', async ()
   const browser = await house.signIn(user)
   for (const address of ['https://evil.example', '//evil.example', '/account\r\nx: y', '/\\evil.example']) {
     const path = `/login?${new URLSearchParams({ confirm: '1', return: address })}`
-    assert.equal((await signInWith(browser, user.username, { path })).location, '/account', JSON.stringify(address))
+    assert.equal(
+      (await signInWith(browser, user.username, { path })).location,
+      '/account',
+      JSON.stringify(address),
+    )
   }
 })
 
@@ -71,14 +82,22 @@ test('parameters that other products follow are ignored', async () => {
 
 test('a request that was not sealed here, or for another place, leads nowhere', async () => {
   const { vault, clock } = house.gateway.context
-  const request = { id: 'x', clientId: client.id, callbackUrl: 'https://evil.example', scopes: ['read'], state: 'st' }
+  const request = {
+    id: 'x',
+    clientId: client.id,
+    callbackUrl: 'https://evil.example',
+    scopes: ['read'],
+    state: 'st',
+  }
   const text = JSON.stringify({ ...request, receivedAt: clock.now().getTime() })
   const sealed = {
     'an address': 'https://evil.example',
     'an unsealed request': Buffer.from(text).toString('base64url'),
     'one sealed for another purpose': vault.seal('device-cookie', text).toString('base64url'),
     'one sealed for the sandbox': vault.seal('authorization-request:sandbox', text).toString('base64url'),
-    'one with a callback that is not registered': vault.seal('authorization-request:live', text).toString('base64url'),
+    'one with a callback that is not registered': vault
+      .seal('authorization-request:live', text)
+      .toString('base64url'),
     'one that is cut': (await startRequest(visitor, client)).slice('/login?request='.length, -5),
     'random bytes': 'A'.repeat(200),
   }
@@ -97,7 +116,10 @@ test('characters added to a sealed request neither break the answer nor reach it
     for (const value of [added + sealed, sealed + added, sealed.slice(0, 40) + added + sealed.slice(40)]) {
       const answer = await visitor.get(`/login?${new URLSearchParams({ request: value })}`)
       assert.ok(answer.status === 303 || answer.status === 400, `${JSON.stringify(added)}: ${answer.status}`)
-      assert.ok(answer.location === undefined || answer.location === `/consent?request=${sealed}`, answer.location)
+      assert.ok(
+        answer.location === undefined || answer.location === `/consent?request=${sealed}`,
+        answer.location,
+      )
     }
   }
 })

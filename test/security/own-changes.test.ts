@@ -1,12 +1,16 @@
 /**
- * An act is acknowledged when its node has forgotten what it ended, whatever became of the notification. So that nothing but the node
- * itself can have told it, the notifications of this database go nowhere, and its server is told to keep notices to itself.
+ * An act is acknowledged when its node has forgotten what it ended, whatever became of the notification. So
+ * that nothing but the node itself can have told it, the notifications of this database go nowhere, and its
+ * server is told to keep notices to itself.
  */
+
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { goBack } from '../../src/brands/brand-acts.ts'
-import { statement } from '../../src/database/database.ts'
+import { int, text } from '../../src/database/column.ts'
+import { step } from '../../src/database/database.ts'
+import { statement } from '../../src/database/statement.ts'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { acceptLook, findShownLook, giveLook, withdrawLook } from '../../src/partners/client-look.ts'
@@ -24,6 +28,7 @@ import {
   updateWebhook,
 } from '../../src/webhooks/subscriptions/webhook.ts'
 import { openHeaderKeeper } from '../../src/webhooks/subscriptions/webhook-headers.ts'
+import { ask } from '../support/ask.ts'
 import { check, drawPng, putSecondBrandInForce } from '../support/brand.ts'
 import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -65,7 +70,10 @@ function giveUp(client: TestClient, token: string) {
 
 async function makeSignedWebhook() {
   const { client } = await hold()
-  const [owner, desk] = [{ branchId: client.branchId, environment: 'live' } as const, { db, vault, policy: guard }]
+  const [owner, desk] = [
+    { branchId: client.branchId, environment: 'live' } as const,
+    { db, vault, policy: guard },
+  ]
   const draft = { url: 'https://hooks.example.com/', secret: undefined, kinds: undefined }
   const webhook = await createWebhook(desk, owner, client.id, draft, house.act())
   return { client, desk, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
@@ -79,7 +87,10 @@ async function makeWebhookWithHeader() {
 
 const now = () => house.clock.now()
 
-/** By the kind of tag that is announced; whatever a node remembers is here with each kind by which it is forgotten. */
+/**
+ * By the kind of tag that is announced; whatever a node remembers is here with each kind by which it is
+ * forgotten.
+ */
 const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
   access_token: {
     'a client gives up an access token': async () => {
@@ -148,9 +159,11 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
     'an account goes to another user': async () => {
       const [user, other] = [await house.makeUser(), await house.makeUser()]
       const token = await house.makeToken(user)
-      const ask = async () => (await house.profile(token)).text
-      const handOver = statement('', 'UPDATE holdings SET user_id = $2 WHERE user_id = $1')
-      return { ask, act: () => db.query(handOver, [user.id, other.id]) }
+      const handOver = 'UPDATE holdings SET user_id = $2 WHERE user_id = $1'
+      return {
+        ask: async () => (await house.profile(token)).text,
+        act: () => ask(db, handOver, [user.id, other.id]),
+      }
     },
   },
   brand: {
@@ -193,7 +206,10 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
     },
     'a partner gives a header another value': async () => {
       const { desk, webhook, ask } = await makeWebhookWithHeader()
-      return { ask, act: () => updateWebhook(desk, webhook, { headers: { 'x-key': 'another' } }, house.act()) }
+      return {
+        ask,
+        act: () => updateWebhook(desk, webhook, { headers: { 'x-key': 'another' } }, house.act()),
+      }
     },
     'a partner takes a header away': async () => {
       const { desk, webhook, ask } = await makeWebhookWithHeader()
@@ -252,13 +268,12 @@ function tableOf(heading: string): [first: string, second: string, third: string
 const wordsOf = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word!).sort()
 
 test('the acts above, and the table of tags in ARCHITECTURE, are of every kind that a trigger announces', async () => {
-  const rows = await db.query<{ kind: string; tables: string[] }>(
-    statement(
-      '',
-      `SELECT kind, array_agg(DISTINCT name ORDER BY name) AS tables FROM (
+  const rows = await ask<{ kind: string; tables: string[] }>(
+    db,
+    `SELECT kind, array_agg(DISTINCT name ORDER BY name) AS tables FROM (
          SELECT split_part(encode(tgargs, 'escape'), '\\000', 1) AS kind, tgrelid::regclass::text AS name
-         FROM pg_trigger WHERE tgfoid IN ('announce_change'::regproc, 'announce_holders'::regproc, 'announce_added'::regproc)) each GROUP BY kind ORDER BY kind`,
-    ),
+         FROM pg_trigger WHERE tgfoid IN ('announce_change'::regproc, 'announce_holders'::regproc,
+           'announce_new_holders'::regproc)) each GROUP BY kind ORDER BY kind`,
   )
   assert.deepEqual(
     Object.keys(acts).sort(),
@@ -276,7 +291,9 @@ test('the table of memories in ARCHITECTURE names every file that remembers, and
   for (const [, file, tags] of tableOf('Remembered'))
     for (const path of wordsOf(file)) told.set(path, [...(told.get(path) ?? []), ...wordsOf(tags)])
   const found = new Map<string, string[]>()
-  for (const path of readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
+  for (const path of readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )) {
     const text = readFileSync(`src/${path}`, 'utf8')
     if (!/ = openMemory[<(]/.test(text)) continue
     found.set(
@@ -290,11 +307,19 @@ test('the table of memories in ARCHITECTURE names every file that remembers, and
 })
 
 test('nothing else notifies of changes than the function that tells the node too', async () => {
-  const rows = await db.query<{ name: string }>(
-    statement('', `SELECT proname AS name FROM pg_proc WHERE prosrc LIKE '%countersign_changes%'`),
+  const rows = await ask<{ name: string }>(
+    db,
+    `SELECT proname AS name FROM pg_proc WHERE prosrc LIKE '%countersign_changes%'`,
   )
   assert.deepEqual(rows, [{ name: 'announce' }])
 })
+
+const rename = statement({
+  name: '',
+  takes: { id: text, name: text },
+  text: 'UPDATE users SET name = :name WHERE id = :id',
+})
+const divideOne = statement({ name: '', takes: { by: int }, text: 'SELECT 1 / :by::int' })
 
 test('what is rolled back is not announced, and what several statements change is announced once', async () => {
   // Without an account: of one that was just opened the node may still be told.
@@ -302,27 +327,22 @@ test('what is rolled back is not announced, and what several statements change i
   const heard: string[] = []
   // Of users: webhooks that were deleted above are still being cleared away.
   const stop = changes.subscribe((tag) => tag.startsWith('user:') && heard.push(tag))
-  const rename = statement('', 'UPDATE users SET name = $2 WHERE id = $1')
   const undone = db.transaction(async (sql) => {
-    await sql.query(rename, [user.id, 'Undone'])
+    await sql.query(rename, { id: user.id, name: 'Undone' })
     throw new Error('no')
   })
   await assert.rejects(undone, /no/)
-  const fails = statement('', 'SELECT 1 / $1::int')
   await assert.rejects(
-    db.together([
-      [rename, [user.id, 'Undone too']],
-      [fails, [0]],
-    ]),
+    db.together([step(rename, { id: user.id, name: 'Undone too' }), step(divideOne, { by: 0 })]),
   )
   assert.deepEqual(heard, [])
   const whileOpen = await db.transaction(async (sql) => {
-    await sql.query(rename, [user.id, 'One'])
-    await sql.query(rename, [user.id, 'Two'])
+    await sql.query(rename, { id: user.id, name: 'One' })
+    await sql.query(rename, { id: user.id, name: 'Two' })
     return [...heard]
   })
   assert.deepEqual([whileOpen, heard], [[], [`user:${user.id}`]])
-  await house.gateway.context.streamDb.query(rename, [user.id, 'Three'])
+  await house.gateway.context.streamDb.query(rename, { id: user.id, name: 'Three' })
   assert.deepEqual(heard, [`user:${user.id}`, `user:${user.id}`])
   stop()
 })

@@ -1,9 +1,12 @@
-/** Nobody of the staff acts on a partner of their own, and a proposal is decided on what it was made on, which its page shows. */
+/**
+ * Nobody of the staff acts on a partner of their own, and a proposal is decided on what it was made on, which
+ * its page shows.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { day } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { getClient, updateClient } from '../../src/partners/client.ts'
 import {
   addMember,
@@ -21,6 +24,7 @@ import type { Session } from '../../src/users/session.ts'
 import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { toldBy } from '../support/answers.ts'
+import { ask } from '../support/ask.ts'
 import { openDesk, press } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
@@ -33,11 +37,16 @@ const four = await openHouse({ FOUR_EYES: 'all' })
 const { db } = house.gateway.context
 const refused = /You are a member of this partner, or were one in the last 30 days/
 
-const managed = pageRoutes.filter(({ method, gate }) => method === 'POST' && gate.permission === 'partners.manage')
+const managed = pageRoutes.filter(
+  ({ method, gate }) => method === 'POST' && gate.permission === 'partners.manage',
+)
 const branchIn = (address: string) => /^\/console\/partners\/(\d+)/.exec(address)![1]!
 
 test('whoever is a member sends none of the forms by which staff manage a partner; a colleague sends each', async () => {
-  const [insider, colleague] = [await openDesk(house, 'Ina Insider', ['partner-manager']), await openDesk(house)]
+  const [insider, colleague] = [
+    await openDesk(house, 'Ina Insider', ['partner-manager']),
+    await openDesk(house),
+  ]
   assert.ok(managed.length > 10)
   for (const { path } of managed) {
     const { address, fields = {} } = await forms[path]!(house, insider.user)
@@ -75,13 +84,15 @@ test('whoever leaves to decide, or shares the address of a member, gives it noth
   const partner = await getPartner(db, String(branchId))
   const grant = async () => {
     const from = await house.signIn(user)
-    return (await from.post(`/console/partners/${branchId}/refresh/grant`, { csrf: await tokenOf(from) })).status
+    return (await from.post(`/console/partners/${branchId}/refresh/grant`, { csrf: await tokenOf(from) }))
+      .status
   }
   await addMember(db, partner, await house.makeUser(), house.act())
   await addMember(db, partner, user, house.act())
   await removeMember(db, partner, user, house.act())
   assert.equal(
-    (await browser.post(`/console/partners/${branchId}/refresh/grant`, { csrf: await tokenOf(browser) })).status,
+    (await browser.post(`/console/partners/${branchId}/refresh/grant`, { csrf: await tokenOf(browser) }))
+      .status,
     403,
   )
   house.clock.advance(31 * day)
@@ -126,7 +137,10 @@ test('nobody proposes or decides about a partner of their own, nor is done what 
   const propose = (by: User) =>
     carryOut({ db: inFour, fourEyes: ['partner.approve'] }, 'partner.approve', values, actOf(by))
   await assert.rejects(propose(insider.user), refused)
-  await assert.rejects(carryOut({ db: inFour, fourEyes: [] }, 'partner.approve', values, actOf(insider.user)), refused)
+  await assert.rejects(
+    carryOut({ db: inFour, fourEyes: [] }, 'partner.approve', values, actOf(insider.user)),
+    refused,
+  )
   const made = await propose(one.user)
   assert.ok(made.kind === 'proposed')
   await assert.rejects(decide(made.id, insider.user), refused)
@@ -150,16 +164,19 @@ const cases: readonly (readonly [
     after: string
   }>,
 ])[] = [
-  ['the callback of a client whose scopes are widened', () => onClient({ callbackUrl: 'https://evil.example/cb' })],
+  [
+    'the callback of a client whose scopes are widened',
+    () => onClient({ callbackUrl: 'https://evil.example/cb' }),
+  ],
   ['the name of a client whose scopes are widened', () => onClient({ name: 'The Brokerage Itself' })],
   [
     'the name of a partner that is approved',
     async () => {
       const name = `Applicant ${makeUpWord()}`
       const { branchId } = await applyAsPartner(inFour, name, four.act())
-      const rename = statement('', `UPDATE partners SET name = $2 WHERE branch_id = $1`)
+      const rename = `UPDATE partners SET name = $2 WHERE branch_id = $1`
       const after = `The Brokerage ${makeUpWord()}`
-      const change = () => inFour.query(rename, [branchId, after])
+      const change = () => ask(inFour, rename, [branchId, after])
       return { page: `/console/partners/${branchId}`, action: '/approve', change, before: name, after }
     },
   ],
@@ -181,7 +198,13 @@ async function onClient(changed: { readonly callbackUrl?: string; readonly name?
   await askForScopes(inFour, client, { wider: 'trade', reason: 'orders' }, four.act())
   const { id } = (await findOpenScopeRequest(inFour, client.id))!
   const now = await getClient(inFour, client.id)
-  const draft = { name: now.name, callbackUrl: now.callbackUrl, scope: 'read', rotateRefreshTokens: false, ...changed }
+  const draft = {
+    name: now.name,
+    callbackUrl: now.callbackUrl,
+    scope: 'read',
+    rotateRefreshTokens: false,
+    ...changed,
+  }
   const change = () => updateClient(inFour, now, draft, { ...four.act(), development: true })
   const [[field, after]] = Object.entries(changed) as [['name' | 'callbackUrl', string]]
   const page = `/console/partners/${client.branchId}`
@@ -205,19 +228,29 @@ for (const [what, make] of cases)
     assert.ok(shown.text.includes(`${location}/approve"`))
     await change()
     const changed = await two.browser.get(location!)
-    assert.match(changed.text, /Something has changed since it was proposed: approved, nothing would be done\./)
+    assert.match(
+      changed.text,
+      /Something has changed since it was proposed: approved, nothing would be done\./,
+    )
     assert.ok(changed.text.includes(`: “${before}”, now “${after}”`), changed.text)
     assert.ok(!changed.text.includes(`${location}/approve"`))
     const forced = await two.browser.post(`${location}/approve`, { csrf: await tokenOf(two.browser) })
-    assert.match(toldBy(await two.browser.get(pathOf(forced)))!.text, /^Nothing was done: something has changed/)
+    assert.match(
+      toldBy(await two.browser.get(pathOf(forced)))!.text,
+      /^Nothing was done: something has changed/,
+    )
   })
 
 test('every kind that is proposed says what its decision shows, and names first whom or what it is about', async () => {
-  const rows = await inFour.query<{ id: number }>(statement('', 'SELECT id FROM proposals ORDER BY id'))
+  const rows = await ask<{ id: number }>(inFour, 'SELECT id FROM proposals ORDER BY id')
   for (const { id } of rows) {
     const { shows } = JSON.parse((await getProposal(inFour, id)).state)
-    assert.ok(['Partner', 'Client', 'Person', 'Source', 'Name'].includes(Object.keys(shows)[0]!), JSON.stringify(shows))
+    assert.ok(
+      ['Partner', 'Client', 'Person', 'Source', 'Name'].includes(Object.keys(shows)[0]!),
+      JSON.stringify(shows),
+    )
   }
   assert.ok(rows.length > 3)
-  for (const act of Object.values(proposableActs)) assert.equal('branchOf' in act, act.sees === 'partners.see')
+  for (const act of Object.values(proposableActs))
+    assert.equal('branchOf' in act, act.sees === 'partners.see')
 })

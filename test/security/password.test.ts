@@ -1,12 +1,14 @@
 /** Checklist L6: how passwords are kept, and what checking them may cost. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hash } from '@node-rs/argon2'
 import { findEntries } from '../../src/audit/audit.ts'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Sql } from '../../src/database/database.ts'
 import { openLog } from '../../src/http/log.ts'
 import type { Trust } from '../../src/users/password.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
@@ -20,13 +22,13 @@ const olderCost = { algorithm: argon2id, memoryCost: 4096, timeCost: 1, parallel
 const owaspFloor = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/
 
 async function readHash({ id }: User): Promise<string> {
-  const select = statement('', 'SELECT password_hash FROM users WHERE id = $1')
-  return (await house.gateway.context.db.query<{ password_hash: string }>(select, [id]))[0]!.password_hash
+  const select = 'SELECT password_hash FROM users WHERE id = $1'
+  return (await ask<{ password_hash: string }>(house.gateway.context.db, select, [id]))[0]!.password_hash
 }
 
 async function writeHash({ id }: User, stored: string): Promise<void> {
-  const update = statement('', 'UPDATE users SET password_hash = $2 WHERE id = $1')
-  await house.gateway.context.db.query(update, [id, stored])
+  const update = 'UPDATE users SET password_hash = $2 WHERE id = $1'
+  await ask(house.gateway.context.db, update, [id, stored])
 }
 
 test('a password is stored as argon2id with 19 MiB, two passes and one lane', async () => {
@@ -45,7 +47,7 @@ test('a hash of an older cost still signs in, and is replaced when it does', asy
 
 test('whoever is locked, or gets another password, while theirs is checked is refused like for a wrong one', async () => {
   const { db, passwords } = house.gateway.context
-  const changes: ((db: Database, user: User) => Promise<void>)[] = [
+  const changes: ((db: Sql, user: User) => Promise<void>)[] = [
     (sql, user) => setPassword(sql, passwords, user, 'another password of theirs', house.act()),
     (sql, user) => setUserStatus(sql, user, 'disabled', house.act()),
   ]
@@ -59,8 +61,14 @@ test('whoever is locked, or gets another password, while theirs is checked is re
         () => guess(house, user.username, password),
       )
       assert.equal(late.status === 'fulfilled' && late.value.status, 401, `${isOutdated} ${change}`)
-      assert.equal((await findEntries(db, { action: 'session.refused', subject: `user:${user.id}` })).length, 1)
-      assert.equal((await findEntries(db, { action: 'session.opened', subject: `user:${user.id}` })).length, 0)
+      assert.equal(
+        (await findEntries(db, { action: 'session.refused', subject: `user:${user.id}` })).length,
+        1,
+      )
+      assert.equal(
+        (await findEntries(db, { action: 'session.opened', subject: `user:${user.id}` })).length,
+        0,
+      )
     }
 })
 
@@ -86,14 +94,19 @@ test('a flood of sign-ins does not hold up the token endpoint', async () => {
   const client = await house.makeClient()
   const code = await house.makeCode(client)
   let answered = 0
-  const flood = Array.from({ length: 40 }, (_, index) => guess(house, `flood-${index}`).finally(() => answered++))
+  const flood = Array.from({ length: 40 }, (_, index) =>
+    guess(house, `flood-${index}`).finally(() => answered++),
+  )
   await Promise.race(flood)
   assert.equal((await house.exchange(client, code)).status, 200)
   assert.ok(answered < 30, `${answered} of 40 sign-ins were answered before the exchange`)
   await Promise.all(flood)
 })
 
-/** Keeps the queue of password checks full until released: whoever leaves it comes back before anybody else can. */
+/**
+ * Keeps the queue of password checks full until released: whoever leaves it comes back before anybody else
+ * can.
+ */
 async function crowdPasswords<Result>(during: () => Promise<Result>): Promise<Result> {
   const { passwords } = house.gateway.context
   let crowded = true
@@ -143,7 +156,11 @@ test('guesses from where others failed leave places for addresses without a fail
 test('while a network floods the sign-in, others sign in, and it is told by one line without a stack', async () => {
   const lines: string[] = []
   const log = openLog('warn', { write: (line) => void lines.push(line) })
-  const street = await openTestGateway({ TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '1000' }, log, {})
+  const street = await openTestGateway(
+    { TRUST_PROXY: '127.0.0.1', LOGIN_FAILURES_PER_ADDRESS: '1000' },
+    log,
+    {},
+  )
   try {
     const [user, other] = await Promise.all([street.makeUser(), street.makeUser()])
     const home = { headers: { 'x-forwarded-for': '198.51.100.7' } }
@@ -178,5 +195,9 @@ test('a sign-in that finds too many waiting is sent away with 503 and Retry-Afte
       assert.match(String(answer.headers['retry-after']), /^\d+$/)
     }
   })
-  assert.equal((await guess(house, username, password)).status, 303, 'a password that nobody checked was not wrong')
+  assert.equal(
+    (await guess(house, username, password)).status,
+    303,
+    'a password that nobody checked was not wrong',
+  )
 })

@@ -1,14 +1,19 @@
-/** The table of powers, walked: what is done by forms, commands, endpoints and proposals stands in it with what it takes, or here with the reason why not. */
+/**
+ * The table of powers, walked: what is done by forms, commands, endpoints and proposals stands in it with
+ * what it takes, or here with the reason why not.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'
-import { type AuditAction, insertEntry } from '../../src/audit/audit.ts'
+import type { AuditAction } from '../../src/audit/action.ts'
+import { insertEntry } from '../../src/audit/audit.ts'
 import { listedPowers, type PowerfulAction } from '../../src/audit/powers.ts'
 import { commands } from '../../src/cli/commands.ts'
-import { statement } from '../../src/database/database.ts'
-import { proposalKinds } from '../../src/proposal-kind.ts'
 import { setEmail } from '../../src/users/email.ts'
+import { proposalKinds } from '../../src/vocabulary/proposal-kind.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { ask } from '../support/ask.ts'
 import { openDesk } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { tokenOf } from '../support/web.ts'
@@ -115,12 +120,20 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
   'it is the proof, or ends what was begun': ['/login', '/login/second', '/login/cancel'],
   [takesAway]: [
     ...['/logout', '/logout/from/:provider', '/account/revoke', '/account/pause', '/account/api/revoke'],
-    ...['/account/devices/close', '/account/devices/close/others', '/partner/decline'],
+    ...['/account/devices/close', '/account/devices/close/others'],
     ...['/partner/invitation/:token/decline', '/partner/:branch/clients/:client/revoke'],
-    ...['/partner/:branch/members/uninvite', '/partner/:branch/members/remove', '/partner/:branch/members/leave'],
+    ...[
+      '/partner/:branch/members/uninvite',
+      '/partner/:branch/members/remove',
+      '/partner/:branch/members/leave',
+    ],
     ...['/partner/:branch/webhooks/:id/pause', '/partner/:branch/webhooks/:id/delete'],
     ...['/partner/:branch/webhooks/:id/replays/:replay/cancel', '/partner/:branch/webhooks/:id/skip/start'],
-    ...['/partner/:branch/deliveries/:id/skip', '/console/webhooks/:id/pause', '/console/partners/:branch/decline'],
+    ...[
+      '/partner/:branch/deliveries/:id/skip',
+      '/console/webhooks/:id/pause',
+      '/console/partners/:branch/decline',
+    ],
     ...['/console/partners/:branch/suspend', '/console/partners/:branch/refresh/withdraw'],
     ...['/console/partners/:branch/clients/:client/suspend', '/console/imports/:id/stop'],
     ...['/console/partners/:branch/clients/:client/scopes/decline'],
@@ -137,7 +150,11 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
   ],
   [ownEvents]: [
     ...['/partner/:branch/webhooks/create', '/partner/:branch/webhooks/:id/update'],
-    ...['/partner/:branch/webhooks/:id/secret', '/partner/:branch/test/send', '/partner/:branch/receiver/try'],
+    ...[
+      '/partner/:branch/webhooks/:id/secret',
+      '/partner/:branch/test/send',
+      '/partner/:branch/receiver/try',
+    ],
   ],
   [sendsAgain]: [
     ...['/partner/:branch/webhooks/:id/resume', '/partner/:branch/webhooks/:id/replay/start'],
@@ -158,17 +175,54 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
 
 const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
   [looks]: [
-    ...['listen', 'doctor', 'settings', 'user list', 'user show', 'provider list', 'provider test', 'staff list'],
-    ...['partner list', 'partner show', 'partner messages', 'partner members', 'partner invitations', 'client list'],
+    ...[
+      'listen',
+      'doctor',
+      'settings',
+      'user list',
+      'user show',
+      'provider list',
+      'provider test',
+      'staff list',
+    ],
+    ...[
+      'partner list',
+      'partner show',
+      'partner messages',
+      'partner members',
+      'partner invitations',
+      'client list',
+    ],
     ...['client show', 'client secrets', 'token list', 'authorization list', 'service list', 'webhook list'],
-    ...['webhook show', 'delivery list', 'delivery show', 'import list', 'import show', 'keys list', 'audit list'],
+    ...[
+      'webhook show',
+      'delivery list',
+      'delivery show',
+      'import list',
+      'import show',
+      'keys list',
+      'audit list',
+    ],
     ...['audit verify', 'audit key', 'keys generate', 'source list'],
   ],
   [takesAway]: [
     ...['user disable', 'user release', 'provider unlink', 'partner decline', 'partner suspend'],
     ...['partner withdraw-refresh', 'partner remove-member', 'partner uninvite', 'client decline-scopes'],
-    ...['client suspend', 'client revoke-secret', 'token revoke', 'token revoke-leaked', 'authorization revoke'],
-    ...['service revoke', 'webhook delete', 'webhook pause', 'webhook skip-waiting', 'delivery skip', 'import stop'],
+    ...[
+      'client suspend',
+      'client revoke-secret',
+      'token revoke',
+      'token revoke-leaked',
+      'authorization revoke',
+    ],
+    ...[
+      'service revoke',
+      'webhook delete',
+      'webhook pause',
+      'webhook skip-waiting',
+      'delivery skip',
+      'import stop',
+    ],
   ],
   [asks]: ['partner create'],
   [ownEvents]: ['webhook create', 'webhook update', 'webhook rotate-secret', 'event publish'],
@@ -185,13 +239,22 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
   ],
   [takesAway]: [
     ...['POST /v1/oauth/revoke', 'DELETE /v2/webhooks/:id', 'POST /v2/webhooks/:id/pause'],
-    ...['DELETE /v2/webhooks/:id/replays/:replayId', 'POST /v2/webhooks/:id/skips', 'POST /v2/deliveries/:id/skip'],
+    ...[
+      'DELETE /v2/webhooks/:id/replays/:replayId',
+      'POST /v2/webhooks/:id/skips',
+      'POST /v2/deliveries/:id/skip',
+    ],
     ...['DELETE /internal/v1/customers/:externalId', 'DELETE /internal/v1/accounts/:externalId'],
     'DELETE /internal/v1/holdings/:customer/:account',
   ],
   [ownEvents]: [
     ...['POST /v2/webhooks/transaction', 'POST /v2/webhooks/application', 'POST /v2/webhooks/achprofile'],
-    ...['POST /v2/webhooks', 'PUT /v2/webhooks/:id', 'PATCH /v2/webhooks/:id', 'POST /v2/webhooks/:id/secret'],
+    ...[
+      'POST /v2/webhooks',
+      'PUT /v2/webhooks/:id',
+      'PATCH /v2/webhooks/:id',
+      'POST /v2/webhooks/:id/secret',
+    ],
     'POST /internal/v1/events',
   ],
   [sendsAgain]: [
@@ -204,7 +267,12 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
 const rows = listedPowers.map(([, power]) => power)
 const sorted = (...lists: readonly (readonly string[])[]) => [...new Set(lists.flat())].sort()
 
-function assertTold(what: string, there: readonly string[], named: readonly string[], powerless: object): void {
+function assertTold(
+  what: string,
+  there: readonly string[],
+  named: readonly string[],
+  powerless: object,
+): void {
   const reasons = Object.values(powerless).flat() as string[]
   assert.deepEqual(
     sorted(named, reasons),
@@ -230,7 +298,9 @@ test('every form, command and endpoint that changes something is in the table of
     ofCommands,
     powerlessCommands,
   )
-  const changing = apiRoutes.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`)
+  const changing = apiRoutes
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, path }) => `${method} ${path}`)
   assertTold(
     'endpoint',
     changing,
@@ -244,7 +314,6 @@ const otherProof: Readonly<Record<string, string>> = {
   '/login/reset/:token': 'the link is the proof',
   '/login/forgotten': 'it goes to the owner’s address',
   '/consent': 'it depends on the scopes',
-  '/partner/accept': 'an owner invited',
   '/partner/invitation/:token/accept': 'an owner invited',
 }
 
@@ -253,36 +322,45 @@ test('the gate of each form asks what its row says, and no row asks for less tha
     for (const path of power.console ?? []) {
       const { gate } = pageRoutes.find((each) => each.method === 'POST' && each.path === path)!
       assert.equal(gate.permission, power.permission, `${action} by ${path}`)
-      for (const proof of ['password', 'factor'] as const) assert.ok(gate.proofs.includes(proof), `${path}: ${proof}`)
+      for (const proof of ['password', 'factor'] as const)
+        assert.ok(gate.proofs.includes(proof), `${path}: ${proof}`)
     }
     for (const path of power.own ?? []) {
       const { gate } = pageRoutes.find((each) => each.method === 'POST' && each.path === path)!
       assert.equal(gate.proofs.length === 0, path in otherProof, path)
     }
-    assert.equal((power.console ?? []).length > 0 || 'fourEyes' in power, power.permission !== undefined, action)
+    assert.equal(
+      (power.console ?? []).length > 0 || 'fourEyes' in power,
+      power.permission !== undefined,
+      action,
+    )
   }
 })
 
 test('every kind that may take two people is in the table, with one permission', () => {
-  assert.deepEqual(sorted(rows.flatMap(({ fourEyes }) => (fourEyes ? [fourEyes] : []))), sorted(proposalKinds))
+  assert.deepEqual(
+    sorted(rows.flatMap(({ fourEyes }) => (fourEyes ? [fourEyes] : []))),
+    sorted(proposalKinds),
+  )
   for (const kind of proposalKinds) {
     const permissions = rows.filter(({ fourEyes }) => fourEyes === kind).map(({ permission }) => permission)
     assert.equal(new Set(permissions).size, 1, kind)
   }
 })
 
-const toldOf = statement(
-  '',
-  `SELECT facts ->> 'action' AS action, facts ->> 'subject' AS subject FROM notices WHERE kind = 'power' AND user_id = $1`,
-)
+const toldOf = `SELECT facts ->> 'action' AS action, facts ->> 'subject' AS subject FROM notices
+    WHERE kind = 'power' AND user_id = $1`
 
 test('administrators are told of each act by its entry as its row says, whoever wrote it, and of no other', async () => {
-  const everyAction = [...listedPowers.map(([action]) => action), ...Object.keys(powerlessActions)] as AuditAction[]
-  await db.query(statement('', 'DELETE FROM notices'))
+  const everyAction = [
+    ...listedPowers.map(([action]) => action),
+    ...Object.keys(powerlessActions),
+  ] as AuditAction[]
+  await ask(db, 'DELETE FROM notices')
   for (const action of everyAction)
     for (const subject of [`user:${staff.id}`, `user:${holder.id}`])
       await insertEntry(db, house.act(), action, subject, {})
-  const told = await db.query<{ action: string; subject: string }>(toldOf, [boss.user.id])
+  const told = await ask<{ action: string; subject: string }>(db, toldOf, [boss.user.id])
   const expected = listedPowers.flatMap(([action, { tells }]) => [
     ...(tells.some((each) => each.startsWith('administrators')) ? [`${action} user:${staff.id}`] : []),
     ...(tells.includes('administrators') ? [`${action} user:${holder.id}`] : []),
@@ -291,13 +369,14 @@ test('administrators are told of each act by its entry as its row says, whoever 
 })
 
 test('administrators who are locked, others of the staff, and strangers who ask for a reset cause or get no such message', async () => {
-  await db.query(statement('', 'DELETE FROM notices'))
+  await ask(db, 'DELETE FROM notices')
   const anonymous = { by: { name: 'anonymous' }, at: house.clock.now() }
   await insertEntry(db, anonymous, 'user.reset_sent', `user:${staff.id}`, {})
   await setEmail(db, staff, 'stan@broker.example', house.act())
   await insertEntry(db, house.act(), 'keys.rotated', 'key:1', {})
-  const people = await db.query(
-    statement('', `SELECT user_id, facts ->> 'action' AS action FROM notices WHERE kind = 'power'`),
+  const people = await ask(
+    db,
+    `SELECT user_id, facts ->> 'action' AS action FROM notices WHERE kind = 'power' ORDER BY id`,
   )
   assert.deepEqual(people, [
     { user_id: boss.user.id, action: 'user.email_changed' },
@@ -306,7 +385,9 @@ test('administrators who are locked, others of the staff, and strangers who ask 
 })
 
 test('whoever helps people does nothing of the table to staff, and who gives out roles nothing to an administrator', async () => {
-  const paths = listedPowers.flatMap(([, power]) => (power.bound === 'over whom' ? (power.console ?? []) : []))
+  const paths = listedPowers.flatMap(([, power]) =>
+    power.bound === 'over whom' ? (power.console ?? []) : [],
+  )
   const support = await openDesk(house, 'Sue Support', ['support'])
   const both = await openDesk(house, 'Sam Both', ['support', 'security-officer'])
   for (const path of new Set(paths.filter((each) => each.includes('/:id/')))) {

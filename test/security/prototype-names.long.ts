@@ -1,6 +1,7 @@
 /**
- * Text from outside is looked up in many tables. Names that every object inherits are in none of them: they are sent here in the place
- * of every word that a field, a query or a body takes, to every endpoint of the document and to every form and list that pages lead to.
+ * Text from outside is looked up in many tables. Names that every object inherits are in none of them: they
+ * are sent here in the place of every word that a field, a query or a body takes, to every endpoint of the
+ * document and to every form and list that pages lead to.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -20,7 +21,8 @@ const receiver = await keepOpen(openReceiver())
 const own = await openPartner(house)
 await deliverOne(own, receiver)
 
-const notOurFault = ({ status, text }: Answer, what: string) => assert.ok(status < 500, `${what}: ${status} ${text}`)
+const notOurFault = ({ status, text }: Answer, what: string) =>
+  assert.ok(status < 500, `${what}: ${status} ${text}`)
 
 interface Schema {
   readonly $ref?: string
@@ -59,7 +61,10 @@ function bodiesWith(word: string, fields: readonly string[]): string[] {
     `"${field}":["${word}"]`,
     `"${field}":{"${word}":1}`,
   ])
-  return [...named, `"${word}":"x"`, `"${word}":{}`].flatMap((member) => [`{${member}}`, `{${good},${member}}`])
+  return [...named, `"${word}":"x"`, `"${word}":{}`].flatMap((member) => [
+    `{${member}}`,
+    `{${good},${member}}`,
+  ])
 }
 
 test('no endpoint looks a name up that every object has, wherever it is sent', async () => {
@@ -82,7 +87,8 @@ test('no endpoint looks a name up that every object has, wherever it is sent', a
           `${word}=x`,
         ]
         for (const query of queries) if (requestBody === undefined) await ask(`${url}?${query}`, {})
-        for (const { name } of parameters.filter((each) => each.in === 'header')) await ask(url, { [name]: word })
+        for (const { name } of parameters.filter((each) => each.in === 'header'))
+          await ask(url, { [name]: word })
         for (const [type, { schema }] of Object.entries(requestBody?.content ?? {})) {
           const fields = fieldsOf(document, schema)
           const bodies = type.includes('json')
@@ -115,7 +121,8 @@ function formsOf(page: string, text: string): PageForm[] {
 
 /** Every page that pages lead to, with its forms: one of each kind, whatever numbers its address holds. */
 async function walk(browser: Browser, starts: readonly string[]): Promise<PageForm[]> {
-  const kindOf = (address: string) => address.replaceAll(/\d+|id-\w+|[A-Za-z0-9]{24}/g, ':id').replace(/=[^&]*/g, '=')
+  const kindOf = (address: string) =>
+    address.replaceAll(/\d+|id-\w+|[A-Za-z0-9]{24}/g, ':id').replace(/=[^&]*/g, '=')
   const forms = new Map<string, PageForm>()
   const seen = new Set<string>()
   const waiting = [...starts]
@@ -167,7 +174,8 @@ test('no page and no form looks a name up that every object has', async () => {
     '/console/partners',
   ])
   let fields = 0
-  for (const form of forms.filter(({ action }) => !farewells.test(action))) fields += await tryForm(browser, form)
+  for (const form of forms.filter(({ action }) => !farewells.test(action)))
+    fields += await tryForm(browser, form)
   assert.ok(forms.length > 25 && fields > 50, `${forms.length} forms, ${fields} fields`)
   const queries = [
     'kind',

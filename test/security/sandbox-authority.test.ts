@@ -1,4 +1,7 @@
-/** Whoever has a session of the sandbox, an operator's or a member's even, has nothing of the live site with it. */
+/**
+ * Whoever has a session of the sandbox, an operator's or a member's even, has nothing of the live site with
+ * it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listAuthorizations, setAuthorizationPaused } from '../../src/oauth/authorization.ts'
@@ -92,8 +95,10 @@ test('a sandbox session neither pauses, resumes nor revokes a live application',
   const [approved] = await listAuthorizations(db, { userId: user.id })
   const play = await house.signIn(user, 'sandbox')
   const fields = { csrf: await tokenOf(play), authorization: String(approved!.id) }
-  const stateOf = async () => (await listAuthorizations(db, { userId: user.id })).map(({ pausedAt }) => pausedAt)
-  for (const act of ['pause', 'revoke']) assert.equal((await play.post(`/account/${act}`, fields)).status, 303)
+  const stateOf = async () =>
+    (await listAuthorizations(db, { userId: user.id })).map(({ pausedAt }) => pausedAt)
+  for (const act of ['pause', 'revoke'])
+    assert.equal((await play.post(`/account/${act}`, fields)).status, 303)
   assert.deepEqual(await stateOf(), [null])
   const paused = { id: approved!.id, ownerId: user.id, paused: true }
   await setAuthorizationPaused(db, paused, house.act())

@@ -1,19 +1,27 @@
 /** Checklist L7: whoever knows the password, and nothing else, tries to get past the second factor. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { generateKey, openVault, parseKey } from '../../src/crypto/vault.ts'
-import { statement } from '../../src/database/database.ts'
 import { reseal } from '../../src/database/reseal.ts'
 import { closeEverySession, closeOtherSessions, findSession, type Session } from '../../src/users/session.ts'
 import { sealedTotpSecrets, useTotpCode } from '../../src/users/totp.ts'
 import { setPassword, setUserStatus, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { dumpTables } from '../support/oauth.ts'
-import { makeGuardedUser, sendSecond, setUpApp, startSignIn, wrongCode, wrongCodes } from '../support/second-factor.ts'
+import {
+  makeGuardedUser,
+  sendSecond,
+  setUpApp,
+  startSignIn,
+  wrongCode,
+  wrongCodes,
+} from '../support/second-factor.ts'
 import { isSignedIn, openConsent, pathOf, signInWith, startRequest } from '../support/web.ts'
 
 const house = await openHouse()
@@ -34,7 +42,11 @@ test('a code counts once: one that was seen over a shoulder is refused, also by 
   house.clock.advance(30_000)
   assert.equal((await sendSecond(await startSignIn(house, user), { code: app.code() })).status, 303)
   assert.equal((await sendSecond(await startSignIn(house, user), { code: app.code() })).status, 401)
-  assert.equal((await sendSecond(await startSignIn(house, user), { code: app.code(-1) })).status, 401, 'an older one')
+  assert.equal(
+    (await sendSecond(await startSignIn(house, user), { code: app.code(-1) })).status,
+    401,
+    'an older one',
+  )
 })
 
 test('of four sign-ins at once with one code, and with one recovery code, one succeeds', async () => {
@@ -60,7 +72,10 @@ test('after five wrong codes the right one is refused too, whatever the password
   const neutral = (text: string) => text.replaceAll(/value="[^"]*"|request <code>[^<]*/g, '')
   assert.equal(neutral(right.text), neutral(wrong.text), 'the same answer')
   assert.equal((await sendSecond(browser, { recovery: app.recoveryCodes[0]! })).status, 401)
-  const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'session' })
+  const entries = await findEntries(house.gateway.context.db, {
+    subject: `user:${user.id}`,
+    action: 'session',
+  })
   const told = entries.filter(({ details }) => details.at === 'second step').map(({ action }) => action)
   assert.deepEqual(told, ['session.throttled', ...Array.from({ length: 4 }, () => 'session.refused')])
   house.clock.advance(2 * minute)
@@ -85,7 +100,8 @@ test('somebody who fails from elsewhere does not lock out a device that is known
   const { user, app } = await makeGuardedUser(house)
   const known = await startSignIn(house, user)
   assert.equal((await sendSecond(known, { code: app.code() })).status, 303)
-  for (let time = 0; time < 7; time++) await sendSecond(await startSignIn(house, user), { code: wrongCode(app) })
+  for (let time = 0; time < 7; time++)
+    await sendSecond(await startSignIn(house, user), { code: wrongCode(app) })
   house.clock.advance(30_000)
   await startSignIn(house, user, known)
   assert.equal((await sendSecond(known, { code: app.code() })).status, 303)
@@ -94,7 +110,13 @@ test('somebody who fails from elsewhere does not lock out a device that is known
 test('the second step cannot be skipped: half-way opens no page, and asks again for what is missing', async () => {
   const { user } = await makeGuardedUser(house)
   const browser = await startSignIn(house, user)
-  for (const path of ['/account', '/account/api', '/account/devices', '/account/security', '/account/history']) {
+  for (const path of [
+    '/account',
+    '/account/api',
+    '/account/devices',
+    '/account/security',
+    '/account/history',
+  ]) {
     assert.match((await browser.get(path)).location!, /^\/login\?/, path)
   }
   browser.cookies.set('countersign-live-session', browser.cookies.get(stepCookie)!)
@@ -116,7 +138,10 @@ test('a note of half a sign-in is worth nothing when it is old, changed, of the 
   const changed = `${note.slice(0, -2)}${note.endsWith('AA') ? 'BB' : 'AA'}`
   assert.equal(await tried((each) => each.cookies.set(stepCookie, changed)), 303)
   assert.equal(await tried((each) => each.cookies.set(stepCookie, 'x')), 303)
-  assert.equal(await tried((each) => each.cookies.set('countersign-sandbox-step', note), house.sandboxUrl), 303)
+  assert.equal(
+    await tried((each) => each.cookies.set('countersign-sandbox-step', note), house.sandboxUrl),
+    303,
+  )
   house.clock.advance(5 * minute)
   assert.equal((await sendSecond(browser, { code: app.code() })).status, 303)
   assert.equal(await isSignedIn(browser), false, 'too old')
@@ -154,7 +179,9 @@ test('what was known to the login page is worth nothing at the second step, nor 
 test('a wrong password, a right one and an unknown user take the same way until the password is right', async () => {
   const { user } = await makeGuardedUser(house)
   for (const username of [user.username, 'nobody-at-all']) {
-    const answer = await signInWith(new Browser(house.baseUrl), username, { password: 'not the right password' })
+    const answer = await signInWith(new Browser(house.baseUrl), username, {
+      password: 'not the right password',
+    })
     assert.equal(answer.status, 401)
     assert.doesNotMatch(answer.text, /second|code/i)
   }
@@ -183,7 +210,11 @@ test('keys rotate under the secrets of apps as under others, and their codes go 
   const keys = [generateKey(), parseKey(house.settings.SECRET_KEY!)!]
   const rotated = openVault({ kind: 'environment', keys })
   assert.ok((await reseal(db, rotated, sealedTotpSecrets, () => {})) > 0)
-  assert.equal(await useTotpCode(db, vault, user.id, app.code(), house.clock.now()), false, 'the old key opens nothing')
+  assert.equal(
+    await useTotpCode(db, vault, user.id, app.code(), house.clock.now()),
+    false,
+    'the old key opens nothing',
+  )
   assert.equal(await useTotpCode(db, rotated, user.id, app.code(), house.clock.now()), true)
   await reseal(db, openVault({ kind: 'environment', keys: keys.toReversed() }), sealedTotpSecrets, () => {})
 })
@@ -201,7 +232,11 @@ test('where the brokerage demands it, trade is approved only with a second facto
   const { user, browser, app } = await makeGuardedUser(strict)
   assert.equal((await openConsent(browser, client, { scope: 'trade' })).status, 200)
   const plain = await strict.signIn(await strict.makeUser())
-  assert.equal((await openConsent(plain, client, { scope: 'read write' })).status, 200, 'other scopes do not need it')
+  assert.equal(
+    (await openConsent(plain, client, { scope: 'read write' })).status,
+    200,
+    'other scopes do not need it',
+  )
   strict.clock.advance(6 * minute)
   const path = await startRequest(browser, client, { scope: 'trade' })
   assert.match((await browser.get(path)).text, /Confirm it is you/)
@@ -255,13 +290,13 @@ test('whoever is locked, or gets another password, while the second step is take
 
 test('whatever ends the sessions of somebody ends half a sign-in of theirs as well', async () => {
   const { db } = house.gateway.context
-  const lock = statement('', 'UPDATE users SET status = $2 WHERE id = $1')
+  const lock = 'UPDATE users SET status = $2 WHERE id = $1'
   const ends: Record<string, (user: User, session: Session) => Promise<unknown>> = {
     'an operator locks and unlocks them': async (user) => {
       for (const status of ['disabled', 'active'] as const) await setUserStatus(db, user, status, house.act())
     },
     'their source locks and unlocks them': async (user) => {
-      for (const status of ['disabled', 'active']) await db.query(lock, [user.id, status])
+      for (const status of ['disabled', 'active']) await ask(db, lock, [user.id, status])
     },
     'an operator closes all of them': (user) => closeEverySession(db, user, house.act()),
     'they close all others': (_, session) => closeOtherSessions(db, session, house.act()),

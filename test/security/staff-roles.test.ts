@@ -1,11 +1,10 @@
 /** Who of the staff has which role, and from where. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Act, findEntries } from '../../src/audit/audit.ts'
-import { statement } from '../../src/database/database.ts'
 import { linkByHand, unlinkByHand } from '../../src/identity/identity.ts'
 import { removeProvider } from '../../src/identity/provider.ts'
-import { permissions, permissionsOf, staffRoles } from '../../src/permission.ts'
 import {
   getStaffMember,
   giveRole,
@@ -16,6 +15,8 @@ import {
   takeRole,
 } from '../../src/users/staff-role.ts'
 import { setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
+import { permissions, permissionsOf, staffRoles } from '../../src/vocabulary/permission.ts'
+import { ask } from '../support/ask.ts'
 import { runBehind } from '../support/behind.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -25,18 +26,22 @@ import { signInWith } from '../support/web.ts'
 const house = await openHouse()
 const { db } = house.gateway.context
 
-const giveByHand = statement('', `INSERT INTO staff_roles VALUES ($1, $2, 'hand', $3)`)
+const giveByHand = `INSERT INTO staff_roles VALUES ($1, $2, 'hand', $3)`
 
 /** Of the staff, with these roles by hand and no others. */
 const makeStaff = (...roles: StaffRole[]) => house.makeOperator('Stan Staff', roles)
 
 /** What somebody does through a page. */
 const actOf = ({ id }: User): Act => ({ by: { name: `user:${id}` }, at: house.clock.now() })
-const give = async (to: User, role: StaffRole, act: Act) => giveRole(db, await getStaffMember(db, to.id), role, act)
-const take = async (from: User, role: StaffRole, act: Act) => takeRole(db, await getStaffMember(db, from.id), role, act)
+const give = async (to: User, role: StaffRole, act: Act) =>
+  giveRole(db, await getStaffMember(db, to.id), role, act)
+const take = async (from: User, role: StaffRole, act: Act) =>
+  takeRole(db, await getStaffMember(db, from.id), role, act)
 
 const provide = (user: User, provider: string, ...roles: StaffRole[]) =>
-  db.transaction((sql) => setProvidedRoles(sql, user.id, { id: provider, label: provider }, roles, house.act()))
+  db.transaction((sql) =>
+    setProvidedRoles(sql, user.id, { id: provider, label: provider }, roles, house.act()),
+  )
 
 test('every role opens the overview, and an administrator may do everything', () => {
   for (const role of staffRoles) assert.ok(permissionsOf[role].includes('overview.see'), role)
@@ -74,7 +79,7 @@ test('of whoever is locked out, or not of the staff, no role counts', async () =
   await setUserStatus(db, user, 'disabled', house.act())
   assert.deepEqual(await listRolesOf(db, user.id), [])
   const holder = await house.makeUser()
-  await db.query(giveByHand, [holder.id, 'administrator', house.clock.now()])
+  await ask(db, giveByHand, [holder.id, 'administrator', house.clock.now()])
   assert.deepEqual(await listRolesOf(db, holder.id), [])
   await assert.rejects(provide(holder, 'entra', 'viewer'), /is not of the staff/)
 })
@@ -82,7 +87,7 @@ test('of whoever is locked out, or not of the staff, no role counts', async () =
 /** Everybody else is no administrator any more: whoever is, is the last. */
 async function leaveOnly(...last: User[]): Promise<void> {
   const text = `DELETE FROM staff_roles WHERE role = 'administrator' AND user_id <> ALL ($1)`
-  await db.query(statement('', text), [last.map(({ id }) => id)])
+  await ask(db, text, [last.map(({ id }) => id)])
 }
 
 test('nobody gives themselves a role, and only an administrator makes administrators', async () => {
@@ -95,7 +100,10 @@ test('nobody gives themselves a role, and only an administrator makes administra
   await assert.rejects(give(boss, 'support', actOf(boss)), /You cannot give yourself a role/)
   await give(colleague, 'support', actOf(officer))
   assert.deepEqual(await listRolesOf(db, colleague.id), ['support', 'viewer'])
-  await assert.rejects(give(officer, 'auditor', actOf(colleague)), /You may not change the roles of staff any more/)
+  await assert.rejects(
+    give(officer, 'auditor', actOf(colleague)),
+    /You may not change the roles of staff any more/,
+  )
 })
 
 test('roles are given and taken once, each with its entry', async () => {
@@ -127,7 +135,10 @@ test('the last administrator keeps the role and is not locked out, whatever a pr
   await assert.rejects(take(boss, 'administrator', actOf(boss)), /This is the last administrator/)
   await assert.rejects(take(boss, 'administrator', house.act()), /This is the last administrator/)
   const byOther = { ...actOf(other), by: { name: `user:${other.id}`, providerId } }
-  await assert.rejects(setStatusOfOther(db, boss, 'disabled', other, byOther), /This is the last administrator/)
+  await assert.rejects(
+    setStatusOfOther(db, boss, 'disabled', other, byOther),
+    /This is the last administrator/,
+  )
   assert.deepEqual(await listRolesOf(db, boss.id), ['administrator'])
   await give(other, 'administrator', actOf(boss))
   await take(boss, 'administrator', actOf(boss))
@@ -164,7 +175,10 @@ test('whoever lost the role meanwhile locks out nobody', async () => {
   const [boss, support] = [await makeStaff('administrator'), await makeStaff('support')]
   const holder = await house.makeUser()
   await take(support, 'support', actOf(boss))
-  await assert.rejects(setStatusOfOther(db, holder, 'disabled', support, actOf(support)), /may not do this any more/)
+  await assert.rejects(
+    setStatusOfOther(db, holder, 'disabled', support, actOf(support)),
+    /may not do this any more/,
+  )
 })
 
 /** A provider of staff that nobody asks. */

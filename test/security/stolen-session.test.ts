@@ -1,4 +1,7 @@
-/** Somebody has an open session of a holder, and perhaps the password too. What needs a proof asks for every one that there is. */
+/**
+ * Somebody has an open session of a holder, and perhaps the password too. What needs a proof asks for every
+ * one that there is.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
@@ -15,7 +18,11 @@ const client = await house.makeClient()
 const nextPassword = 'quite another sentence'
 
 /** Sends a form without its page: the token of every form of a session is the same. */
-async function sendForm(browser: Browser, action: string, fields: Record<string, string> = {}): Promise<Answer> {
+async function sendForm(
+  browser: Browser,
+  action: string,
+  fields: Record<string, string> = {},
+): Promise<Answer> {
   const { csrf } = hiddenFields((await browser.get('/account')).text, '/logout')
   return browser.post(action, { csrf: csrf!, ...fields })
 }

@@ -1,60 +1,67 @@
-/** docs/security.md names a test beside each of its claims. Every one of them must exist. */
+/** docs/security.md links the tests that prove it, and names files and settings: all of them are there. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { settings, table } from '../../src/settings/table.ts'
 
 const page = readFileSync('docs/security.md', 'utf8')
+const linked = new Set([...page.matchAll(/\]\(([^)#\s]+)/g)].map((match) => join('docs', match[1]!)))
+const code = [...page.replaceAll(/```[\s\S]*?```/g, '').matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
 
-/** The rows of the tables under a heading, each as its cells. */
-function rowsUnder(heading: string): string[][] {
-  const start = page.indexOf(`\n## ${heading}\n`)
-  assert.ok(start >= 0, heading)
-  const section = page.slice(start + 1).split(/\n(?=## )/)[0]!
-  const lines = section.split('\n').filter((line) => line.startsWith('|') && !/^\|[-|]+$/.test(line))
-  return lines.map((line) =>
-    line
+/** The rows of every table that has this in its head, each as its cells. */
+function rowsOf(head: string): string[][] {
+  const tables = page.match(/(?:^\|.*\n)+/gm)!.map((text) => text.trimEnd().split('\n'))
+  const rows = tables.filter(([first]) => first === head).flatMap(([, , ...rest]) => rest)
+  return rows.map((row) =>
+    row
       .split('|')
       .slice(1, -1)
       .map((cell) => cell.trim()),
   )
 }
 
-/** Paths are under `test/` unless they begin with `src/`. */
-function fileOf(name: string): string {
-  const path = `${name.startsWith('src/') ? '' : 'test/'}${name}`
-  return existsSync(`${path}.long.ts`) && !existsSync(`${path}.test.ts`) ? `${path}.long.ts` : `${path}.test.ts`
-}
-
-function holdsTitle(file: string, title: string): boolean {
-  const text = readFileSync(file, 'utf8')
-  return [`'${title}'`, `"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted))
-}
-
-for (const heading of ['Who attacks, and across which line', 'RFC 9700, item by item', 'Limits on everything']) {
-  test(`${heading}: each row names a test that exists`, () => {
-    const [, ...rows] = rowsUnder(heading)
-    assert.ok(rows.length >= 20, `${rows.length} rows`)
-    for (const row of rows) {
-      const [, name, title] = /^`([\w./-]+)`: “([^”]+)”$/.exec(row.at(-1)!) ?? []
-      assert.ok(name !== undefined && title !== undefined, row.join(' | '))
-      assert.ok(existsSync(fileOf(name)), `${row[0]}: there is no ${fileOf(name)}`)
-      assert.ok(holdsTitle(fileOf(name), title), `${row[0]}: ${name} has no test “${title}”`)
-    }
-  })
-}
-
-test('RFC 9700 is answered from 2.1 to 2.6 and from 4.1 to 4.17, without a gap', () => {
-  const answered = rowsUnder('RFC 9700, item by item').map(([section]) => section!)
-  const attacks = Array.from({ length: 17 }, (_, place) => `4.${place + 1}`)
-  const advice = ['2.1', '2.1.1', '2.1.2', '2.2.1', '2.2.2', '2.3', '2.4', '2.5', '2.6']
-  assert.deepEqual(answered.slice(1), [...advice, ...attacks])
+test('every threat has what holds it, and links a test that exists', () => {
+  const threats = rowsOf('| Threat | What holds it | Test |')
+  assert.ok(threats.length > 50, `${threats.length} rows`)
+  for (const row of threats) {
+    const [threat, holds, tests, ...rest] = row as [string, string, string]
+    assert.ok(threat !== '' && holds !== '' && rest.length === 0, row.join(' | '))
+    assert.match(
+      tests,
+      /^\[[^\]]+\]\([^)]+\.(?:test|long)\.ts\)(?:, \[[^\]]+\]\([^)]+\.(?:test|long)\.ts\))*$/,
+    )
+  }
+  for (const path of linked) assert.ok(existsSync(path), path)
 })
 
-test('the files that the promises line by line name exist', () => {
-  const rows = rowsUnder('The authorization server, line by line')
-  const names = rows.flatMap((row) => [
-    ...row.at(-1)!.matchAll(/\b(?:src|spec|security|web|faults|audit)\/[\w./-]*\w/g),
-  ])
-  assert.ok(names.length > 30, `${names.length} names`)
-  for (const [name] of names) assert.ok(existsSync(fileOf(name.replace(/\.test$/, ''))), name)
+test('a linked test is called by the name of its file', () => {
+  for (const [, label, path] of page.matchAll(/\[([^\]]+)\]\(([^)]+\.(?:test|long)\.ts)\)/g)) {
+    const name = path!.split('/').at(-1)!
+    assert.ok([name, name.replace(/\.(?:test|long)\.ts$/, '')].includes(label!), `${label} is ${path}`)
+  }
+})
+
+test('every test of this folder is linked', () => {
+  const tests = readdirSync('test/security').map((name) => join('test/security', name))
+  assert.deepEqual(
+    tests.filter((path) => !linked.has(path)),
+    [],
+  )
+})
+
+test('the files and settings that it names exist, and every limit that can be set is there', () => {
+  const names: readonly string[] = settings.map(({ name }) => name)
+  const limits = rowsOf('| What | Limit | Where |').map((row) => row.at(-1)!)
+  assert.ok(limits.length > 15, `${limits.length} rows`)
+  for (const where of limits) assert.match(where, /^`[^`]+`(?:, `[^`]+`)*$/)
+  for (const name of code.filter((each) => /^[A-Z]+(?:_[A-Z]+)+$/.test(each)))
+    assert.ok(names.includes(name), name)
+  for (const path of code.filter((each) => /^[\w./-]+\.ts$/.test(each)))
+    assert.ok(existsSync(join('src', path)), path)
+  for (const { name } of Object.values(table.limits.rows))
+    assert.ok(
+      limits.some((where) => where.includes(`\`${name}\``)),
+      `${name} has no row`,
+    )
 })

@@ -78,7 +78,11 @@ for (const kind of kinds) {
   test(`of TLS 1.2 the listener takes the suites of RFC 9325 and no other, with a certificate of the kind ${kind}`, async () => {
     for (const port of portsOf(kind)) {
       const taken = await chosenOf(async (list) => {
-        const wishes = { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2', ciphers: `${list}:${anything}` } as const
+        const wishes = {
+          minVersion: 'TLSv1.2',
+          maxVersion: 'TLSv1.2',
+          ciphers: `${list}:${anything}`,
+        } as const
         return (await shakeHands(port, wishes))?.suite
       })
       assert.deepEqual(taken, recommended[kind])
@@ -94,7 +98,8 @@ for (const kind of kinds) {
         ciphers: `ALL:${anything}`,
       })
       assert.equal((await shakeHands(port, only('TLSv1.2')))?.version, 'TLSv1.2')
-      for (const old of ['TLSv1.1', 'TLSv1'] as const) assert.equal(await shakeHands(port, only(old)), undefined, old)
+      for (const old of ['TLSv1.1', 'TLSv1'] as const)
+        assert.equal(await shakeHands(port, only(old)), undefined, old)
     }
   })
 }
@@ -127,7 +132,10 @@ test('openssl s_client gets the same suites, and no version before 1.2', {
 }, async () => {
   for (const kind of kinds) {
     const [port] = portsOf(kind)
-    assert.deepEqual(await chosenOf((list) => dial(port!, '-tls1_2', '-cipher', list + level)), recommended[kind])
+    assert.deepEqual(
+      await chosenOf((list) => dial(port!, '-tls1_2', '-cipher', list + level)),
+      recommended[kind],
+    )
     assert.match((await dial(port!)) ?? '', /^TLS_/)
     for (const old of ['-tls1', '-tls1_1'])
       assert.equal(await dial(port!, old, '-cipher', `ALL${level}`), undefined, old)

@@ -1,4 +1,7 @@
-/** A webhook never reaches the inside, whatever its URL says and whatever its name turns into. Nothing here leaves loopback. */
+/**
+ * A webhook never reaches the inside, whatever its URL says and whatever its name turns into. Nothing here
+ * leaves loopback.
+ */
 import assert from 'node:assert/strict'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { createServer, type Server } from 'node:net'
@@ -147,7 +150,14 @@ test('decimal, octal, hexadecimal and short notations are refused when registere
 })
 
 test('localhost, its subdomains and a trailing dot are refused when registered and when dialled', async () => {
-  for (const host of ['localhost', 'LocalHost', 'localhost.', 'foo.localhost', 'foo.localhost.', 'a.b.localhost']) {
+  for (const host of [
+    'localhost',
+    'LocalHost',
+    'localhost.',
+    'foo.localhost',
+    'foo.localhost.',
+    'a.b.localhost',
+  ]) {
     const answer = await branch.call('POST', '/v2/webhooks', { url: `https://${host}/hooks` })
     assert.equal(answer.status, 400, `${host}: ${answer.text}`)
     dns.set(host.toLowerCase().replace(/\.$/, ''), ['127.0.0.1'])
@@ -157,7 +167,14 @@ test('localhost, its subdomains and a trailing dot are refused when registered a
 })
 
 test('of a name with public and forbidden addresses only the public ones are dialled', async () => {
-  dns.set('mixed.example.com', ['10.0.0.1', '203.0.113.9', '8.8.8.8', '::1', '2606:4700:4700::1111', '168.63.129.16'])
+  dns.set('mixed.example.com', [
+    '10.0.0.1',
+    '203.0.113.9',
+    '8.8.8.8',
+    '::1',
+    '2606:4700:4700::1111',
+    '168.63.129.16',
+  ])
   const { lookup } = openResolver(strict, [dns.address])
   assert.deepEqual((await resolve(lookup, true)).sort(), ['2606:4700:4700::1111', '8.8.8.8'])
   assert.deepEqual(await resolve(lookup, false), ['8.8.8.8'])
@@ -274,17 +291,29 @@ test('ports off the list, credentials and plain http are refused when registered
 })
 
 test('WEBHOOK_PORTS decides which ports may be used', async () => {
-  const other = await openTestGateway({ ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'false', WEBHOOK_PORTS: '9443' })
+  const other = await openTestGateway({
+    ROLES: 'api',
+    WEBHOOK_ALLOW_LOOPBACK: 'false',
+    WEBHOOK_PORTS: '9443',
+  })
   const program = await openBranch(other)
   assert.equal((await program.call('POST', '/v2/webhooks', { url: 'https://app.example.com/' })).status, 400)
-  assert.equal((await program.call('POST', '/v2/webhooks', { url: 'https://app.example.com:9443/' })).status, 201)
+  assert.equal(
+    (await program.call('POST', '/v2/webhooks', { url: 'https://app.example.com:9443/' })).status,
+    201,
+  )
   await other.close()
 })
 
 test('an update cannot bring in what a registration refuses', async () => {
   const id = await branch.register('https://app.example.com/')
   for (const method of ['PUT', 'PATCH'] as const) {
-    for (const url of ['https://127.0.0.1/', 'https://2130706433/', 'http://app.example.com/', 'https://localhost./'])
+    for (const url of [
+      'https://127.0.0.1/',
+      'https://2130706433/',
+      'http://app.example.com/',
+      'https://localhost./',
+    ])
       assert.equal((await branch.call(method, `/v2/webhooks/${id}`, { url })).status, 400, url)
   }
   await branch.call('DELETE', `/v2/webhooks/${id}`)

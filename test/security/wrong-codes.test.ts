@@ -1,4 +1,7 @@
-/** Somebody has learned a password and guesses codes for as long as it takes, on every node at once. The wait between guesses is held off. */
+/**
+ * Somebody has learned a password and guesses codes for as long as it takes, on every node at once. The wait
+ * between guesses is held off.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
@@ -10,7 +13,14 @@ import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { noticesOf } from '../support/notices.ts'
 import { openSecondNode } from '../support/oauth.ts'
-import { type App, makeGuardedUser, sendSecond, setUpApp, startSignIn, wrongCode } from '../support/second-factor.ts'
+import {
+  type App,
+  makeGuardedUser,
+  sendSecond,
+  setUpApp,
+  startSignIn,
+  wrongCode,
+} from '../support/second-factor.ts'
 import { isSignedIn } from '../support/web.ts'
 
 const house = await openHouse({ LOGIN_FAILURES_PER_USER: '100000', LOGIN_FAILURES_PER_ADDRESS: '100000' })
@@ -27,7 +37,8 @@ async function failSignIns(user: Parameters<typeof startSignIn>[1], app: App, co
   for (let failed = 0; failed < codes; failed += 10) {
     const browser = await startSignIn(house, user)
     const fields = hiddenFields((await browser.get('/login/second')).text, '/login/second')
-    for (let time = 0; time < 10; time++) await browser.post('/login/second', { ...fields, code: wrongCode(app) })
+    for (let time = 0; time < 10; time++)
+      await browser.post('/login/second', { ...fields, code: wrongCode(app) })
   }
 }
 
@@ -49,7 +60,10 @@ test('ten wrong codes in a row end the half-way sign-in: the password is asked f
     Array(9).fill(401),
   )
   assert.equal(answers[9]!.location, '/login?return=%2F&confirm=1&ended=codes')
-  assert.match((await browser.get(answers[9]!.location!)).text, /Ten codes in a row were wrong\. Sign in again\./)
+  assert.match(
+    (await browser.get(answers[9]!.location!)).text,
+    /Ten codes in a row were wrong\. Sign in again\./,
+  )
   assert.match(
     (await sendSecond(browser, { code: app.code() })).location!,
     /^\/login\?/,
@@ -113,7 +127,9 @@ test('a hundred wrong codes in a row lock the app: the right code is refused, an
   assert.equal(entry!.actor, 'anonymous')
   const told = await noticesOf(house.gateway.context.db, user)
   assert.deepEqual(
-    told.filter(({ kind }) => kind === 'second-factor').map(({ facts }) => (facts as { change: string }).change),
+    told
+      .filter(({ kind }) => kind === 'second-factor')
+      .map(({ facts }) => (facts as { change: string }).change),
     ['locked'],
   )
 })
@@ -131,7 +147,10 @@ test('an operator sees that an app is locked; after a reset, a new one is not', 
   const { user, app } = await makeGuardedUser(house)
   await failSignIns(user, app, 100)
   const desk = await openDesk(house)
-  assert.match((await desk.browser.get(`/console/users/${user.id}`)).text, /locked after a hundred wrong codes/)
+  assert.match(
+    (await desk.browser.get(`/console/users/${user.id}`)).text,
+    /locked after a hundred wrong codes/,
+  )
   await resetSecondFactor(house.gateway.context.db, user, house.act())
   const browser = await house.signIn(user)
   const fresh = await setUpApp(house, browser, -1)

@@ -15,7 +15,10 @@ const client = await house.makeClient({ callbackUrl, scope: 'read write market t
 type Parameters = Record<string, string | undefined>
 
 /** A sound request with these parameters over it; undefined takes one away. */
-function ask(parameters: Parameters = {}, headers: Record<string, string> = { accept: 'text/html' }): Promise<Answer> {
+function ask(
+  parameters: Parameters = {},
+  headers: Record<string, string> = { accept: 'text/html' },
+): Promise<Answer> {
   const all = { client_id: client.id, scope: 'read', state: 'st', ...parameters }
   const pairs = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined)
   return askRaw(new URLSearchParams(pairs).toString(), headers)
@@ -62,7 +65,8 @@ test('a client_id that is missing, unknown or malformed is shown a page and neve
     'A'.repeat(8_000),
     '../..',
   ]
-  for (const client_id of wrong) assertShownPage(await ask({ client_id }), `client_id=${client_id?.slice(0, 40)}`)
+  for (const client_id of wrong)
+    assertShownPage(await ask({ client_id }), `client_id=${client_id?.slice(0, 40)}`)
 })
 
 // A1
@@ -143,7 +147,11 @@ test('a redirect_uri that is sent twice is shown a page, even when both are righ
 test('response_type may be absent or code, and nothing else', async () => {
   assertSentToLogin(await ask({ response_type: 'code' }))
   for (const response_type of ['token', 'id_token', 'code token', 'CODE', 'none']) {
-    const told = assertToldToCallback(await ask({ response_type }), 'unsupported_response_type', response_type)
+    const told = assertToldToCallback(
+      await ask({ response_type }),
+      'unsupported_response_type',
+      response_type,
+    )
     assert.equal(told.get('state'), 'st')
   }
 })
@@ -167,7 +175,11 @@ test('a request without state is told so by name', async () => {
 test('a state of 2048 characters is accepted and one of 2049 is refused without an echo', async () => {
   for (const character of ['s', '%', 'é']) {
     assertSentToLogin(await ask({ state: character.repeat(2_048) }), character)
-    const told = assertToldToCallback(await ask({ state: character.repeat(2_049) }), 'invalid_request', character)
+    const told = assertToldToCallback(
+      await ask({ state: character.repeat(2_049) }),
+      'invalid_request',
+      character,
+    )
     assert.equal(told.get('state'), null)
   }
 })
@@ -186,7 +198,10 @@ test('a state with a control character is refused without an echo, so that no he
 test('an error is told together with the exact bytes of the state', async () => {
   const states = ['%2B', '+', ' ', '&=#?/;,', '"quoted\'', '😀é', '\u00a0', '%%%', '<b>', 'a'.repeat(2_048)]
   for (const state of states) {
-    assert.equal(assertToldToCallback(await ask({ state, scope: 'nope' }), 'invalid_scope').get('state'), state)
+    assert.equal(
+      assertToldToCallback(await ask({ state, scope: 'nope' }), 'invalid_scope').get('state'),
+      state,
+    )
   }
 })
 
@@ -214,7 +229,13 @@ test('a client_id that is sent twice is shown a page', async () => {
 // A6
 test('any other parameter that is sent twice is an invalid_request', async () => {
   const sound = `client_id=${client.id}&scope=read&state=st`
-  for (const pair of ['scope=read', 'state=st', 'state=', 'response_type=code&response_type=code', 'x=1&x=2']) {
+  for (const pair of [
+    'scope=read',
+    'state=st',
+    'state=',
+    'response_type=code&response_type=code',
+    'x=1&x=2',
+  ]) {
     assertToldToCallback(await askRaw(`${sound}&${pair}`), 'invalid_request', pair)
   }
   const told = assertToldToCallback(await askRaw(`${sound}&state=other`), 'invalid_request')
@@ -223,7 +244,17 @@ test('any other parameter that is sent twice is an invalid_request', async () =>
 
 // A6
 test('unknown parameters are ignored, whatever they are called', async () => {
-  const names = ['type', '__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '', 'a[b]', 'length']
+  const names = [
+    'type',
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    '',
+    'a[b]',
+    'length',
+  ]
   for (const name of names) assertSentToLogin(await ask({ [name]: 'web_server' }), name)
   assertSentToLogin(await askRaw(`client_id=${client.id}&scope=read&state=st&__proto__=x&&=&nonsense`))
   assertSentToLogin(await ask({ padding: 'p'.repeat(10_000) }))
@@ -303,7 +334,10 @@ test('a code_challenge needs the method S256 and the form of a SHA-256 hash', as
 // A10
 test('authorize is asked with GET: POST is a 405 that names what is allowed', async () => {
   const url = `${house.baseUrl}/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`
-  const answer = await send(url, { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+  const answer = await send(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
   assert.equal(answer.status, 405)
   assert.match(String(answer.headers.allow), /\bGET\b/)
   assert.equal(answer.location, undefined)
@@ -324,7 +358,8 @@ test('authorize has no CORS headers, for any origin', async () => {
 
 // A10, A11
 test('authorization requests, sound or not, by GET, HEAD or POST, leave nothing in the database but what the partner may read of its refusals', async () => {
-  const byTheWay = /^(audit_blocks|audit_unsealed|audit_heads|audit_anchor_keys|refused_calls|webhook_counts|workers)$/
+  const byTheWay =
+    /^(audit_blocks|audit_unsealed|audit_heads|audit_anchor_keys|refused_calls|webhook_counts|workers)$/
   const tables = [...(await dumpTables(house)).keys()].filter((name) => !byTheWay.test(name))
   const before = await dumpTables(house, tables)
   const url = `${house.baseUrl}/v1/oauth/authorize?client_id=${client.id}&scope=read&state=`

@@ -47,7 +47,10 @@ test('the callback begins with the registered URL byte for byte, and an existing
   for (const [callbackUrl, joint] of registered) {
     const location = await answer(await house.makeClient({ callbackUrl }), 'approve')
     assert.equal(location.slice(0, callbackUrl.length), callbackUrl)
-    assert.match(location.slice(callbackUrl.length + joint.length), /^code=[A-Za-z0-9]+&state=st&iss=http%3A%2F%2F/)
+    assert.match(
+      location.slice(callbackUrl.length + joint.length),
+      /^code=[A-Za-z0-9]+&state=st&iss=http%3A%2F%2F/,
+    )
     assert.equal(location.slice(callbackUrl.length).slice(0, joint.length), joint)
   }
 })
@@ -124,7 +127,9 @@ test('a client that is suspended while the user reads gets no code', async () =>
   const { db } = house.gateway.context
   await setClientStatus(db, doomed, 'suspended', house.act())
   await heard
-  const { status, location } = await (await holder.browser()).submit(page, '/consent', { decision: 'approve' })
+  const { status, location } = await (await holder.browser()).submit(page, '/consent', {
+    decision: 'approve',
+  })
   assert.equal(status, 400)
   assert.equal(location, undefined)
 })

@@ -146,11 +146,16 @@ test('no code, token or client secret is written to the log, however much is log
   const tokens = (await postForm(url, fields, basic(client))).json<TokenBody>()
   await postForm(url, fields, basic(client))
   await postForm(`${url}?code=${code}&client_secret=${client.secret}`, fields, basic(client))
-  await send(`${node.baseUrl}/v1/user/profile`, { headers: { authorization: `Bearer ${tokens.access_token}` } })
+  await send(`${node.baseUrl}/v1/user/profile`, {
+    headers: { authorization: `Bearer ${tokens.access_token}` },
+  })
   await postForm(`${node.baseUrl}/v1/oauth/revoke`, { token: tokens.refresh_token! }, basic(client))
   await node.close()
   const log = lines.join('')
-  assert.ok(log.includes('/v1/oauth/accesstoken') && log.includes('/v1/user/profile'), 'the requests are logged')
+  assert.ok(
+    log.includes('/v1/oauth/accesstoken') && log.includes('/v1/user/profile'),
+    'the requests are logged',
+  )
   const encoded = basic(client).authorization!.slice('Basic '.length)
   for (const secret of [code, tokens.access_token, tokens.refresh_token!, client.secret, encoded]) {
     assert.ok(!log.includes(secret))
@@ -187,7 +192,9 @@ test('a replayed code is written to the audit log', async () => {
 // K5
 test("another client's code is refused, and stays good for the client that it was issued to", async () => {
   const { branchId } = client
-  const sibling = await house.makeClient({ partner: await getPartner(house.gateway.context.db, String(branchId)) })
+  const sibling = await house.makeClient({
+    partner: await getPartner(house.gateway.context.db, String(branchId)),
+  })
   const stranger = await house.makeClient()
   const code = await holder.code(client)
   for (const thief of [sibling, stranger]) {
@@ -211,7 +218,8 @@ test('a used code in the hands of another client revokes nothing', async () => {
 test('a failed client authentication consumes nothing: the same exchange succeeds afterwards', async () => {
   const code = await holder.code(client)
   const wrong = { ...client, secret: issueToken('clientSecret', 'live').text }
-  for (let count = 0; count < 3; count++) assertOAuthError(await house.exchange(wrong, code), 'invalid_client')
+  for (let count = 0; count < 3; count++)
+    assertOAuthError(await house.exchange(wrong, code), 'invalid_client')
   const { status } = await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, {
     grant_type: 'authorization_code',
     code,
@@ -225,8 +233,15 @@ test('a failed client authentication consumes nothing: the same exchange succeed
 test('redirect_uri, when it is sent, must be the callback that the code went to', async () => {
   const right = { redirect_uri: client.callbackUrl }
   assert.equal((await house.exchange(client, await holder.code(client), right)).status, 200)
-  for (const redirect_uri of [`${client.callbackUrl}/`, 'https://evil.example', client.callbackUrl.toUpperCase()]) {
-    assertOAuthError(await house.exchange(client, await holder.code(client), { redirect_uri }), 'invalid_grant')
+  for (const redirect_uri of [
+    `${client.callbackUrl}/`,
+    'https://evil.example',
+    client.callbackUrl.toUpperCase(),
+  ]) {
+    assertOAuthError(
+      await house.exchange(client, await holder.code(client), { redirect_uri }),
+      'invalid_grant',
+    )
   }
 })
 
@@ -245,7 +260,11 @@ test('a code gives the accounts that the user chose', async () => {
   const start = await browser.get(`/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`)
   const page = await browser.get((await browser.get(start.location!)).location!)
   const choose = (...account: string[]) => browser.submit(page, '/consent', { decision: 'approve', account })
-  assert.equal((await choose('BBBB2222', 'CCCC3333', 'ZZZZ9999')).location, undefined, 'one of them is not theirs')
+  assert.equal(
+    (await choose('BBBB2222', 'CCCC3333', 'ZZZZ9999')).location,
+    undefined,
+    'one of them is not theirs',
+  )
   const { location } = await choose('BBBB2222', 'CCCC3333')
   const { access_token } = (
     await house.exchange(client, new URL(location!).searchParams.get('code')!)
@@ -264,7 +283,13 @@ test('with a code_challenge the right code_verifier is needed', async () => {
   const { verifier, parameters: extra } = makeProof()
   const fresh = () => holder.code(client, { extra })
   assert.equal((await house.exchange(client, await fresh(), { code_verifier: verifier })).status, 200)
-  const wrong = [makeProof().verifier, extra.code_challenge, verifier.toUpperCase(), `${verifier}x`, '~'.repeat(128)]
+  const wrong = [
+    makeProof().verifier,
+    extra.code_challenge,
+    verifier.toUpperCase(),
+    `${verifier}x`,
+    '~'.repeat(128),
+  ]
   for (const code_verifier of wrong) {
     assertOAuthError(await house.exchange(client, await fresh(), { code_verifier }), 'invalid_grant')
   }
@@ -297,7 +322,10 @@ test('a code_verifier is 43 to 128 characters of its alphabet: anything else is 
 // K8
 test('a code_verifier for a code without a challenge is refused, so that nobody can take the proof away', async () => {
   const code = await holder.code(client)
-  assertOAuthError(await house.exchange(client, code, { code_verifier: makeProof().verifier }), 'invalid_grant')
+  assertOAuthError(
+    await house.exchange(client, code, { code_verifier: makeProof().verifier }),
+    'invalid_grant',
+  )
 })
 
 // K9
@@ -322,7 +350,16 @@ test('what is no code of this environment is an invalid_grant', async () => {
   const code = await holder.code(client)
   const flipped = code.slice(0, -1) + (code.endsWith('0') ? '1' : '0')
   const sandboxed = await holder.code(await house.makeClient({ environment: 'sandbox' }))
-  for (const wrong of ['x', flipped, code.toLowerCase(), ` ${code}`, sandboxed, '😀', '%', 'c'.repeat(4_000)]) {
+  for (const wrong of [
+    'x',
+    flipped,
+    code.toLowerCase(),
+    ` ${code}`,
+    sandboxed,
+    '😀',
+    '%',
+    'c'.repeat(4_000),
+  ]) {
     assertOAuthError(await house.exchange(client, wrong), 'invalid_grant')
   }
 })

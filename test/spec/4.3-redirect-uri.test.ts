@@ -1,4 +1,7 @@
-/** Spec 4.3 and answers on redirect_uri: the callback byte for byte, or the address at which the client was called, and nothing else. */
+/**
+ * Spec 4.3 and answers on redirect_uri: the callback byte for byte, or the address at which the client was
+ * called, and nothing else.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openHouse, type TestClient } from '../support/gateway.ts'
@@ -19,7 +22,9 @@ interface Called {
 async function beCalled(own: TestClient, state = 'st'): Promise<Called> {
   const parameters = await holder.callback(own, { state })
   const lastOf = (name: string) => parameters.getAll(name).at(-1)!
-  const answer = ['code', 'state', 'iss'].map((name) => `${name}=${encodeURIComponent(lastOf(name))}`).join('&')
+  const answer = ['code', 'state', 'iss']
+    .map((name) => `${name}=${encodeURIComponent(lastOf(name))}`)
+    .join('&')
   const joint = own.callbackUrl.includes('?') ? '&' : '?'
   return { code: lastOf('code'), address: own.callbackUrl + joint + answer, answer }
 }
@@ -80,7 +85,10 @@ const wrong: readonly [string, (called: Called & { readonly other: string }) => 
   ['the code percent-encoded', ({ code }) => `${host}/callback?code=%63${code.slice(1)}`],
   ['a name percent-encoded', ({ code }) => `${host}/callback?c%6fde=${code}`],
   ['a name in capitals', ({ code }) => `${host}/callback?CODE=${code}`],
-  ['the other issuer', ({ code }) => `${host}/callback?code=${code}&iss=${encodeURIComponent(house.sandboxUrl)}`],
+  [
+    'the other issuer',
+    ({ code }) => `${host}/callback?code=${code}&iss=${encodeURIComponent(house.sandboxUrl)}`,
+  ],
   ['an issuer that cannot be decoded', ({ code }) => `${host}/callback?code=${code}&iss=%E0%A4%A`],
   ['a fragment', ({ address }) => `${address}#x`],
   ['a fragment before the answer', ({ answer }) => `${host}/callback#?${answer}`],
@@ -119,7 +127,10 @@ test('an own query of the registered callback is part of it: without it, changed
   const { code, address, answer } = await beCalled(own)
   const moved = [`?${answer}`, `?${answer}&tenant=7`, `?tenant=8&${answer}`, `?tenant=7&tenant=7&${answer}`]
   for (const tail of [...moved, `?tenant=77&${answer}`, `?tenant=7${answer}`, `?tenant=7?${answer}`]) {
-    assertOAuthError(await house.exchange(own, code, { redirect_uri: `${host}/callback${tail}` }), 'invalid_grant')
+    assertOAuthError(
+      await house.exchange(own, code, { redirect_uri: `${host}/callback${tail}` }),
+      'invalid_grant',
+    )
   }
   assert.equal((await house.exchange(own, code, { redirect_uri: address })).status, 200)
 })
@@ -128,12 +139,20 @@ test('the address at which another client was called does not serve', async () =
   const own = await house.makeClient({ callbackUrl: 'https://other.example/callback' })
   const [mine, theirs] = [await beCalled(client), await beCalled(own)]
   assertOAuthError(await house.exchange(client, mine.code, { redirect_uri: theirs.address }), 'invalid_grant')
-  assertOAuthError(await house.exchange(client, theirs.code, { redirect_uri: theirs.address }), 'invalid_grant')
+  assertOAuthError(
+    await house.exchange(client, theirs.code, { redirect_uri: theirs.address }),
+    'invalid_grant',
+  )
 })
 
 test('at the authorize endpoint nothing may be appended', async () => {
   const { address } = await beCalled(client)
-  const query = new URLSearchParams({ client_id: client.id, scope: 'read', state: 'st', redirect_uri: address })
+  const query = new URLSearchParams({
+    client_id: client.id,
+    scope: 'read',
+    state: 'st',
+    redirect_uri: address,
+  })
   const answer = await (await holder.browser()).get(`/v1/oauth/authorize?${query}`)
   assert.equal(answer.status, 400)
   assert.equal(answer.location, undefined)

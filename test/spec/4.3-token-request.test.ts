@@ -65,7 +65,13 @@ test('code is needed: absent or empty is an invalid_request that names it', asyn
 test('a parameter that is sent twice is an invalid_request and consumes nothing', async () => {
   const code = await holder.code(client)
   const sound = formOf({ grant_type: 'authorization_code', code })
-  for (const pair of ['grant_type=authorization_code', `code=${code}`, 'code=', 'x=1&x=1', '__proto__=1&__proto__=1']) {
+  for (const pair of [
+    'grant_type=authorization_code',
+    `code=${code}`,
+    'code=',
+    'x=1&x=1',
+    '__proto__=1&__proto__=1',
+  ]) {
     assertOAuthError(await post(`${sound}&${pair}`), 'invalid_request')
   }
   assert.equal((await post(sound)).status, 200)
@@ -74,14 +80,26 @@ test('a parameter that is sent twice is an invalid_request and consumes nothing'
 // T4
 test('unknown parameters are ignored, whatever they are called', async () => {
   const code = await holder.code(client)
-  const odd = { type: 'web_server', scope: '', __proto__x: 'a', constructor: 'b', toString: 'c', 'a[b]': 'd', '': 'e' }
+  const odd = {
+    type: 'web_server',
+    scope: '',
+    __proto__x: 'a',
+    constructor: 'b',
+    toString: 'c',
+    'a[b]': 'd',
+    '': 'e',
+  }
   const answer = await post(`${formOf({ grant_type: 'authorization_code', code, ...odd })}&__proto__=x&&`)
   assert.equal(answer.status, 200)
 })
 
 // T4
 test('a form with a charset, in any case, is a form', async () => {
-  for (const type of [`${form}; charset=UTF-8`, `${form};charset=utf-8`, 'Application/X-WWW-Form-Urlencoded']) {
+  for (const type of [
+    `${form}; charset=UTF-8`,
+    `${form};charset=utf-8`,
+    'Application/X-WWW-Form-Urlencoded',
+  ]) {
     const code = await holder.code(client)
     const answer = await post({ grant_type: 'authorization_code', code }, { 'content-type': type })
     assert.equal(answer.status, 200, type)
@@ -93,7 +111,11 @@ test('a JSON body is no form: it is refused and consumes nothing', async () => {
   const code = await holder.code(client)
   const fields = { grant_type: 'authorization_code', code }
   const bodies = [fields, { ...fields, client_id: client.id, client_secret: client.secret }, [], null, 7, 'x']
-  for (const body of [...bodies, { ...fields, client_id: 7, client_secret: {} }, { ...fields, code: { length: 53 } }]) {
+  for (const body of [
+    ...bodies,
+    { ...fields, client_id: 7, client_secret: {} },
+    { ...fields, code: { length: 53 } },
+  ]) {
     const answer = await post(JSON.stringify(body), { 'content-type': 'application/json' })
     assertOAuthError(answer, 'invalid_request', 415)
   }
@@ -104,7 +126,14 @@ test('a JSON body is no form: it is refused and consumes nothing', async () => {
 test('a body that is no form is a 415 at every OAuth endpoint, whatever is in it and whoever sends it', async () => {
   const forms = apiRoutes.filter(({ takes }) => takes === 'form')
   assert.ok(forms.length >= 4)
-  const types = ['application/json', 'application/json; charset=latin1', 'text/plain', 'application/x-ndjson', '', 'x']
+  const types = [
+    'application/json',
+    'application/json; charset=latin1',
+    'text/plain',
+    'application/x-ndjson',
+    '',
+    'x',
+  ]
   const bodies = [
     '{',
     '',
@@ -133,7 +162,12 @@ test('a body that is no form is a 415 at every OAuth endpoint, whatever is in it
 // T4
 test('credentials in a JSON body are never read', async () => {
   const code = await holder.code(client)
-  const fields = { grant_type: 'authorization_code', code, client_id: client.id, client_secret: client.secret }
+  const fields = {
+    grant_type: 'authorization_code',
+    code,
+    client_id: client.id,
+    client_secret: client.secret,
+  }
   const url = `${house.baseUrl}/v1/oauth/accesstoken`
   for (const body of [fields, { ...fields, client_id: 7 }, { ...fields, client_secret: ['x'] }]) {
     const headers = { 'content-type': 'application/json' }
@@ -150,7 +184,11 @@ test('any other body, or none, is refused', async () => {
     'application/xml',
     'application/x-www-form-urlencodedx',
   ]) {
-    assertOAuthError(await post('grant_type=authorization_code', { 'content-type': type }), 'invalid_request', 415)
+    assertOAuthError(
+      await post('grant_type=authorization_code', { 'content-type': type }),
+      'invalid_request',
+      415,
+    )
   }
   const url = `${house.baseUrl}/v1/oauth/accesstoken`
   assertOAuthError(await send(url, { method: 'POST', headers: basic(client) }), 'invalid_request')
@@ -178,9 +216,17 @@ test('credentials or codes in the address are refused, even beside good ones, an
   const secrets = { client_secret: client.secret, client_id: client.id, code, refresh_token: 'x', token: 'x' }
   for (const [name, value] of Object.entries(secrets)) {
     const url = `${house.baseUrl}/v1/oauth/accesstoken?${formOf({ [name]: value })}`
-    assertOAuthError(await postForm(url, { grant_type: 'authorization_code', code }, basic(client)), 'invalid_request')
+    assertOAuthError(
+      await postForm(url, { grant_type: 'authorization_code', code }, basic(client)),
+      'invalid_request',
+    )
   }
-  const all = formOf({ grant_type: 'authorization_code', code, client_id: client.id, client_secret: client.secret })
+  const all = formOf({
+    grant_type: 'authorization_code',
+    code,
+    client_id: client.id,
+    client_secret: client.secret,
+  })
   assertOAuthError(await postForm(`${house.baseUrl}/v1/oauth/accesstoken?${all}`, {}), 'invalid_request')
   assert.equal((await house.exchange(client, code)).status, 200)
 })
@@ -196,7 +242,16 @@ test('the token endpoint takes POST: every other method is a 405 with Allow', as
 
 // T5
 test('the answer is JSON whatever Accept says, for success and for error', async () => {
-  const odd = ['text/html', form, '*/*;q=0', 'application/json;q=0, text/plain', 'nonsense', '', ', ;;', 'image/png']
+  const odd = [
+    'text/html',
+    form,
+    '*/*;q=0',
+    'application/json;q=0, text/plain',
+    'nonsense',
+    '',
+    ', ;;',
+    'image/png',
+  ]
   for (const accept of odd) {
     const good = await post({ grant_type: 'authorization_code', code: await holder.code(client) }, { accept })
     assert.equal(good.status, 200, accept)

@@ -1,12 +1,13 @@
 /** Spec 4.4 and checklist F: a new access token without asking the user again. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { day, hour } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { setClientStatus, updateClient } from '../../src/partners/client.ts'
 import { setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
 import { setUserStatus } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, formOf, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, hears, openHolder, openSecondNode } from '../support/oauth.ts'
@@ -22,12 +23,9 @@ function succeeds(answer: Answer): TokenBody {
 }
 
 async function countRefreshTokens(refreshToken: string): Promise<number> {
-  const count = statement(
-    '',
-    `SELECT count(*)::int AS n FROM refresh_tokens WHERE grant_id =
-       (SELECT grant_id FROM refresh_tokens WHERE hash = sha256(convert_to($1, 'UTF8')))`,
-  )
-  const [row] = await house.gateway.context.db.query<{ n: number }>(count, [refreshToken])
+  const count = `SELECT count(*)::int AS n FROM refresh_tokens WHERE grant_id =
+       (SELECT grant_id FROM refresh_tokens WHERE hash = sha256(convert_to($1, 'UTF8')))`
+  const [row] = await ask<{ n: number }>(house.gateway.context.db, count, [refreshToken])
   return row!.n
 }
 
@@ -102,7 +100,10 @@ test('a partner without refresh access is an unauthorized_client at both address
   const { refresh_token } = await holder.tokens(client)
   const fields = { grant_type: 'refresh_token', refresh_token: refresh_token! }
   for (const path of ['refreshtoken', 'accesstoken']) {
-    assertOAuthError(await postForm(`${house.baseUrl}/v1/oauth/${path}`, fields, basic(modest)), 'unauthorized_client')
+    assertOAuthError(
+      await postForm(`${house.baseUrl}/v1/oauth/${path}`, fields, basic(modest)),
+      'unauthorized_client',
+    )
   }
 })
 
@@ -295,7 +296,8 @@ test('with rotation a replaced token that returns after the window ends the whol
   const second = succeeds(await house.refresh(rotating, first.refresh_token!))
   house.clock.advance(31_000)
   assertOAuthError(await house.refresh(rotating, first.refresh_token!), 'invalid_grant')
-  for (const { access_token } of [first, second]) assert.equal((await house.profile(access_token)).status, 401)
+  for (const { access_token } of [first, second])
+    assert.equal((await house.profile(access_token)).status, 401)
   assertOAuthError(await house.refresh(rotating, second.refresh_token!), 'invalid_grant')
   const entries = await findEntries(house.gateway.context.db, { actor: `client:${rotating.id}`, limit: 1 })
   assert.equal(entries[0]?.action, 'token.reuse_detected')
@@ -316,7 +318,10 @@ test('with rotation a replaced token in the hands of another client ends nothing
   const first = await holder.tokens(rotating)
   const second = succeeds(await house.refresh(rotating, first.refresh_token!))
   house.clock.advance(60_000)
-  assertOAuthError(await house.refresh(await house.makeClient({ rotate: true }), first.refresh_token!), 'invalid_grant')
+  assertOAuthError(
+    await house.refresh(await house.makeClient({ rotate: true }), first.refresh_token!),
+    'invalid_grant',
+  )
   succeeds(await house.refresh(rotating, second.refresh_token!))
 })
 

@@ -41,7 +41,9 @@ test('the profile holds the id, the name, and the account in every field that cl
     last_update_date: opened,
   }
   assert.match(user.id, /^id-/)
-  assert.deepEqual(answer.json(), { profile: { id: user.id, name: 'Ada Holder', account, accounts: [account] } })
+  assert.deepEqual(answer.json(), {
+    profile: { id: user.id, name: 'Ada Holder', account, accounts: [account] },
+  })
   assert.match(String(answer.headers['content-type']), /^application\/json/)
   assert.equal(answer.headers['cache-control'], 'no-store')
 })

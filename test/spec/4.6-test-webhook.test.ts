@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { statement } from '../../src/database/database.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { addMember, getPartner, removeMember, setPartnerStatus } from '../../src/partners/partner.ts'
 import { createService } from '../../src/services/service.ts'
+import { ask } from '../support/ask.ts'
 import {
   achProfile,
   application,
@@ -65,8 +65,13 @@ test('with Prefer: wait the answer has the outcome at each URL', async () => {
   const [good, bad] = [await openReceiver(), await openReceiver()]
   bad.otherwise = answerWith(503)
   const program = await openBranch(house)
-  const [goodId, badId] = [await program.register(good.url('/hooks')), await program.register(bad.url('/hooks'))]
-  const answer = await program.call('POST', transactionPath, transaction(), { prefer: 'respond-async, wait=10' })
+  const [goodId, badId] = [
+    await program.register(good.url('/hooks')),
+    await program.register(bad.url('/hooks')),
+  ]
+  const answer = await program.call('POST', transactionPath, transaction(), {
+    prefer: 'respond-async, wait=10',
+  })
   assert.equal(answer.status, 202)
   assert.equal(answer.headers['preference-applied'], 'wait=10')
   const outcomes = answer
@@ -107,7 +112,8 @@ test('a branch waits for twenty outcomes at once; beyond that the preference is 
   const beyond = await fire()
   assert.deepEqual([beyond.status, beyond.headers['preference-applied']], [202, undefined])
   held.open()
-  for (const answer of await Promise.all(waiting)) assert.equal(answer.headers['preference-applied'], 'wait=30')
+  for (const answer of await Promise.all(waiting))
+    assert.equal(answer.headers['preference-applied'], 'wait=30')
   await stuck.close()
 })
 
@@ -124,7 +130,9 @@ test('every registered URL of the branch gets it, whatever its kinds', async () 
       deliveries.map(({ webhookId, state }) => [webhookId, state]),
       ids.map((id) => [id, 'delivered']),
     )
-    const paths = receiver.received.filter(({ headers }) => headers['webhook-id'] === eventId).map(({ path }) => path)
+    const paths = receiver.received
+      .filter(({ headers }) => headers['webhook-id'] === eventId)
+      .map(({ path }) => path)
     assert.deepEqual(paths.sort(), ['/hooks/all', '/hooks/one', '/hooks/two'])
   }
 })
@@ -188,7 +196,16 @@ for (const [name, make] of Object.entries(makers)) {
 
 const actions = {
   transaction: ['SUBMITTED', 'APPROVED', 'COMPLETED'],
-  application: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'VERIFIED', 'COMPLETED', 'CANCELED', 'AUTHORIZED'],
+  application: [
+    'SUBMITTED',
+    'PENDING',
+    'APPROVED',
+    'REJECTED',
+    'VERIFIED',
+    'COMPLETED',
+    'CANCELED',
+    'AUTHORIZED',
+  ],
   achProfile: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'CANCELED', 'MICRODEPOSITS_POSTED'],
 }
 
@@ -207,7 +224,16 @@ test('every documented action and direction is accepted', async () => {
 test('the digits of an amount reach the receiver as they were sent', async () => {
   const program = await openBranch(house)
   await program.register(`${receiver.url('/hooks')}/amounts`)
-  const amounts = ['500.10', '0', '0.00', '12345678901234567890', '0.12345678901234567890', '1e3', '1E+3', '25e-1']
+  const amounts = [
+    '500.10',
+    '0',
+    '0.00',
+    '12345678901234567890',
+    '0.12345678901234567890',
+    '1e3',
+    '1E+3',
+    '25e-1',
+  ]
   for (const amount of amounts) {
     const text = JSON.stringify(transaction({ amount: 0 })).replace('"amount":0', `"amount": ${amount} `)
     const answer = await program.call('POST', transactionPath, text, { prefer: 'wait=20' })
@@ -256,7 +282,9 @@ test('of an amount that is written twice the last one counts, for the check and 
   const program = await openBranch(house)
   await program.register(`${receiver.url('/hooks')}/twice`)
   const text = JSON.stringify(transaction({ amount: 0 })).replace('"amount":0', '"amount":7.70,"amount":8.80')
-  const { eventId } = (await program.call('POST', transactionPath, text, { prefer: 'wait=20' })).json<FiredEvent>()
+  const { eventId } = (
+    await program.call('POST', transactionPath, text, { prefer: 'wait=20' })
+  ).json<FiredEvent>()
   const received = receiver.received.find(({ headers }) => headers['webhook-id'] === eventId)!
   assert.match(received.body, /"amount":8\.80,/)
 })
@@ -289,7 +317,11 @@ const badValues: [maker: keyof typeof makers, field: string, values: string[]][]
   ['transaction', 'transactionId', notIds],
   ['transaction', 'branchId', notIds],
   ['transaction', 'clearingAccount', notTexts],
-  ['transaction', 'type', ['"transaction"', '"APPLICATION"', '"ACH_PROFILE"', '"AUTHORIZATION"', '""', 'null', '1']],
+  [
+    'transaction',
+    'type',
+    ['"transaction"', '"APPLICATION"', '"ACH_PROFILE"', '"AUTHORIZATION"', '""', 'null', '1'],
+  ],
   ['transaction', 'action', ['"submitted"', '"PENDING"', '"SUBMITTED "', '""', 'null', '0']],
   ['transaction', 'direction', ['"deposit"', '"TRANSFER"', '""', 'null', '1']],
   ['transaction', 'email', notEmails],
@@ -311,7 +343,10 @@ for (const [name, field, values] of badValues) {
   test(`a bad ${field} of a test ${name} is refused with a sentence about it alone`, async () => {
     for (const value of values) {
       const payload = makers[name]()
-      const text = JSON.stringify({ ...payload, [field]: '?' }).replace(`"${field}":"?"`, `"${field}":${value}`)
+      const text = JSON.stringify({ ...payload, [field]: '?' }).replace(
+        `"${field}":"?"`,
+        `"${field}":${value}`,
+      )
       const answer = await branch.call('POST', pathOf(payload), text)
       const body = assertProblem(answer, 400)
       const faults = faultsOf(answer)
@@ -387,7 +422,11 @@ test('a byte order mark before the JSON is no reason to fail inside', async () =
 
 test('an e-mail address made to keep the checker busy is refused at once', async () => {
   const started = process.threadCpuUsage()
-  const answer = await branch.call('POST', transactionPath, transaction({ email: `a@${'.'.repeat(60_000)}@` }))
+  const answer = await branch.call(
+    'POST',
+    transactionPath,
+    transaction({ email: `a@${'.'.repeat(60_000)}@` }),
+  )
   assertProblem(answer, 400)
   // Its own time, whatever else the machine does.
   const { user, system } = process.threadCpuUsage(started)
@@ -486,7 +525,11 @@ test('a suspended client and a suspended partner are 403', async () => {
   await setPartnerStatus(db, partner, 'suspended', 'test', act)
   assertProblem(await first.call('POST', transactionPath, transaction()), 403, 'forbidden')
   assertProblem(await second.call('POST', transactionPath, transaction()), 403, 'forbidden')
-  assertProblem(await callJson(house.baseUrl + transactionPath, 'POST', transaction(), bearer), 403, 'forbidden')
+  assertProblem(
+    await callJson(house.baseUrl + transactionPath, 'POST', transaction(), bearer),
+    403,
+    'forbidden',
+  )
 })
 
 test('a path that does not exist is 404', async () => {
@@ -510,7 +553,11 @@ test('another method is 405 with Allow', async () => {
 })
 
 test('a body over 64 KiB is 413', async () => {
-  const answer = await branch.call('POST', transactionPath, transaction({ clearingAccount: 'x'.repeat(65_536) }))
+  const answer = await branch.call(
+    'POST',
+    transactionPath,
+    transaction({ clearingAccount: 'x'.repeat(65_536) }),
+  )
   assertProblem(answer, 413)
 })
 
@@ -530,9 +577,15 @@ test('only JSON is taken: anything else is 415', async () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const program = await openBranch(house)
   assertProblem(await program.call('POST', '/v2/webhooks', `url=${url}`, form), 415)
-  const untyped = await send(house.baseUrl + transactionPath, { method: 'POST', headers: branch.credentials, body })
+  const untyped = await send(house.baseUrl + transactionPath, {
+    method: 'POST',
+    headers: branch.credentials,
+    body,
+  })
   assertProblem(untyped, 415)
-  const answer = await branch.call('POST', transactionPath, body, { 'content-type': 'application/json; charset=utf-8' })
+  const answer = await branch.call('POST', transactionPath, body, {
+    'content-type': 'application/json; charset=utf-8',
+  })
   assert.equal(answer.status, 202)
 })
 
@@ -594,7 +647,10 @@ test('a thousand random bodies never make an endpoint fail inside', { timeout: 1
           const answer = await callJson(calm.baseUrl + path, 'POST', text, headers)
           seen.add(answer.status)
           assert.ok(answer.status < 500, `${path} ${text}: ${answer.status} ${answer.text}`)
-          assert.ok([201, 202, 400, 409].includes(answer.status), `${path} ${text}: ${answer.status} ${answer.text}`)
+          assert.ok(
+            [201, 202, 400, 409].includes(answer.status),
+            `${path} ${text}: ${answer.status} ${answer.text}`,
+          )
           if (answer.status === 400) assertProblem(answer, 400)
         }),
       )
@@ -628,8 +684,8 @@ test('with webhookId it goes to that webhook alone, and has its place in the log
   )
   // Leases count by the clock, which was moved: until the worker has said that it is there, it is missed.
   const { db } = house.gateway.context
-  const seen = statement('', 'SELECT FROM workers WHERE seen_at >= $1')
-  await eventually('the worker is there', async () => (await db.query(seen, [house.clock.now()])).length > 0)
+  const seen = 'SELECT FROM workers WHERE seen_at >= $1'
+  await eventually('the worker is there', async () => (await ask(db, seen, [house.clock.now()])).length > 0)
   assert.deepEqual(await findBrokenPromises(db, house.clock.now()), [])
   const again = await program.call('POST', `/v2/deliveries/${deliveries[0]!.id}/redeliver`, {})
   assert.equal(again.status, 202, 'it can be sent again as any other')
@@ -644,9 +700,16 @@ test('a webhookId of another branch, of the other environment, or of one that is
   const deleted = await program.register(receiver.url('/deleted-aim'))
   assert.equal((await program.call('DELETE', `/v2/webhooks/${deleted}`)).status, 204)
   for (const id of [theirs, deleted, Number.MAX_SAFE_INTEGER])
-    assertProblem(await program.call('POST', `${transactionPath}?webhookId=${id}`, transaction()), 404, 'not_found')
+    assertProblem(
+      await program.call('POST', `${transactionPath}?webhookId=${id}`, transaction()),
+      404,
+      'not_found',
+    )
   for (const id of ['0', 'x', '', `${own}.5`])
     assertProblem(await program.call('POST', `${transactionPath}?webhookId=${id}`, transaction()), 400)
-  assert.equal((await program.call('GET', '/v2/events?after=0')).json<{ events: unknown[] }>().events.length, 0)
+  assert.equal(
+    (await program.call('GET', '/v2/events?after=0')).json<{ events: unknown[] }>().events.length,
+    0,
+  )
   assert.equal(receiver.at('/their-aim').length, 0)
 })

@@ -20,7 +20,12 @@ test('a webhook has exactly id, createdAt, updatedAt and url, the times in epoch
   house.clock.advance(second)
   await branch.call('PATCH', `/v2/webhooks/${id}`, { url: 'https://app.example.com/other' })
   const updated = (await branch.call('GET', `/v2/webhooks/${id}`)).json()
-  assert.deepEqual(updated, { id, createdAt, updatedAt: createdAt + second, url: 'https://app.example.com/other' })
+  assert.deepEqual(updated, {
+    id,
+    createdAt,
+    updatedAt: createdAt + second,
+    url: 'https://app.example.com/other',
+  })
 })
 
 test("a member's personal token fetches it too, as Bearer and as Basic user name", async () => {
@@ -60,7 +65,10 @@ test("another branch's webhook, the other environment's, a deleted and an unknow
 
 test('an id that is not a positive integer is 400 and says so', async () => {
   for (const id of ['abc', '0', '-1', '1.5', '1e3', '01', '%201', '1%00', '0x10', '٣', 'null']) {
-    const answer = await branch.call('GET', `/v2/webhooks/${encodeURI(decodeURIComponent(id)).replace('\0', '%00')}`)
+    const answer = await branch.call(
+      'GET',
+      `/v2/webhooks/${encodeURI(decodeURIComponent(id)).replace('\0', '%00')}`,
+    )
     assert.equal(answer.status, 400, `${id}: ${answer.text}`)
     assert.equal(answer.json<ProblemAnswer>().fields?.[0]?.field, 'id')
   }

@@ -1,4 +1,7 @@
-/** Spec 5 and checklist T1, T2, T10, B6: who calls, in every way that clients say it; two environments that never mix. */
+/**
+ * Spec 5 and checklist T1, T2, T10, B6: who calls, in every way that clients say it; two environments that
+ * never mix.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, hour } from '../../src/clock.ts'
@@ -101,7 +104,11 @@ test('both ways at once are accepted when they are equal and an invalid_request 
 
 // T2
 test('missing or wrong credentials are a 401 invalid_client with a Basic challenge', async () => {
-  const answers = [await knock({}), await knock(basic({ ...client, secret: 'x' })), await knock({ authorization: 'x' })]
+  const answers = [
+    await knock({}),
+    await knock(basic({ ...client, secret: 'x' })),
+    await knock({ authorization: 'x' }),
+  ]
   for (const answer of answers) {
     assertOAuthError(answer, 'invalid_client')
     assert.match(String(answer.headers['www-authenticate']), /^Basic realm="[^"]+"/)
@@ -122,7 +129,13 @@ test('an unknown client and a wrong secret get the same answer', async () => {
 
 // T2
 test('a NUL byte, a huge id or bytes that are not UTF-8 are wrong credentials and nothing worse', async () => {
-  const odd = ['\0:\0', `${client.id}\0:${client.secret}`, `${client.id}:${client.secret}\0`, '%00:%00', '__proto__:x']
+  const odd = [
+    '\0:\0',
+    `${client.id}\0:${client.secret}`,
+    `${client.id}:${client.secret}\0`,
+    '%00:%00',
+    '__proto__:x',
+  ]
   for (const text of [...odd, `${'i'.repeat(5_000)}:x`, ':', '%:%', '%ff:%fe', '😀:😀']) {
     assertOAuthError(await knock({ authorization: `Basic ${base64(text)}` }), 'invalid_client')
   }
@@ -139,7 +152,13 @@ test('while secrets overlap both work, and the answer to the old one says that i
   assertOAuthError(await knock(basic(moving)), 'invalid_grant')
   const heard = hears(house.gateway, `client:${moving.id}`)
   const replacedAt = house.clock.now()
-  const { secret, oldSecretEndsAt } = await rotateSecret(db, vault, moving, { overlapMs: 2 * hour }, house.act())
+  const { secret, oldSecretEndsAt } = await rotateSecret(
+    db,
+    vault,
+    moving,
+    { overlapMs: 2 * hour },
+    house.act(),
+  )
   await heard
   const renewed = basic({ id: moving.id, secret: secret.text })
 

@@ -1,8 +1,10 @@
-/** Spec 5.7 and checklist O1, O2: OAuth exchanges use HTTPS; only a named proxy can say how a request came. */
+/**
+ * Spec 5.7 and checklist O1, O2: OAuth exchanges use HTTPS; only a named proxy can say how a request came.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, type TestClient } from '../support/gateway.ts'
 import { assertOAuthError, openHolder } from '../support/oauth.ts'
@@ -21,7 +23,10 @@ const client = await behindProxy.makeClient()
 
 const overTls = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
 
-function exchange(headers: Record<string, string>, as: Pick<TestClient, 'id' | 'secret'> = client): Promise<Answer> {
+function exchange(
+  headers: Record<string, string>,
+  as: Pick<TestClient, 'id' | 'secret'> = client,
+): Promise<Answer> {
   const fields = { grant_type: 'authorization_code', code: 'x' }
   return postForm(`${door}/v1/oauth/accesstoken`, fields, { ...basic(as), ...headers })
 }
@@ -38,7 +43,9 @@ test('a request that came in the clear is refused and not redirected, on every a
   ]
   const answers = await Promise.all(paths.map((path) => send(door + path)))
   const methods = ['accesstoken', 'refreshtoken', 'revoke', 'introspect']
-  answers.push(...(await Promise.all(methods.map((path) => postForm(`${door}/v1/oauth/${path}`, {}, basic(client))))))
+  answers.push(
+    ...(await Promise.all(methods.map((path) => postForm(`${door}/v1/oauth/${path}`, {}, basic(client))))),
+  )
   for (const answer of answers) {
     assert.equal(answer.status, 400)
     assert.equal(answer.location, undefined)
@@ -93,7 +100,8 @@ test('behind the named proxy the limit on failures is counted by the address tha
 test('the addresses of one IPv6 /64 count as one, so that nobody guesses from ever new ones', async () => {
   const wrong = { id: client.id, secret: 'x' }
   const from = (address: string) => exchange({ ...overTls, 'x-forwarded-for': address }, wrong)
-  for (const last of ['1', '2', 'ffff:1:2']) assertOAuthError(await from(`2001:db8:0:7::${last}`), 'invalid_client')
+  for (const last of ['1', '2', 'ffff:1:2'])
+    assertOAuthError(await from(`2001:db8:0:7::${last}`), 'invalid_client')
   assert.equal((await from('2001:db8:0:7:1:2:3:4')).status, 429)
   assertOAuthError(await from('2001:db8:0:8::1'), 'invalid_client')
 })
@@ -115,7 +123,9 @@ test('without a named proxy X-Forwarded-* headers count for nothing', async () =
   const statuses: number[] = []
   for (let count = 0; count < 4; count++) {
     const spoofed = { 'x-forwarded-for': `198.51.100.${count}`, forwarded: `for=198.51.100.${count}` }
-    statuses.push((await postForm(url, fields, { ...wrong, ...spoofed, 'x-real-ip': `198.51.100.${count}` })).status)
+    statuses.push(
+      (await postForm(url, fields, { ...wrong, ...spoofed, 'x-real-ip': `198.51.100.${count}` })).status,
+    )
   }
   assert.deepEqual(statuses, [401, 401, 401, 429])
 })
@@ -126,7 +136,10 @@ test('the audit log holds the address of the peer, not the one it claims', async
   const code = await (await openHolder(plain)).code(own)
   const fields = { grant_type: 'authorization_code', code }
   const claimed = { 'x-forwarded-for': '198.51.100.77' }
-  const answer = await postForm(`${plain.baseUrl}/v1/oauth/accesstoken`, fields, { ...basic(own), ...claimed })
+  const answer = await postForm(`${plain.baseUrl}/v1/oauth/accesstoken`, fields, {
+    ...basic(own),
+    ...claimed,
+  })
   assert.equal(answer.status, 200)
   const [entry] = await findEntries(plain.gateway.context.db, { actor: `client:${own.id}`, limit: 1 })
   assert.equal(entry?.action, 'code.exchanged')

@@ -3,11 +3,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { afterEach, beforeEach, test } from 'node:test'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { day, hour, second } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { addSecret, listSecrets, revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { printSignatures, SignaturesOfEvents } from '../../src/webhooks/outbound/signature.ts'
-import { achProfile, application, type BranchProgram, callJson, openBranch, transaction } from '../support/branch.ts'
+import { ask } from '../support/ask.ts'
+import {
+  achProfile,
+  application,
+  type BranchProgram,
+  callJson,
+  openBranch,
+  transaction,
+} from '../support/branch.ts'
 import { openHouse } from '../support/gateway.ts'
 import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
 
@@ -27,12 +34,17 @@ afterEach(() => receiver.close())
 function isGenuine({ bytes, headers }: Received, secret: string): boolean {
   const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(bytes).digest('hex')
   const signature = headers['x-webhook-signature'] ?? ''
-  return signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
+  return (
+    signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
+  )
 }
 
 /** The Standard Webhooks scheme, with Node alone: true when one of the signatures is the secret's. */
 function isStandard({ bytes, headers }: Received, secret: string): boolean {
-  const base = Buffer.concat([Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`), bytes])
+  const base = Buffer.concat([
+    Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`),
+    bytes,
+  ])
   const expected = `v1,${createHmac('sha256', secret).update(base).digest('base64')}`
   return headers['webhook-signature']!.split(' ').includes(expected)
 }
@@ -51,7 +63,10 @@ async function fireAndSee(payload = transaction()): Promise<Received> {
 }
 
 /** Which of these secrets sign `x-webhook-signature`, and which are in `webhook-signature`. */
-function signersOf(received: Received, secrets: Record<string, string>): { hex: string[]; standard: string[] } {
+function signersOf(
+  received: Received,
+  secrets: Record<string, string>,
+): { hex: string[]; standard: string[] } {
   const names = Object.keys(secrets)
   return {
     hex: names.filter((name) => isGenuine(received, secrets[name]!)),
@@ -108,7 +123,8 @@ test('text beyond ASCII is signed as the UTF-8 bytes that are sent, with the UTF
 })
 
 /** As a partner does who hands the secret over as it is. */
-const verifyAsIs = ({ bytes, headers }: Received, secret: string) => new StandardWebhook(secret).verify(bytes, headers)
+const verifyAsIs = ({ bytes, headers }: Received, secret: string) =>
+  new StandardWebhook(secret).verify(bytes, headers)
 
 for (const [what, secret] of [
   ['padded', `whsec_${Buffer.alloc(32, 'key').toString('base64')}`],
@@ -129,7 +145,13 @@ for (const [what, secret] of [
 }
 
 test('a secret of whsec_ and something that is no base64 is one key, the whole text: no library reads it otherwise', async () => {
-  for (const secret of ['whsec_no base64!', 'whsec_url-safe_base64_', 'whsec_Schlüssel', 'whsec_====', 'whsec_AA===']) {
+  for (const secret of [
+    'whsec_no base64!',
+    'whsec_url-safe_base64_',
+    'whsec_Schlüssel',
+    'whsec_====',
+    'whsec_AA===',
+  ]) {
     const id = await branch.register(receiver.url('/hooks'), { secret })
     const received = await fireAndSee()
     assert.ok(isGenuine(received, secret))
@@ -192,7 +214,12 @@ test('a webhook that a member registers with a personal token is signed with the
   house.clock.advance(second)
   const newer = await house.makeClient({ partner })
   const headers = { authorization: `Bearer ${await house.makeToken(member)}` }
-  const answer = await callJson(`${house.baseUrl}/v2/webhooks`, 'POST', { url: receiver.url('/hooks') }, headers)
+  const answer = await callJson(
+    `${house.baseUrl}/v2/webhooks`,
+    'POST',
+    { url: receiver.url('/hooks') },
+    headers,
+  )
   assert.equal(answer.status, 201)
   const received = await fireAndSee()
   assert.ok(isGenuine(received, branch.client.secret))
@@ -289,7 +316,10 @@ test('until the named moment of its first custom secret a webhook is signed with
   const secrets = { client: branch.client.secret, custom: 'a custom secret' }
   const id = await branch.register(receiver.url('/hooks'))
   assert.equal((await rotate(id, secrets.custom, house.clock.now().getTime() + hour)).status, 204)
-  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['client'], standard: ['client', 'custom'] })
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), {
+    hex: ['client'],
+    standard: ['client', 'custom'],
+  })
   house.clock.advance(hour)
   assert.deepEqual(signersOf(await fireAndSee(), secrets).hex, ['custom'])
 })
@@ -298,7 +328,10 @@ test('a webhook that moves from the client secret to its own has both in webhook
   const secrets = { client: branch.client.secret, custom: 'a custom secret' }
   const id = await branch.register(receiver.url('/hooks'))
   assert.equal((await rotate(id, secrets.custom)).status, 204)
-  assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['custom'], standard: ['client', 'custom'] })
+  assert.deepEqual(signersOf(await fireAndSee(), secrets), {
+    hex: ['custom'],
+    standard: ['client', 'custom'],
+  })
   house.clock.advance(day)
   assert.deepEqual(signersOf(await fireAndSee(), secrets), { hex: ['custom'], standard: ['custom'] })
 })
@@ -317,9 +350,23 @@ test('a later rotation replaces one that was planned', async () => {
 test('the moment must lie between now and seven days on, and the secret must have 8 to 200 characters', async () => {
   const id = await branch.register(receiver.url('/hooks'), { secret: 'the old secret' })
   const now = house.clock.now().getTime()
-  const moments = [now - 1, now + 7 * day + 1, 0, -1, 8.64e15 + 1, Number.MAX_SAFE_INTEGER, 1e300, 1.5, 'soon', null]
+  const moments = [
+    now - 1,
+    now + 7 * day + 1,
+    0,
+    -1,
+    8.64e15 + 1,
+    Number.MAX_SAFE_INTEGER,
+    1e300,
+    1.5,
+    'soon',
+    null,
+  ]
   for (const switchAt of moments) {
-    const answer = await branch.call('POST', `/v2/webhooks/${id}/secret`, { secret: 'the new secret', switchAt })
+    const answer = await branch.call('POST', `/v2/webhooks/${id}/secret`, {
+      secret: 'the new secret',
+      switchAt,
+    })
     assert.equal(answer.status, 400, `${switchAt}: ${answer.status} ${answer.text}`)
     assert.match(answer.text, /switchAt/)
   }
@@ -387,7 +434,10 @@ test('the moment at which a client secret begins to sign lies between now and th
     [30 * day, 7 * day + 1],
   ] as const) {
     const rotation = { overlapMs, switchAt: new Date(act.at.getTime() + switchMs) }
-    await assert.rejects(rotateSecret(db, vault, branch.client, rotation, act), /switchAt must lie between now and/)
+    await assert.rejects(
+      rotateSecret(db, vault, branch.client, rotation, act),
+      /switchAt must lie between now and/,
+    )
   }
   assert.equal((await listSecrets(db, branch.client.id, act.at)).length, 1)
 })
@@ -410,7 +460,10 @@ test('a webhook whose client was left without a secret signs again as soon as th
 
 test('no endpoint ever returns a secret, and the database holds none in the clear', async () => {
   const secrets = ['a custom secret to look for', 'another secret to look for', branch.client.secret]
-  const created = await branch.call('POST', '/v2/webhooks', { url: receiver.url('/hooks'), secret: secrets[0] })
+  const created = await branch.call('POST', '/v2/webhooks', {
+    url: receiver.url('/hooks'),
+    secret: secrets[0],
+  })
   const { id } = created.json<{ id: number }>()
   const fired = await branch.fire()
   const calls: Parameters<BranchProgram['call']>[] = [
@@ -447,12 +500,16 @@ test('no endpoint ever returns a secret, and the database holds none in the clea
     'outcomes',
     'answers',
   ]) {
-    const rows = await db.query(
-      statement('', `SELECT t::text AS row, encode(convert_to(t::text, 'UTF8'), 'escape') FROM ${table} t`),
+    const rows = await ask(
+      db,
+      `SELECT t::text AS row, encode(convert_to(t::text, 'UTF8'), 'escape') FROM ${table} t`,
     )
     for (const secret of secrets) {
       assert.ok(!JSON.stringify(rows).includes(secret), `${table} holds a secret`)
-      assert.ok(!JSON.stringify(rows).includes(Buffer.from(secret).toString('hex')), `${table} holds a secret in hex`)
+      assert.ok(
+        !JSON.stringify(rows).includes(Buffer.from(secret).toString('hex')),
+        `${table} holds a secret in hex`,
+      )
     }
   }
 })

@@ -23,14 +23,23 @@ const routes = [...apiRoutes, ...pageRoutes.filter(({ sites }) => sites.includes
 const paths = [...new Set(routes.map(({ path }) => path))]
 
 test('an address that does not exist is a 404 in the one shape', async () => {
-  for (const path of ['/nowhere', '/v1', '/v1/oauth', '/v1/oauth/', '/v1/user/profile/', '/V1/user/profile']) {
+  for (const path of [
+    '/nowhere',
+    '/v1',
+    '/v1/oauth',
+    '/v1/oauth/',
+    '/v1/user/profile/',
+    '/V1/user/profile',
+  ]) {
     const answer = await send(house.baseUrl + path, { headers: { authorization: `Bearer ${token}` } })
     assertProblem(answer, 404, 'not_found')
   }
 })
 
 test('a person who opens an address that does not exist gets a page', async () => {
-  const answer = await send(`${house.baseUrl}/nowhere`, { headers: { accept: 'text/html,application/xhtml+xml' } })
+  const answer = await send(`${house.baseUrl}/nowhere`, {
+    headers: { accept: 'text/html,application/xhtml+xml' },
+  })
   assert.equal(answer.status, 404)
   assert.match(String(answer.headers['content-type']), /^text\/html/)
   assert.match(String(answer.headers['content-security-policy']), /default-src 'none'/)
@@ -64,13 +73,26 @@ test('HEAD and OPTIONS are methods too: where they are not taken, the answer is 
 })
 
 test('no Accept header fails a call: a 406 does not exist', async () => {
-  const odd = ['text/html', 'image/png', '*/*;q=0', 'application/json;q=0', 'nonsense', '', ';;,', 'a'.repeat(4_000)]
+  const odd = [
+    'text/html',
+    'image/png',
+    '*/*;q=0',
+    'application/json;q=0',
+    'nonsense',
+    '',
+    ';;,',
+    'a'.repeat(4_000),
+  ]
   for (const accept of odd) {
     const headers = { accept, authorization: `Bearer ${token}` }
     assert.equal((await send(`${house.baseUrl}/v1/user/profile`, { headers })).status, 200)
-    assert.equal((await send(`${house.baseUrl}/.well-known/oauth-authorization-server`, { headers })).status, 200)
     assert.equal(
-      (await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, { ...basic(client), accept })).status,
+      (await send(`${house.baseUrl}/.well-known/oauth-authorization-server`, { headers })).status,
+      200,
+    )
+    assert.equal(
+      (await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, { ...basic(client), accept }))
+        .status,
       200,
     )
   }
@@ -82,7 +104,11 @@ test('errors of the OAuth endpoints are JSON of exactly two members, also for a 
   assertOAuthError(await postForm(url, {}, { accept }), 'invalid_client')
   assertOAuthError(await postForm(url, {}, { accept, ...basic(client) }), 'invalid_request')
   assertOAuthError(await send(url, { headers: { accept } }), 'invalid_request', 405)
-  assertOAuthError(await postForm(url, { x: 'x'.repeat(9_000) }, { accept, ...basic(client) }), 'invalid_request', 413)
+  assertOAuthError(
+    await postForm(url, { x: 'x'.repeat(9_000) }, { accept, ...basic(client) }),
+    'invalid_request',
+    413,
+  )
   const headers = { 'content-type': 'text/plain', ...basic(client) }
   assertOAuthError(await send(url, { method: 'POST', headers, body: 'x' }), 'invalid_request', 415)
 })
@@ -109,10 +135,17 @@ test('nothing is sniffed: every answer says so', async () => {
 
 test('an address that cannot be decoded is a 400 in the one shape', async () => {
   for (const path of ['/%', '/%zz', '/v1/%c3%28', '/%ff']) {
-    const answer = await sendRaw(house.baseUrl, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    const answer = await sendRaw(
+      house.baseUrl,
+      `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+    )
     assert.ok(answer.status === 400 || answer.status === 404, `${path}: ${answer.status}`)
     const body = JSON.parse(answer.body) as Record<string, unknown>
-    assert.deepEqual(Object.keys(body).sort(), ['error', 'error_description', 'request_id'], `${path}: ${answer.body}`)
+    assert.deepEqual(
+      Object.keys(body).sort(),
+      ['error', 'error_description', 'request_id'],
+      `${path}: ${answer.body}`,
+    )
   }
 })
 
@@ -146,7 +179,10 @@ const lines = 'application/x-ndjson'
 /** Files of records, packed or not. */
 const takesLines = (path: string) => path.startsWith('/internal/v1/imports')
 
-/** Every endpoint and page that may be sent a body, and the one type that it takes; a few forms bring files along. */
+/**
+ * Every endpoint and page that may be sent a body, and the one type that it takes; a few forms bring files
+ * along.
+ */
 const takers = routes
   .filter(({ method }) => method !== 'GET')
   .map(({ method, path, errors, ...more }) => ({
@@ -157,7 +193,11 @@ const takers = routes
     type: takesLines(path) ? lines : errors === 'oauth' || errors === 'page' ? form : 'application/json',
   }))
 
-function sendBody({ method, path, type }: (typeof takers)[number], headers: Record<string, string>, body: string) {
+function sendBody(
+  { method, path, type }: (typeof takers)[number],
+  headers: Record<string, string>,
+  body: string,
+) {
   const all = { 'content-type': type, ...authority(path), ...headers }
   const lines = Object.entries(all).filter(([, value]) => value !== '')
   const head = [
@@ -184,7 +224,14 @@ test('a body in an encoding that is not read is a 415 that says so, at every end
   const packed = gzipSync('{}').toString('latin1')
   for (const taker of takers) {
     const what = `${taker.method} ${taker.path}`
-    const encodings = ['br', 'deflate', 'zstd', 'identity, gzip', 'nonsense', ...(taker.takesLines ? [] : ['gzip'])]
+    const encodings = [
+      'br',
+      'deflate',
+      'zstd',
+      'identity, gzip',
+      'nonsense',
+      ...(taker.takesLines ? [] : ['gzip']),
+    ]
     for (const encoding of encodings) {
       const answer = await sendBody(taker, { 'content-encoding': encoding }, packed)
       assert.equal(answer.status, 415, `${what} ${encoding}: ${answer.body}`)
@@ -235,11 +282,15 @@ test('a head that is too large is a 431: a page for people, the one shape for pr
       [query, 'x-other: y'],
     ] as const) {
       const ask = (accept: string) =>
-        sendRaw(house.baseUrl, `GET ${path} HTTP/1.1\r\nhost: x\r\n${accept}\r\n${header}\r\nconnection: close\r\n\r\n`)
+        sendRaw(
+          house.baseUrl,
+          `GET ${path} HTTP/1.1\r\nhost: x\r\n${accept}\r\n${header}\r\nconnection: close\r\n\r\n`,
+        )
       const machine = await ask('accept: application/json')
       assert.equal(machine.status, 431, `${size} ${path.slice(0, 20)}`)
       assert.equal((JSON.parse(machine.body) as { error: string }).error, 'invalid_request')
-      // Of a head far too large only its last part is known: there a person may get JSON, and never anything else.
+      // Of a head far too large only its last part is known: there a person may get JSON, and never anything
+      // else.
       const person = await ask('Accept: text/html,application/xhtml+xml')
       assert.equal(person.status, 431)
       if (size < 32_000) assert.match(person.head, /content-type: text\/html/i)
@@ -255,8 +306,16 @@ test('an error never repeats a secret that was sent', async () => {
     await send(`${house.baseUrl}/v1/user/profile`, { headers }),
     await send(`${house.baseUrl}/${secret}?access_token=${secret}`, { headers }),
     await send(`${house.baseUrl}/v1/oauth/authorize?client_id=${secret}`, { headers }),
-    await postForm(`${house.baseUrl}/v1/oauth/accesstoken?client_secret=${secret}`, { code: secret }, basic(client)),
-    await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, { grant_type: secret, code: secret }, basic(client)),
+    await postForm(
+      `${house.baseUrl}/v1/oauth/accesstoken?client_secret=${secret}`,
+      { code: secret },
+      basic(client),
+    ),
+    await postForm(
+      `${house.baseUrl}/v1/oauth/accesstoken`,
+      { grant_type: secret, code: secret },
+      basic(client),
+    ),
     await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, { client_id: secret, client_secret: secret }),
     await postForm(`${house.baseUrl}/login`, { username: secret, password: secret, csrf: secret }, headers),
   ]
@@ -277,7 +336,11 @@ test('an error_description has no quotation mark, no backslash and nothing beyon
     await send(`${house.baseUrl}/v1/user/profile`),
     await send(`${house.baseUrl}/v1/user/profile`, { headers: bearerOf('"\\') }),
     await send(`${house.baseUrl}/v2/webhooks`),
-    await send(`${house.baseUrl}/v2/webhooks`, { method: 'POST', headers: json, body: JSON.stringify({ [odd]: odd }) }),
+    await send(`${house.baseUrl}/v2/webhooks`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify({ [odd]: odd }),
+    }),
     await postForm(`${house.baseUrl}/v1/oauth/accesstoken`, { grant_type: odd, [odd]: odd }, basic(client)),
     await postForm(`${house.baseUrl}/v1/oauth/refreshtoken`, { grant_type: odd }),
     await send(`${house.baseUrl}/v1/oauth/authorize?${formOf({ client_id: odd })}`, {
@@ -296,15 +359,46 @@ test('an error_description has no quotation mark, no backslash and nothing beyon
 })
 
 /** Text in which the characters that break parsers are frequent. */
-const trouble = fc.constantFrom('\0', '%', '%00', '\r\n', "'", '"', '\\', '😀', '\ud7ff', '__proto__', ' ', '{}', '-1')
+const trouble = fc.constantFrom(
+  '\0',
+  '%',
+  '%00',
+  '\r\n',
+  "'",
+  '"',
+  '\\',
+  '😀',
+  '\ud7ff',
+  '__proto__',
+  ' ',
+  '{}',
+  '-1',
+)
 const nasty = fc.oneof(
   anyText({ maxLength: 40 }),
   fc.constant('\0'),
   fc.array(trouble, { maxLength: 6 }).map((parts) => parts.join('')),
 )
 const names = fc.constantFrom(
-  ...['client_id', 'client_secret', 'grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'],
-  ...['token', 'token_type_hint', 'state', 'response_type', 'code_challenge', 'code_challenge_method', '__proto__'],
+  ...[
+    'client_id',
+    'client_secret',
+    'grant_type',
+    'code',
+    'redirect_uri',
+    'code_verifier',
+    'refresh_token',
+    'scope',
+  ],
+  ...[
+    'token',
+    'token_type_hint',
+    'state',
+    'response_type',
+    'code_challenge',
+    'code_challenge_method',
+    '__proto__',
+  ],
 )
 const fields = fc.array(fc.tuple(fc.oneof({ arbitrary: names, weight: 9 }, nasty), nasty), { maxLength: 5 })
 
@@ -325,7 +419,10 @@ test('no form, query or credential of any content is answered with a 500', async
       const body = `${formOf(usual)}&${new URLSearchParams(sent)}`
       const options: SentRequest = { method: 'POST', headers: { ...type, ...own }, body }
       assertNotOurFault(await send(`${house.baseUrl}/v1/oauth/${path}`, options))
-      const query = new URLSearchParams([...(known ? [['client_id', client.id] as [string, string]] : []), ...sent])
+      const query = new URLSearchParams([
+        ...(known ? [['client_id', client.id] as [string, string]] : []),
+        ...sent,
+      ])
       assertNotOurFault(await send(`${house.baseUrl}/v1/oauth/authorize?${query}`))
     }),
     { numRuns: 150 },

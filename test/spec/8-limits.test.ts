@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
-import type { Environment } from '../../src/environment.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, openTestGateway, type TestClient } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, openHolder, openSecondNode, sendRaw } from '../support/oauth.ts'
@@ -19,13 +19,20 @@ const house = await openHouse({
   SANDBOX_RATE_LIMIT_PER_MINUTE: '',
   CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
 })
-/** For those who dawdle alone: a busy machine may need longer than this to read a request that has arrived. */
+/**
+ * For those who dawdle alone: a busy machine may need longer than this to read a request that has arrived.
+ */
 const hasty = await openHouse({ REQUEST_TIMEOUT_MS: String(requestTimeoutMs) })
 const client = await house.makeClient()
 
 function usageOf({ headers }: Answer): Record<'allowed' | 'used' | 'available' | 'expiry', number> {
   const read = (name: string) => Number(headers[`x-ratelimit-${name}`])
-  return { allowed: read('allowed'), used: read('used'), available: read('available'), expiry: read('expiry') }
+  return {
+    allowed: read('allowed'),
+    used: read('used'),
+    available: read('available'),
+    expiry: read('expiry'),
+  }
 }
 
 function endOfMinute(): number {
@@ -103,7 +110,8 @@ test('failed authentications of a client from one address are limited, and told 
   house.clock.advance(minute)
   const attacked = await house.makeClient()
   const wrong = { id: attacked.id, secret: 'x' }
-  for (let count = 0; count < failuresPerMinute; count++) assertOAuthError(await knock(wrong), 'invalid_client')
+  for (let count = 0; count < failuresPerMinute; count++)
+    assertOAuthError(await knock(wrong), 'invalid_client')
   const refused = await knock(wrong)
   assertOAuthError(refused, 'too_many_requests', 429)
   assert.ok(Number(refused.headers['retry-after']) >= 1 && Number(refused.headers['retry-after']) <= 60)
@@ -187,7 +195,10 @@ test('a body over 64 KiB is a 413, and one a little under it is read', async () 
   const many = { kind: Array.from({ length: 8 }, () => 'x'.repeat(8_000)) }
   const within = await postForm(`${house.baseUrl}/login`, many, headers)
   assert.equal(within.status, 403)
-  assert.equal((await postForm(`${house.baseUrl}/login`, { username: 'x'.repeat(65_536) }, headers)).status, 413)
+  assert.equal(
+    (await postForm(`${house.baseUrl}/login`, { username: 'x'.repeat(65_536) }, headers)).status,
+    413,
+  )
 })
 
 const dawdling: Record<string, string> = {
@@ -239,7 +250,9 @@ test('clients that dawdle keep nobody else waiting', async () => {
 
 test('clients that dawdle do not keep the gateway from stopping', { timeout: 60_000 }, async ({ signal }) => {
   const node = await openSecondNode(hasty)
-  const slow = Promise.allSettled(Object.values(dawdling).map((bytes) => sendRaw(node.baseUrl, bytes, signal)))
+  const slow = Promise.allSettled(
+    Object.values(dawdling).map((bytes) => sendRaw(node.baseUrl, bytes, signal)),
+  )
   await send(`${node.baseUrl}/healthz`)
   await node.close()
   await slow

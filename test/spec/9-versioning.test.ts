@@ -18,7 +18,11 @@ test('OAuth and user paths begin with /v1, webhook and event paths with /v2', ()
 test('a path without its version, or with another one, does not exist', async () => {
   const client = await house.makeClient()
   for (const version of ['', '/v0', '/v2', '/v3', '/v1.0', '/V1', '/1']) {
-    assertProblem(await postForm(`${house.baseUrl}${version}/oauth/accesstoken`, {}, basic(client)), 404, 'not_found')
+    assertProblem(
+      await postForm(`${house.baseUrl}${version}/oauth/accesstoken`, {}, basic(client)),
+      404,
+      'not_found',
+    )
     assertProblem(await send(`${house.baseUrl}${version}/user/profile`), 404, 'not_found')
     assertProblem(await send(`${house.baseUrl}${version}/oauth/authorize`), 404, 'not_found')
   }

@@ -1,11 +1,13 @@
 /** For a person, in a minute: what the first start makes, prints and writes down works as it stands. */
+
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Database, statement } from '../../src/database/database.ts'
-import { type Demo, printDemo } from '../../src/demo.ts'
+import type { Database } from '../../src/database/database.ts'
+import { type Demo, printDemo } from '../../src/demo/demo.ts'
+import { ask } from '../support/ask.ts'
 import { postForm } from '../support/browser.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -73,8 +75,13 @@ test('every fact of it is true', async () => {
     const client = { id: site.clientId, secret: site.clientSecret }
     const browser = await signIn(site.url, demo)
     const code = await obtainCode(browser, client.id, 'read write market trade stream')
-    const tokens = (await exchange(site.url, client, code)).json<{ access_token: string; refresh_token: string }>()
-    const { profile } = (await readProfile(site.url, tokens.access_token)).json<{ profile: { accounts: unknown[] } }>()
+    const tokens = (await exchange(site.url, client, code)).json<{
+      access_token: string
+      refresh_token: string
+    }>()
+    const { profile } = (await readProfile(site.url, tokens.access_token)).json<{
+      profile: { accounts: unknown[] }
+    }>()
     assert.equal(profile.accounts.length, site.url === demo.baseUrl ? 2 : 1)
     const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
     assert.equal((await postForm(`${site.url}/v1/oauth/refreshtoken`, fields, basic(client))).status, 200)
@@ -87,7 +94,8 @@ test('a newcomer sees whose each account is when an application asks: their own,
   const browser = await signIn(demo.baseUrl, demo)
   const ask = async (scope: string) => (await askForConsent(browser, demo.clientId, scope)).text
   const reading = await ask('read')
-  for (const number of ['6YA10001', '6YA10002', '6YA10003']) assert.match(reading, new RegExp(`value="${number}"`))
+  for (const number of ['6YA10001', '6YA10002', '6YA10003'])
+    assert.match(reading, new RegExp(`value="${number}"`))
   assert.match(reading, /Bob Example/)
   const trading = await ask('read trade')
   assert.doesNotMatch(trading, /value="6YA10003"/, 'an adviser lets nobody trade')
@@ -97,7 +105,8 @@ test('a newcomer sees whose each account is when an application asks: their own,
 /** What a person would copy from the terminal; a backslash at its end continues a line. */
 const printed = (line: RegExp) => [...gateway.stdout.matchAll(line)].map((match) => match[0].trim())
 const curl = /^ *curl (?:.*\\\n)*.*$/gm
-const paste = (command: string) => execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8', timeout: 10_000 })
+const paste = (command: string) =>
+  execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8', timeout: 10_000 })
 
 test('the printed commands work when they are pasted', async () => {
   const [callApi, tradeCode, sendEvent, ...others] = printed(curl)
@@ -131,13 +140,14 @@ test('a second start keeps everything and tells the new addresses', async () => 
   const again = await readDemo(gateway, settings.DATA_DIR)
   assert.deepEqual(again, { ...demo, baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl })
   await eventually('it is printed again', () => gateway.stdout.includes(printDemo(again)))
-  for (const token of [demo.apiToken, mine]) assert.equal((await readProfile(gateway.baseUrl, token)).status, 200)
+  for (const token of [demo.apiToken, mine])
+    assert.equal((await readProfile(gateway.baseUrl, token)).status, 200)
   demo = again
 })
 
 const countPeople = async (db: Database) => {
   const text = 'SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM partners) AS people'
-  return (await db.query<{ people: number }>(statement('', text)))[0]!.people
+  return (await ask<{ people: number }>(db, text))[0]!.people
 }
 
 /** Told to stop at once, it finishes its start first, the demo with it. */
@@ -203,15 +213,17 @@ test('a first start that was killed while it made the demo leaves a folder that 
 async function killInTheMiddle(program: Program, dataDir: string): Promise<void> {
   await eventually('its server runs', () => existsSync(join(dataDir, 'postgres', 'socket', '.s.PGSQL.5432')))
   const db = await openPrivateDatabase(dataDir)
-  const ask = (text: string) => db.query<{ answer: unknown }>(statement('', text)).catch(() => [])
+  const answers = (text: string) => ask<{ answer: unknown }>(db, text).catch(() => [])
   await eventually('there are tables', async () => {
-    const [found] = await ask("SELECT to_regclass('partners') AS answer")
+    const [found] = await answers("SELECT to_regclass('partners') AS answer")
     return found?.answer != null
   })
   const locked = db.transaction(async (sql) => {
-    await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE partners IN EXCLUSIVE MODE')
+    await sql.script(
+      'SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE partners IN EXCLUSIVE MODE',
+    )
     const waiting = "SELECT 1 AS answer FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    await eventually('the demo waits', async () => (await ask(waiting)).length > 0)
+    await eventually('the demo waits', async () => (await answers(waiting)).length > 0)
     program.kill('SIGKILL')
     await program.ended
   })

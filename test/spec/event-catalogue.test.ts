@@ -1,4 +1,7 @@
-/** The event catalogue is what receivers get: its examples fit its schemas, its schemas what the engine sends, and page and document are printed from it. */
+/**
+ * The event catalogue is what receivers get: its examples fit its schemas, its schemas what the engine sends,
+ * and page and document are printed from it.
+ */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'

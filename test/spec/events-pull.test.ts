@@ -76,7 +76,8 @@ async function openStream(program: BranchProgram, query = '', headers: Headers =
         const { value, done } = await blocks.next()
         if (done) return undefined
         const fields = Object.fromEntries(value.split('\n').map((line) => line.split(/: (.*)/s, 2)))
-        if (fields.data !== undefined) return { id: fields.id!, event: fields.event!, data: JSON.parse(fields.data) }
+        if (fields.data !== undefined)
+          return { id: fields.id!, event: fields.event!, data: JSON.parse(fields.data) }
       }
     },
     close: () => leave.abort(),
@@ -365,7 +366,9 @@ test('streams end when the gateway closes', { timeout: 60_000 }, async () => {
   assert.equal(end, undefined)
 })
 
-test('a reader that has stopped reading does not keep the gateway from closing', { timeout: 60_000 }, async () => {
+test('a reader that has stopped reading does not keep the gateway from closing', {
+  timeout: 60_000,
+}, async () => {
   const closing = await openTestGateway()
   const program = await openBranch(closing)
   const socket = await openStalled(closing, program)
@@ -399,7 +402,10 @@ test('whoever takes JSON as well as a stream gets a page: clients that are gener
     'Text/Event-Stream, Application/JSON',
   ]
   for (const accept of [...both, '*/*', 'application/json']) {
-    const answer = await callJson(`${house.baseUrl}/v2/events`, 'GET', undefined, { ...program.credentials, accept })
+    const answer = await callJson(`${house.baseUrl}/v2/events`, 'GET', undefined, {
+      ...program.credentials,
+      accept,
+    })
     assert.equal(answer.json<Page>().events.length, 1, accept)
   }
 })

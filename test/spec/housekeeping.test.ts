@@ -1,9 +1,10 @@
 /** What is dead leaves the database; what lives, and what is needed to tell a replay, stays. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, Browser } from '../support/browser.ts'
 import { openHouse, type TestClient } from '../support/gateway.ts'
 import { askForConsent } from '../support/process.ts'
@@ -14,9 +15,7 @@ const db = house.gateway.context.db
 const remove = () => removeDead(house.gateway.context)
 
 const countRows = async (table: string, condition = 'true'): Promise<number> => {
-  const [row] = await db.query<{ rows: number }>(
-    statement('', `SELECT count(*) AS rows FROM ${table} WHERE ${condition}`),
-  )
+  const [row] = await ask<{ rows: number }>(db, `SELECT count(*) AS rows FROM ${table} WHERE ${condition}`)
   return row!.rows
 }
 
@@ -138,7 +137,11 @@ test('a replaced refresh token is known as one long after, also after the clean-
   house.clock.advance(90 * day)
   await remove()
   assert.match((await house.refresh(client, refresh_token)).text, /was replaced by a newer one/)
-  assert.equal(errorOf(await house.refresh(client, child.refresh_token)), 'invalid_grant', 'the family is dead')
+  assert.equal(
+    errorOf(await house.refresh(client, child.refresh_token)),
+    'invalid_grant',
+    'the family is dead',
+  )
 })
 
 test('a session leaves half an hour after it was last seen, or after twelve hours in any case', async () => {
@@ -190,8 +193,11 @@ async function fill(client: TestClient): Promise<void> {
   const { access_token } = tokensOf(await house.exchange(client, await house.makeCode(client)))
   assert.ok(access_token)
   await db.script(`INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-    SELECT sha256(n::text::bytea), (SELECT max(id) FROM grants), '{read}', '2020-01-01', '2020-01-02' FROM generate_series(1, 2500) AS n`)
-  await db.script(`INSERT INTO answered_requests SELECT 'old-' || n, '2020-01-01' FROM generate_series(1, 2500) AS n`)
+    SELECT sha256(n::text::bytea), (SELECT max(id) FROM grants), '{read}', '2020-01-01', '2020-01-02'
+      FROM generate_series(1, 2500) AS n`)
+  await db.script(
+    `INSERT INTO answered_requests SELECT 'old-' || n, '2020-01-01' FROM generate_series(1, 2500) AS n`,
+  )
 }
 
 test('thousands of dead rows leave in one run, with two nodes at it at the same time', async () => {

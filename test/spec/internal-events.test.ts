@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
-import type { Environment } from '../../src/environment.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
+import { ask } from '../support/ask.ts'
 import {
   achProfile,
   application,
@@ -38,7 +38,12 @@ const ledger = (await makeService()).headers
 const branch = await openBranch(house)
 
 async function makeService(environment: Environment = 'live') {
-  const { service, secret } = await createService(house.gateway.context.db, 'ledger', environment, house.act())
+  const { service, secret } = await createService(
+    house.gateway.context.db,
+    'ledger',
+    environment,
+    house.act(),
+  )
   return { service, headers: basic({ id: service.id, secret: secret.text }) }
 }
 
@@ -46,13 +51,18 @@ function publish(body: unknown, headers: Headers = {}): Promise<Answer> {
   return callJson(house.baseUrl + path, 'POST', body, { ...ledger, ...headers })
 }
 
-/** The branch's log once the dispatcher has been there: a test webhook is answered when it, and so all before it, is numbered. */
+/**
+ * The branch's log once the dispatcher has been there: a test webhook is answered when it, and so all before
+ * it, is numbered.
+ */
 async function readLog(program: BranchProgram): Promise<Logged[]> {
   await program.call('POST', '/v2/webhooks/achprofile', achProfile({ clearingAccount: 'fence' }))
   const events: Logged[] = []
   for (;;) {
     const after = events.at(-1)?.sequence ?? 0
-    const page = (await program.call('GET', `/v2/events?limit=100&after=${after}`)).json<{ events: Logged[] }>()
+    const page = (await program.call('GET', `/v2/events?limit=100&after=${after}`)).json<{
+      events: Logged[]
+    }>()
     events.push(...page.events)
     if (page.events.length < 100) return events.filter(({ body }) => !body.includes('"fence"'))
   }
@@ -227,7 +237,16 @@ test('a lone event with an unknown branch is refused, however large its number',
 })
 
 test('a body that is no list of events is 400', async () => {
-  const bodies: unknown[] = [{}, [], { events: [] }, { events: {} }, { events: null }, { events: [], more: 1 }, '', '{']
+  const bodies: unknown[] = [
+    {},
+    [],
+    { events: [] },
+    { events: {} },
+    { events: null },
+    { events: [], more: 1 },
+    '',
+    '{',
+  ]
   for (const body of bodies) assert.equal((await publish(body)).status, 400, JSON.stringify(body))
 })
 
@@ -235,7 +254,10 @@ test('the digits of every amount in a batch reach the log as they were sent', as
   const program = await openBranch(house)
   const amounts = ['500.10', '12345678901234567890', '1e3', '0.0']
   const texts = amounts.map((amount) =>
-    JSON.stringify(transaction({ branchId: program.branchId, amount: 0 })).replace('"amount":0', `"amount":${amount}`),
+    JSON.stringify(transaction({ branchId: program.branchId, amount: 0 })).replace(
+      '"amount":0',
+      `"amount":${amount}`,
+    ),
   )
   assert.equal((await publish(`{"events":[${texts.join(', ')}]}`)).status, 202)
   assert.equal((await publish(`{"events":[${texts[0]}]}`)).status, 202)
@@ -339,7 +361,7 @@ test("a service's two megabytes of faults are answered with a body of a sane siz
   assert.ok(answer.text.length < 1024 * 1024, `${answer.text.length} characters`)
 })
 
-const publishEvent = statement('', 'SELECT publish_event($1, $2, $3, $4, $5, $6) AS uid')
+const publishEvent = 'SELECT publish_event($1, $2, $3, $4, $5, $6) AS uid'
 
 test("publish_event joins the brokerage's own transaction: it commits with it, and vanishes with it", async () => {
   const { db } = house.gateway.context
@@ -351,11 +373,11 @@ test("publish_event joins the brokerage's own transaction: it commits with it, a
   const body = bodyOf('COMPLETED')
   const values = (action: string) => ['live', program.branchId, 'TRANSACTION', action, '42', bodyOf(action)]
   const givenUp = db.transaction(async (sql) => {
-    await sql.query(publishEvent, values('APPROVED'))
+    await ask(sql, publishEvent, values('APPROVED'))
     throw new Error('the transfer failed')
   })
   await assert.rejects(givenUp, /the transfer failed/)
-  const [row] = await db.transaction((sql) => sql.query<{ uid: string }>(publishEvent, values('COMPLETED')))
+  const [row] = await db.transaction((sql) => ask<{ uid: string }>(sql, publishEvent, values('COMPLETED')))
   const log = await readLog(program)
   assert.deepEqual(
     log.map(({ sequence, action, entity, simulated }) => [sequence, action, entity, simulated]),

@@ -1,18 +1,23 @@
-/** /internal/v1/customers, accounts and holdings, and provision() in SQL: the brokerage's own systems say who there is. */
+/**
+ * /internal/v1/customers, accounts and holdings, and provision() in SQL: the brokerage's own systems say who
+ * there is.
+ */
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { day } from '../../src/clock.ts'
-import { type Sql, statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import type { Sql } from '../../src/database/database.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { listAuthorizations } from '../../src/oauth/authorization.ts'
 import { provision } from '../../src/provisioning/provisioning.ts'
 import { selectCustomers } from '../../src/provisioning/reconciliation.sql.ts'
 import { changeProvisioning, createService } from '../../src/services/service.ts'
 import { listOpenAccounts } from '../../src/users/account.ts'
 import { getUserNamed, setStatusOfOther, setUserStatus, type User } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { faultsOf } from '../support/branch.ts'
 import { type Answer, send } from '../support/browser.ts'
 import { happened } from '../support/by-hand.ts'
@@ -32,8 +37,9 @@ const outcomeOf = (answer: Answer) => {
 }
 const findCustomer = async (externalId: string) =>
   (
-    await db.query<{ id: string; status: string; version: number; removed: boolean }>(
-      statement('', 'SELECT id, status, version, removed_at IS NOT NULL AS removed FROM users WHERE external_id = $1'),
+    await ask<{ id: string; status: string; version: number; removed: boolean }>(
+      db,
+      'SELECT id, status, version, removed_at IS NOT NULL AS removed FROM users WHERE external_id = $1',
       [externalId],
     )
   )[0]
@@ -43,7 +49,10 @@ test('a customer, an account and a holding that a source puts can be used at onc
   await core.open(customer, account)
   const user = await getUserNamed(db, `core:${customer.toLowerCase()}`)
   const [held] = await listOpenAccounts(db, user.id, 'live')
-  assert.deepEqual([held!.accountNumber, held!.role, held!.scopes.length], [account.replace('-', ''), 'owner', 5])
+  assert.deepEqual(
+    [held!.accountNumber, held!.role, held!.scopes.length],
+    [account.replace('-', ''), 'owner', 5],
+  )
   const token = await house.makeToken(user)
   assert.match((await house.profile(token)).text, new RegExp(account.replace('-', '')))
 })
@@ -78,22 +87,36 @@ test('what was removed before anybody had heard of it is not raised by what is o
     assert.equal(outcomeOf(await core.remove(path, 5)), 'removed')
   assert.equal(outcomeOf(await core.put(`customers/${customer}`, { name: 'Ada', version: 4 })), 'skipped')
   assert.equal(
-    outcomeOf(await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 4 })),
+    outcomeOf(
+      await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 4 }),
+    ),
     'skipped',
   )
-  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 4 })), 'skipped')
+  assert.equal(
+    outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 4 })),
+    'skipped',
+  )
   assert.equal(await findCustomer(customer), undefined)
   await core.put(`customers/${customer}`, { name: 'Ada', version: 6 })
   await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 6 })
-  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 4 })), 'skipped')
+  assert.equal(
+    outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'owner', version: 4 })),
+    'skipped',
+  )
   assert.deepEqual(await listOpenAccounts(db, (await findCustomer(customer))!.id, 'live'), [])
 })
 
 test('a holding may come before its customer and its account, and counts when both have come', async () => {
   const { customer, account } = nameOne()
-  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'joint', version: 3 })), 'waiting')
+  assert.equal(
+    outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'joint', version: 3 })),
+    'waiting',
+  )
   await core.put(`accounts/${account}`, { number: account.replace('-', ''), type: 'cash', version: 1 })
-  assert.equal(outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'viewer', version: 2 })), 'skipped')
+  assert.equal(
+    outcomeOf(await core.put(`holdings/${customer}/${account}`, { role: 'viewer', version: 2 })),
+    'skipped',
+  )
   await core.put(`customers/${customer}`, { name: 'Ada', version: 1 })
   const [held] = await listOpenAccounts(db, (await findCustomer(customer))!.id, 'live')
   assert.equal(held!.role, 'joint')
@@ -119,23 +142,20 @@ async function allowApplication(customer: string, accounts: readonly string[]) {
   const client = await house.makeClient()
   const { id } = (await findCustomer(customer))!
   const numbers = accounts.map((each) => each.replaceAll('-', ''))
-  const [authorization] = await db.query<{ id: number }>(
-    statement(
-      '',
-      `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+  const [authorization] = await ask<{ id: number }>(
+    db,
+    `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
        VALUES ($1, $2, '{read}', $3, $4, $4) RETURNING id`,
-    ),
     [id, client.id, numbers, house.clock.now()],
   )
   return { userId: id, authorizationId: authorization!.id }
 }
 
 async function actionsOf(authorizationId: number): Promise<string[]> {
-  const rows = await db.query<{ action: string }>(
-    statement(
-      '',
-      `SELECT action FROM ${happened} WHERE kind = 'AUTHORIZATION' AND entity = 'authorization:' || $1 ORDER BY place`,
-    ),
+  const rows = await ask<{ action: string }>(
+    db,
+    `SELECT action FROM ${happened} WHERE kind = 'AUTHORIZATION' AND entity = 'authorization:' || $1
+        ORDER BY place`,
     [String(authorizationId)],
   )
   return rows.map(({ action }) => action)
@@ -149,19 +169,29 @@ test('a closed account leaves every authorization, and the last one ends it; par
   await core.put(`customers/${customer}`, { name: 'Ada', email: 'ada@example.com', version: 2 })
   const { userId, authorizationId } = await allowApplication(customer, [account, second])
   const close = (which: string) =>
-    core.put(`accounts/${which}`, { number: which.replaceAll('-', ''), type: 'cash', status: 'closed', version: 2 })
+    core.put(`accounts/${which}`, {
+      number: which.replaceAll('-', ''),
+      type: 'cash',
+      status: 'closed',
+      version: 2,
+    })
   await close(account)
-  assert.deepEqual((await listAuthorizations(db, { userId }))[0]!.accountNumbers, [second.replaceAll('-', '')])
+  assert.deepEqual((await listAuthorizations(db, { userId }))[0]!.accountNumbers, [
+    second.replaceAll('-', ''),
+  ])
   await core.put(`accounts/${account}`, { number: account.replaceAll('-', ''), type: 'cash', version: 3 })
-  assert.deepEqual((await listAuthorizations(db, { userId }))[0]!.accountNumbers, [second.replaceAll('-', '')])
+  assert.deepEqual((await listAuthorizations(db, { userId }))[0]!.accountNumbers, [
+    second.replaceAll('-', ''),
+  ])
   await close(second)
   assert.deepEqual(await listAuthorizations(db, { userId }), [])
   assert.deepEqual(await actionsOf(authorizationId), ['GRANTED', 'CHANGED', 'REVOKED'])
-  const told = statement(
-    '',
-    "SELECT facts ->> 'reason' AS reason FROM notices WHERE user_id = $1 AND kind = 'access-ended' ORDER BY id",
-  )
-  assert.deepEqual(await db.query(told, [userId]), [{ reason: 'account closed' }, { reason: 'account closed' }])
+  const told =
+    "SELECT facts ->> 'reason' AS reason FROM notices WHERE user_id = $1 AND kind = 'access-ended' ORDER BY id"
+  assert.deepEqual(await ask(db, told, [userId]), [
+    { reason: 'account closed' },
+    { reason: 'account closed' },
+  ])
 })
 
 test('a customer whom the source locks is locked at once, and let in again by it, unless an operator had locked them', async () => {
@@ -169,7 +199,8 @@ test('a customer whom the source locks is locked at once, and let in again by it
   await core.open(customer, account)
   const user = await getUserNamed(db, `core:${customer.toLowerCase()}`)
   const token = await house.makeToken(user)
-  const put = (status: string, version: number) => core.put(`customers/${customer}`, { name: 'Ada', status, version })
+  const put = (status: string, version: number) =>
+    core.put(`customers/${customer}`, { name: 'Ada', status, version })
   assert.equal((await house.profile(token)).status, 200)
   await put('disabled', 2)
   assert.equal((await house.profile(token)).status, 401)
@@ -211,18 +242,23 @@ test('an operator’s lock counts beside the source’s, whichever came first, u
 test('provisioning never touches staff, nor anybody whom it did not name: a name that is taken is a fault', async () => {
   const operator = await house.makeOperator()
   const { customer } = nameOne()
-  const answer = await core.put(`customers/${customer}`, { name: 'Mallory', username: operator.username, version: 1 })
+  const answer = await core.put(`customers/${customer}`, {
+    name: 'Mallory',
+    username: operator.username,
+    version: 1,
+  })
   assert.deepEqual(Object.keys(faultsOf(answer)), ['username'])
   assert.deepEqual(await getUserNamed(db, operator.username), operator)
-  const name = statement('', "UPDATE users SET source = 'core', external_id = $2 WHERE id = $1")
-  await assert.rejects(db.query(name, [operator.id, customer]), /users_external_id/)
+  const name = "UPDATE users SET source = 'core', external_id = $2 WHERE id = $1"
+  await assert.rejects(ask(db, name, [operator.id, customer]), /users_external_id/)
   assert.equal(await findCustomer(customer), undefined)
 })
 
 test('an account keeps its number, and no two have the same', async () => {
   const { customer, account } = nameOne()
   await core.open(customer, account)
-  const put = (path: string, number: string) => core.put(`accounts/${path}`, { number, type: 'cash', version: 9 })
+  const put = (path: string, number: string) =>
+    core.put(`accounts/${path}`, { number, type: 'cash', version: 9 })
   for (const answer of [await put(account, 'OTHER1'), await put(`${account}-2`, account.replace('-', ''))])
     assert.deepEqual(Object.keys(faultsOf(answer)), ['number'])
 })
@@ -230,7 +266,10 @@ test('an account keeps its number, and no two have the same', async () => {
 test('the sandbox has sources of its own: nothing said there touches the live site', async () => {
   const { customer } = nameOne()
   await core.put(`customers/${customer}`, { name: 'Ada', version: 1 })
-  await assert.rejects(openCore(house, 'sandbox', ['sandbox', 'core']), /"core", which is a source of the live site/)
+  await assert.rejects(
+    openCore(house, 'sandbox', ['sandbox', 'core']),
+    /"core", which is a source of the live site/,
+  )
   const sandbox = await openCore(house, 'sandbox')
   const crossing = await sandbox.put(`customers/${customer}?source=core`, { name: 'Eve', version: 2 })
   assert.equal(crossing.status, 403)
@@ -248,7 +287,10 @@ test('nobody but a service may provision', async () => {
     basic(client),
     { authorization: `Bearer ${await house.makeToken(await house.makeUser())}` },
   ]) {
-    const answer = await send(`${house.baseUrl}/internal/v1/customers/C-1?version=1`, { method: 'DELETE', headers })
+    const answer = await send(`${house.baseUrl}/internal/v1/customers/C-1?version=1`, {
+      method: 'DELETE',
+      headers,
+    })
     assert.equal(answer.status, 401)
   }
 })
@@ -271,8 +313,8 @@ test('of a removal and an older record at the same moment, whichever comes first
     )
 })
 
-const provisionIt = statement('', 'SELECT public.provision($1, $2, $3) AS merged')
-const run = (sql: Sql, text: string) => sql.query(statement('', text))
+const provisionIt = 'SELECT public.provision($1, $2, $3) AS merged'
+const run = (sql: Sql, text: string) => ask(sql, text)
 
 /** As somebody who is connected with that role is: SET ROLE would leave the session whose it is. */
 async function asCore(grants: string, work: (sql: Sql) => Promise<void>): Promise<void> {
@@ -286,13 +328,19 @@ async function asCore(grants: string, work: (sql: Sql) => Promise<void>): Promis
   await assert.rejects(all, (error) => error === undone)
 }
 
-async function refuses(sql: Sql, work: () => Promise<unknown>, error: RegExp | { code: string; message: RegExp }) {
+async function refuses(
+  sql: Sql,
+  work: () => Promise<unknown>,
+  error: RegExp | { code: string; message: RegExp },
+) {
   await run(sql, 'SAVEPOINT here')
   await assert.rejects(work(), error)
   await run(sql, 'ROLLBACK TO here')
 }
 
-const [, documented] = /```sql\n(CREATE ROLE core_system .+?)```/s.exec(readFileSync('docs/provisioning.md', 'utf8'))!
+const [, documented] = /```sql\n(CREATE ROLE core_system .+?)```/s.exec(
+  readFileSync('docs/provisioning.md', 'utf8'),
+)!
 
 test('a role that may execute provision needs nothing else, may do nothing else, and meets no tables of its own', async () => {
   const decoys = ['users', 'sources', 'source_roles', 'accounts', 'holdings'].map(
@@ -300,7 +348,7 @@ test('a role that may execute provision needs nothing else, may do nothing else,
   )
   await asCore(decoys.join('') + documented!, async (sql) => {
     const record = { kind: 'customer', externalId: 'C-SQL', name: 'Ada', version: 1 }
-    const [row] = await sql.query<{ merged: { created: number } }>(provisionIt, [
+    const [row] = await ask<{ merged: { created: number } }>(sql, provisionIt, [
       'live',
       'core',
       JSON.stringify(record),
@@ -320,7 +368,7 @@ test('a role that may execute provision needs nothing else, may do nothing else,
 
 test('a role of the database speaks for the sources that it was given, and for no other; none is made by speaking for it', async () => {
   const record = JSON.stringify({ kind: 'customer', externalId: 'C-SQL', name: 'Ada', version: 1 })
-  const say = (sql: Sql, source: string, site = 'live') => sql.query(provisionIt, [site, source, record])
+  const say = (sql: Sql, source: string, site = 'live') => ask(sql, provisionIt, [site, source, record])
   await asCore(documented!, async (sql) => {
     await say(sql, 'core')
     await refuses(sql, () => say(sql, 'proof'), {
@@ -342,11 +390,14 @@ test('a role of the database speaks for the sources that it was given, and for n
 
 /** The newest entries of the log, newest last. */
 async function entriesOf(actions: readonly string[], most: number) {
-  const rows = await db.query<{ actor: string; action: string; subject: string; details: Record<string, unknown> }>(
-    statement(
-      '',
-      'SELECT actor, action, subject, details FROM audit_entries WHERE action = ANY ($1) ORDER BY id DESC LIMIT $2',
-    ),
+  const rows = await ask<{
+    actor: string
+    action: string
+    subject: string
+    details: Record<string, unknown>
+  }>(
+    db,
+    'SELECT actor, action, subject, details FROM audit_entries WHERE action = ANY ($1) ORDER BY id DESC LIMIT $2',
     [actions, most],
   )
   return rows.reverse()
@@ -357,19 +408,32 @@ test('what a source changed is in the log, by the names of the fields: a record 
   const number = (account: string) => account.replace('-', '')
   const applied = (most: number) => entriesOf(['provisioning.applied', 'provisioning.merged'], most)
   await core.put(`customers/${one.customer}`, { name: 'Ada', email: 'ada@example.com', version: 1 })
-  await core.put(`customers/${one.customer}`, { name: 'Ada L.', locale: 'en', status: 'disabled', version: 2 })
+  await core.put(`customers/${one.customer}`, {
+    name: 'Ada L.',
+    locale: 'en',
+    status: 'disabled',
+    version: 2,
+  })
   assert.deepEqual(await applied(2), [
     {
-      ...{ actor: `service:${core.id}`, action: 'provisioning.applied', subject: `customer:core/${one.customer}` },
+      ...{
+        actor: `service:${core.id}`,
+        action: 'provisioning.applied',
+        subject: `customer:core/${one.customer}`,
+      },
       details: { outcome: 'created', version: 1 },
     },
     {
-      ...{ actor: `service:${core.id}`, action: 'provisioning.applied', subject: `customer:core/${one.customer}` },
+      ...{
+        actor: `service:${core.id}`,
+        action: 'provisioning.applied',
+        subject: `customer:core/${one.customer}`,
+      },
       details: { outcome: 'changed', fields: ['name', 'locale', 'status'], version: 2 },
     },
   ])
-  const [role] = await db.query<{ name: string }>(statement('', 'SELECT session_user::text AS name'))
-  await db.query(provisionIt, [
+  const [role] = await ask<{ name: string }>(db, 'SELECT session_user::text AS name')
+  await ask(db, provisionIt, [
     'live',
     'core',
     JSON.stringify([
@@ -380,7 +444,7 @@ test('what a source changed is in the log, by the names of the fields: a record 
       { kind: 'customer', op: 'remove', externalId: `${two.customer}-gone`, version: 3 },
     ]),
   ])
-  await db.query(provisionIt, [
+  await ask(db, provisionIt, [
     'live',
     'core',
     JSON.stringify([
@@ -412,9 +476,14 @@ test('what a source changed is in the log, by the names of the fields: a record 
   })
   assert.deepEqual(second!.details.records, [
     { kind: 'account', outcome: 'changed', fields: ['type', 'optionLevel'], ids: [one.account] },
-    { kind: 'holding', outcome: 'changed', fields: ['role', 'mayAuthorize'], ids: [`${one.customer}/${one.account}`] },
+    {
+      kind: 'holding',
+      outcome: 'changed',
+      fields: ['role', 'mayAuthorize'],
+      ids: [`${one.customer}/${one.account}`],
+    },
   ])
-  await db.query(provisionIt, [
+  await ask(db, provisionIt, [
     'live',
     'core',
     JSON.stringify({ kind: 'customer', externalId: two.customer, name: 'Bob', version: 3 }),
@@ -427,12 +496,12 @@ test('what provision says commits with the transaction that says it, or vanishes
   const record = JSON.stringify([{ kind: 'customer', externalId: customer, name: 'Ada', version: 1 }])
   const undone = new Error('undone')
   const all = db.transaction(async (sql) => {
-    await sql.query(provisionIt, ['live', 'core', record])
+    await ask(sql, provisionIt, ['live', 'core', record])
     throw undone
   })
   await assert.rejects(all, (error) => error === undone)
   assert.equal(await findCustomer(customer), undefined)
-  await db.query(provisionIt, ['live', 'core', record])
+  await ask(db, provisionIt, ['live', 'core', record])
   assert.equal((await findCustomer(customer))!.version, 1)
 })
 
@@ -458,10 +527,14 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
       )
     ).json() as Told
   const sum = (some: readonly string[]) => createHash('sha256').update(some.join('')).digest('hex')
-  assert.deepEqual(await ask('only=checksums'), { checksums: [{ last: 'P-2', customers: 3, checksum: sum(lines) }] })
-  const page = await ask<{ customers: { externalId: string; holdings: object[] }[]; checksum: string; next: string }>(
-    'limit=2',
-  )
+  assert.deepEqual(await ask('only=checksums'), {
+    checksums: [{ last: 'P-2', customers: 3, checksum: sum(lines) }],
+  })
+  const page = await ask<{
+    customers: { externalId: string; holdings: object[] }[]
+    checksum: string
+    next: string
+  }>('limit=2')
   assert.deepEqual(
     [page.checksum, page.next, page.customers.map((each) => each.externalId)],
     [sum(lines.slice(0, 2)), 'P-1', ['P-0', 'P-1']],
@@ -470,7 +543,12 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
   assert.deepEqual(held, {
     ...{ account: 'PA-0', number: 'PROOF0', accountVersion: 5, accountStatus: 'active' },
     ...{ type: 'cash', classification: 'individual', optionLevel: 1, dayTrader: false },
-    ...{ role: 'owner', mayAuthorize: ['read', 'write', 'market', 'trade', 'stream'], status: 'active', version: 6 },
+    ...{
+      role: 'owner',
+      mayAuthorize: ['read', 'write', 'market', 'trade', 'stream'],
+      status: 'active',
+      version: 6,
+    },
   })
   assert.equal(openedAt, house.clock.now().toISOString().replace('Z', '000Z'))
   const rest = await ask<{ customers: object[]; next?: string }>('after=P-1')
@@ -481,7 +559,13 @@ test('whatever two records of a version say differently shows in the checksums',
   const before = {
     customer: { name: 'Ada', username: 'proven', email: 'ada@example.com', locale: 'en', status: 'active' },
   }
-  const account = { number: 'PROVEN1', type: 'cash', classification: 'trust', status: 'active', optionLevel: 1 }
+  const account = {
+    number: 'PROVEN1',
+    type: 'cash',
+    classification: 'trust',
+    status: 'active',
+    optionLevel: 1,
+  }
   const all = {
     ...before,
     account: { ...account, dayTrader: false, openedAt: '2020-01-31T09:30:00Z' },
@@ -510,8 +594,11 @@ test('whatever two records of a version say differently shows in the checksums',
       { kind: 'account', externalId: 'A-1', version: 1, ...said.account, number: `PROVEN${own}` },
       { kind: 'holding', customer: 'C-1', account: 'A-1', version: 1, ...said.holding },
     ]
-    await db.query(provisionIt, ['live', source, JSON.stringify(records)])
-    const [row] = await db.query<{ line: string }>({ ...selectCustomers, name: '' }, [source, '', 1, []])
+    await ask(db, provisionIt, ['live', source, JSON.stringify(records)])
+    const [row] = await db.query(
+      { ...selectCustomers, name: '' },
+      { source, after: '', most: 1, without: [] },
+    )
     return row!.line.replace(`PROVEN${own}`, 'PROVEN').replace(`${username}-${own}`, String(username))
   }
   const same = await sumOf(all)
@@ -535,12 +622,16 @@ test('a service speaks for the sources that it was given, at every address, and 
   const { id } = json<{ id: number }>()
   const call = ({ method, path, takes }: (typeof provisioningRoutes)[number]) => {
     const query = path.endsWith(':id') ? '?after=0' : method === 'DELETE' ? '?version=1' : ''
-    const body = takes === 'lines' ? '\n' : method === 'PUT' ? JSON.stringify(bodies[path.split('/')[3]!]) : undefined
+    const body =
+      takes === 'lines' ? '\n' : method === 'PUT' ? JSON.stringify(bodies[path.split('/')[3]!]) : undefined
     const type = takes === 'lines' ? 'application/x-ndjson' : 'application/json'
-    return send(`${house.baseUrl}${path.replace(':id', String(id)).replaceAll(/:\w+/g, 'rights-1')}${query}`, {
-      ...{ method: method as 'PUT', headers: { ...headers, ...(body && { 'content-type': type }) } },
-      ...(body && { body }),
-    })
+    return send(
+      `${house.baseUrl}${path.replace(':id', String(id)).replaceAll(/:\w+/g, 'rights-1')}${query}`,
+      {
+        ...{ method: method as 'PUT', headers: { ...headers, ...(body && { 'content-type': type }) } },
+        ...(body && { body }),
+      },
+    )
   }
   const remedy = `This service may not provision for source 'core'. An operator can allow it: countersign service update ${service.id} --provision core`
   const change = (added: string[], withdrawn: string[]) =>
@@ -557,12 +648,17 @@ test('a service speaks for the sources that it was given, at every address, and 
     )
     await change(['crm'], [])
     const other = await call(row)
-    if (row.path === '/internal/v1/imports' && row.method === 'GET') assert.deepEqual(other.json(), { imports: [] })
+    if (row.path === '/internal/v1/imports' && row.method === 'GET')
+      assert.deepEqual(other.json(), { imports: [] })
     else assert.deepEqual([named, other.status], [named, 403])
     await change(['core'], [])
     assert.notEqual((await call(row)).status, 403, named)
   }
-  assert.equal((await send(`${house.baseUrl}/internal/openapi.json`, { headers })).status, 200, 'a right by itself')
+  assert.equal(
+    (await send(`${house.baseUrl}/internal/openapi.json`, { headers })).status,
+    200,
+    'a right by itself',
+  )
 })
 
 const bodies: Readonly<Record<string, object>> = {

@@ -1,10 +1,15 @@
-/** The SQL function that joins the brokerage's own transactions: whose tables it writes to, who may call it, and what it takes. */
+/**
+ * The SQL function that joins the brokerage's own transactions: whose tables it writes to, who may call it,
+ * and what it takes.
+ */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type Sql, statement } from '../../src/database/database.ts'
+import type { Sql } from '../../src/database/database.ts'
 import { createService } from '../../src/services/service.ts'
 import { isPublishedKind, kinds, payloads } from '../../src/webhooks/events/kind.ts'
+import { ask } from '../support/ask.ts'
 import { achProfile, application, callJson, openBranch, transaction } from '../support/branch.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 
@@ -16,10 +21,14 @@ const branch = await openBranch(house)
 const service = await createService(house.gateway.context.db, 'ledger', 'live', house.act())
 const ledger = basic({ id: service.service.id, secret: service.secret.text })
 
-const publishEvent = statement('', 'SELECT public.publish_event($1, $2, $3, $4, $5, $6) AS uid')
-const run = (sql: Sql, text: string) => sql.query(statement('', text))
+const publishEvent = 'SELECT public.publish_event($1, $2, $3, $4, $5, $6) AS uid'
+const run = (sql: Sql, text: string) => ask(sql, text)
 
-const idField = { TRANSACTION: 'transactionId', APPLICATION: 'applicationId', ACH_PROFILE: 'profileId' } as const
+const idField = {
+  TRANSACTION: 'transactionId',
+  APPLICATION: 'applicationId',
+  ACH_PROFILE: 'profileId',
+} as const
 const samples: Record<keyof typeof idField, (change?: Body) => Body> = {
   TRANSACTION: transaction,
   APPLICATION: application,
@@ -38,8 +47,9 @@ function good(kind: keyof typeof idField, change: Body = {}): Body {
 
 async function isStored(uid: string): Promise<boolean> {
   const { db } = house.gateway.context
-  const [row] = await db.query<{ stored: boolean }>(
-    statement('', 'SELECT EXISTS (SELECT FROM public.outbox WHERE uid = $1) AS stored'),
+  const [row] = await ask<{ stored: boolean }>(
+    db,
+    'SELECT EXISTS (SELECT FROM public.outbox WHERE uid = $1) AS stored',
     [uid],
   )
   return row!.stored
@@ -53,9 +63,12 @@ test("publish_event writes to the gateway's tables, whatever the caller has of t
       for (const name of ['outbox', 'partners', 'days'])
         await run(sql, `CREATE TABLE ${place}.${name} (LIKE public.${name} INCLUDING DEFAULTS)`)
     }
-    await run(sql, `CREATE FUNCTION decoy.part_of(integer) RETURNS smallint LANGUAGE sql AS 'SELECT 77::smallint'`)
+    await run(
+      sql,
+      `CREATE FUNCTION decoy.part_of(integer) RETURNS smallint LANGUAGE sql AS 'SELECT 77::smallint'`,
+    )
     await run(sql, 'SET LOCAL search_path = decoy, public')
-    const [row] = await sql.query<{ uid: string }>(publishEvent, argumentsFor(good('TRANSACTION')))
+    const [row] = await ask<{ uid: string }>(sql, publishEvent, argumentsFor(good('TRANSACTION')))
     await run(sql, 'SET LOCAL search_path = public')
     await run(sql, 'DROP SCHEMA decoy CASCADE')
     await run(sql, 'DROP TABLE pg_temp.outbox, pg_temp.partners, pg_temp.days')
@@ -81,7 +94,7 @@ const [, documented] = /```sql\n(CREATE ROLE ledger .+?)```/s.exec(readFileSync(
 
 test('a role that may execute publish_event needs nothing else, and may do nothing else', async () => {
   await asPublisher(documented!, async (sql) => {
-    const [row] = await sql.query<{ uid: string }>(publishEvent, argumentsFor(good('TRANSACTION')))
+    const [row] = await ask<{ uid: string }>(sql, publishEvent, argumentsFor(good('TRANSACTION')))
     assert.match(row!.uid, /^[0-9a-f-]{36}$/)
     await run(sql, 'SAVEPOINT here')
     for (const text of [
@@ -100,18 +113,20 @@ test('a role that may execute publish_event needs nothing else, and may do nothi
 test('a role that was not given publish_event may not call it', async () => {
   await asPublisher('CREATE ROLE ledger', async (sql) => {
     await run(sql, 'SAVEPOINT here')
-    await assert.rejects(sql.query(publishEvent, argumentsFor(good('TRANSACTION'))), /permission denied for function/)
+    await assert.rejects(
+      ask(sql, publishEvent, argumentsFor(good('TRANSACTION'))),
+      /permission denied for function/,
+    )
     await run(sql, 'ROLLBACK TO here')
   })
 })
 
 test("every function that runs with the rights of its owner has a search path of its own and is not everybody's", async () => {
-  const rows = await house.gateway.context.db.query<{ name: string; path: string; open: boolean }>(
-    statement(
-      '',
-      `SELECT proname AS name, (SELECT setting FROM unnest(proconfig) AS setting WHERE setting LIKE 'search_path=%') AS path, has_function_privilege('public', oid, 'EXECUTE') AS open
+  const rows = await ask<{ name: string; path: string; open: boolean }>(
+    house.gateway.context.db,
+    `SELECT proname AS name, (SELECT setting FROM unnest(proconfig) AS setting
+        WHERE setting LIKE 'search_path=%') AS path, has_function_privilege('public', oid, 'EXECUTE') AS open
        FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace ORDER BY name`,
-    ),
   )
   assert.deepEqual(
     rows,
@@ -129,9 +144,10 @@ test('every action of every kind is published, with its body byte for byte', asy
     for (const action of (payloads[kind].properties.action as unknown as { enum: string[] }).enum) {
       const body = good(kind, { action })
       const text = JSON.stringify(body, null, 1)
-      const [row] = await db.query<{ uid: string }>(publishEvent, argumentsFor(body, text))
-      const [event] = await db.query<{ body: string; entity: string }>(
-        statement('', 'SELECT body, entity FROM outbox WHERE uid = $1'),
+      const [row] = await ask<{ uid: string }>(db, publishEvent, argumentsFor(body, text))
+      const [event] = await ask<{ body: string; entity: string }>(
+        db,
+        'SELECT body, entity FROM outbox WHERE uid = $1',
         [row!.uid],
       )
       assert.deepEqual(event, { body: text, entity: `${kind.toLowerCase()}:${body[idField[kind]]}` })
@@ -173,7 +189,7 @@ test('publish_event takes the bodies that the API takes, and no others', async (
     ]
     for (const body of changed) {
       const whole = argumentsFor({ ...good(kind), ...body, type: kind }, JSON.stringify(body))
-      const bySql = await db.query(publishEvent, whole).then(
+      const bySql = await ask(db, publishEvent, whole).then(
         () => true,
         () => false,
       )
@@ -188,7 +204,11 @@ const faults: readonly (readonly [string, (all: unknown[]) => unknown[], RegExp]
   ['no environment', (all) => all.with(0, null), /environment must be live or sandbox/],
   ['a branch that is none', (all) => all.with(1, 999_999), /branch_id names no branch: 999999/],
   ['no branch', (all) => all.with(1, null), /branch_id names no branch/],
-  ['a kind that is none', (all) => all.with(2, 'TRANSFER'), /kind must be TRANSACTION, APPLICATION or ACH_PROFILE/],
+  [
+    'a kind that is none',
+    (all) => all.with(2, 'TRANSFER'),
+    /kind must be TRANSACTION, APPLICATION or ACH_PROFILE/,
+  ],
   ['what account holders approve', (all) => all.with(2, 'AUTHORIZATION'), /kind must be TRANSACTION/],
   ['no kind', (all) => all.with(2, null), /kind must be TRANSACTION/],
   [
@@ -206,7 +226,11 @@ const faults: readonly (readonly [string, (all: unknown[]) => unknown[], RegExp]
   ['a number that nobody can hold', (all) => all.with(5, '{"amount": 1e999999}'), /body is not JSON/],
   ['arrays in arrays', (all) => all.with(5, '['.repeat(60_000)), /body is not JSON/],
   ['a list', (all) => all.with(5, '[]'), /body must be an object/],
-  ['a field twice', (all) => all.with(5, (all[5] as string).replace('{', '{"amount":1,')), /body has amount twice/],
+  [
+    'a field twice',
+    (all) => all.with(5, (all[5] as string).replace('{', '{"amount":1,')),
+    /body has amount twice/,
+  ],
   [
     '64 KiB and a byte',
     (all) => all.with(5, (all[5] as string).padEnd(65_537)),
@@ -217,13 +241,14 @@ const faults: readonly (readonly [string, (all: unknown[]) => unknown[], RegExp]
 for (const [what, change, message] of faults) {
   test(`publish_event refuses ${what}, and says which argument is at fault`, async () => {
     const values = argumentsFor(good('TRANSACTION', { transactionId: 42 }))
-    await assert.rejects(house.gateway.context.db.query(publishEvent, change(values)), message)
+    await assert.rejects(ask(house.gateway.context.db, publishEvent, change(values)), message)
   })
 }
 
 test('a body of 64 KiB is published', async () => {
   const body = good('TRANSACTION')
-  const [row] = await house.gateway.context.db.query<{ uid: string }>(
+  const [row] = await ask<{ uid: string }>(
+    house.gateway.context.db,
     publishEvent,
     argumentsFor(body, JSON.stringify(body).padEnd(65_536)),
   )

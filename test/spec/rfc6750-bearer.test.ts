@@ -51,7 +51,8 @@ test('a token that is malformed or unknown is an invalid_token', async () => {
     `${known} ${known}`,
     'a'.repeat(8_000),
   ]
-  for (const token of wrong) assertInvalidToken(await call({ authorization: `Bearer ${token}` }), token.slice(0, 60))
+  for (const token of wrong)
+    assertInvalidToken(await call({ authorization: `Bearer ${token}` }), token.slice(0, 60))
 })
 
 // B2
@@ -67,7 +68,10 @@ test('the right token with the wrong scope is a 403 that names the scope', async
   const { access_token } = await holder.tokens(client, { scope: 'market' })
   const answer = await house.profile(access_token)
   assertProblem(answer, 403, 'insufficient_scope')
-  assert.match(String(answer.headers['www-authenticate']), /^Bearer .*error="insufficient_scope".*scope="read market"/)
+  assert.match(
+    String(answer.headers['www-authenticate']),
+    /^Bearer .*error="insufficient_scope".*scope="read market"/,
+  )
 })
 
 // B1
@@ -132,7 +136,8 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
   const act = house.act()
   const ends: Record<string, (tied: TestClient, userId: string) => Promise<void>> = {
     client: (tied) => setClientStatus(db, tied, 'suspended', act),
-    partner: async (tied) => setPartnerStatus(db, await getPartner(db, String(tied.branchId)), 'suspended', 'x', act),
+    partner: async (tied) =>
+      setPartnerStatus(db, await getPartner(db, String(tied.branchId)), 'suspended', 'x', act),
     user: async (_tied, userId) => setUserStatus(db, await getUserById(db, userId), 'disabled', act),
     authorization: async (tied, userId) => {
       const [standing] = await listAuthorizations(db, { userId, clientId: tied.id })
@@ -185,7 +190,12 @@ test('only access tokens and personal tokens are bearer tokens', async () => {
   const { db } = house.gateway.context
   const { secret } = await createService(db, 'Desk', 'live', house.act())
   const session = [...browser.cookies].find(([name]) => name.endsWith('session'))![1]
-  const wrong = { code: await holder.code(client), refresh_token: refresh_token!, secret: client.secret, session }
+  const wrong = {
+    code: await holder.code(client),
+    refresh_token: refresh_token!,
+    secret: client.secret,
+    session,
+  }
   for (const [what, token] of Object.entries({ ...wrong, service: secret.text })) {
     assertInvalidToken(await call({ authorization: `Bearer ${token}` }), what)
   }
@@ -230,7 +240,15 @@ test('a token of another kind is told what it is and what to send, whether it is
 
 // B6
 test('every kind has a prefix of its own, so that what leaks can be recognised', () => {
-  const kinds: TokenKind[] = ['code', 'access', 'refresh', 'personal', 'clientSecret', 'serviceSecret', 'session']
+  const kinds: TokenKind[] = [
+    'code',
+    'access',
+    'refresh',
+    'personal',
+    'clientSecret',
+    'serviceSecret',
+    'session',
+  ]
   const prefixes = kinds.flatMap((kind) => [issueToken(kind, 'live'), issueToken(kind, 'sandbox')])
   assert.equal(new Set(prefixes.map(({ text }) => text.slice(0, 4))).size, 14)
 })

@@ -30,7 +30,8 @@ test('revoking a refresh token ends every access token that came of it', async (
   const first = await holder.tokens(client)
   const second = (await house.refresh(client, first.refresh_token!)).json<TokenBody>()
   assert.equal((await revoke(first.refresh_token!)).status, 200)
-  for (const { access_token } of [first, second]) assert.equal((await house.profile(access_token)).status, 401)
+  for (const { access_token } of [first, second])
+    assert.equal((await house.profile(access_token)).status, 401)
   assertOAuthError(await house.refresh(client, first.refresh_token!), 'invalid_grant')
 })
 
@@ -85,7 +86,10 @@ test('codes, personal tokens and secrets are not revoked here', async () => {
 // M3
 test('revocation needs the client: without credentials, or with wrong ones, it is an invalid_client', async () => {
   const { access_token } = await holder.tokens(client)
-  assertOAuthError(await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: access_token }), 'invalid_client')
+  assertOAuthError(
+    await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: access_token }),
+    'invalid_client',
+  )
   assertOAuthError(await revoke(access_token, { ...client, secret: 'x' }), 'invalid_client')
   assert.equal((await house.profile(access_token)).status, 200)
 })
@@ -103,8 +107,14 @@ test('a request without a token, with two, or with one in the address is an inva
   const url = `${house.baseUrl}/v1/oauth/revoke`
   assertOAuthError(await postForm(url, {}, basic(client)), 'invalid_request')
   assertOAuthError(await postForm(url, { token: '' }, basic(client)), 'invalid_request')
-  assertOAuthError(await postForm(url, { token: [access_token, access_token] }, basic(client)), 'invalid_request')
-  assertOAuthError(await postForm(`${url}?token=${access_token}`, { token: 'x' }, basic(client)), 'invalid_request')
+  assertOAuthError(
+    await postForm(url, { token: [access_token, access_token] }, basic(client)),
+    'invalid_request',
+  )
+  assertOAuthError(
+    await postForm(`${url}?token=${access_token}`, { token: 'x' }, basic(client)),
+    'invalid_request',
+  )
   assertOAuthError(await send(url, { headers: basic(client) }), 'invalid_request', 405)
   assert.equal((await house.profile(access_token)).status, 200)
 })
@@ -112,7 +122,8 @@ test('a request without a token, with two, or with one in the address is an inva
 test('a revocation is written to the audit log once', async () => {
   const { access_token } = await holder.tokens(client)
   const actor = `client:${client.id}`
-  const count = async () => (await findEntries(house.gateway.context.db, { actor, action: 'token.revoked' })).length
+  const count = async () =>
+    (await findEntries(house.gateway.context.db, { actor, action: 'token.revoked' })).length
   const before = await count()
   await revoke(access_token)
   await revoke(access_token)

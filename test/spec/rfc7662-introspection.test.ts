@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, second } from '../../src/clock.ts'
-import type { Environment } from '../../src/environment.ts'
 import { createService, revokeService } from '../../src/services/service.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, hears, openHolder } from '../support/oauth.ts'
@@ -35,7 +35,9 @@ const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
 // M4
 test('the client that a token was issued to, and a service of the brokerage, learn what it means', async () => {
   const { access_token } = await holder.tokens(client, { scope: 'trade read' })
-  const { profile } = (await house.profile(access_token)).json<{ profile: { account: { account_number: string } } }>()
+  const { profile } = (await house.profile(access_token)).json<{
+    profile: { account: { account_number: string } }
+  }>()
   for (const asker of [client, desk]) {
     const answer = await introspect(access_token, asker)
     assert.equal(answer.headers['cache-control'], 'no-store')
@@ -75,7 +77,14 @@ test('a refresh token is active for its client alone, without an end', async () 
 test('a service hears that a token is active when it is a bearer, and of no other', async () => {
   const { access_token, refresh_token } = await holder.tokens(client)
   const code = await holder.code(client)
-  const presented = [access_token, await house.makeToken(holder.user), refresh_token!, code, client.secret, desk.secret]
+  const presented = [
+    access_token,
+    await house.makeToken(holder.user),
+    refresh_token!,
+    code,
+    client.secret,
+    desk.secret,
+  ]
   const answers = await Promise.all(presented.map((token) => introspect(token, desk)))
   const profiles = await Promise.all(presented.map((token) => house.profile(token)))
   assert.deepEqual(
@@ -108,8 +117,12 @@ test('what is expired, revoked, replayed, unknown or no token at all is inactive
   const replayed = (await house.exchange(client, code)).json<TokenBody>()
   await house.exchange(client, code)
   const unused = await holder.code(client)
-  const gone = [revoked, replayed].flatMap(({ access_token, refresh_token }) => [access_token, refresh_token!])
-  for (const token of [...gone, unused, client.secret, 'x', '\u00e9']) assertInactive(await introspect(token, desk))
+  const gone = [revoked, replayed].flatMap(({ access_token, refresh_token }) => [
+    access_token,
+    refresh_token!,
+  ])
+  for (const token of [...gone, unused, client.secret, 'x', '\u00e9'])
+    assertInactive(await introspect(token, desk))
 })
 
 // B3
@@ -163,7 +176,10 @@ test('a service can introspect and nothing else: it is no client', async () => {
   const as = { ...client, ...desk }
   assertOAuthError(await house.exchange(as, code), 'invalid_client')
   assertOAuthError(await house.refresh(as, 'x'), 'invalid_client')
-  assertOAuthError(await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, basic(desk)), 'invalid_client')
+  assertOAuthError(
+    await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, basic(desk)),
+    'invalid_client',
+  )
 })
 
 test('a NUL byte in credentials or token is a fault of the request, never of the service', async () => {

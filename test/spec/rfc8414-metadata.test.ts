@@ -70,7 +70,11 @@ test('the issuer is what is configured, whatever host the request names', async 
 
 test('the interface is described as OpenAPI 3.1 with every operation of the OAuth part', async () => {
   const answer = await send(`${house.baseUrl}/openapi.json`)
-  const document = answer.json<{ openapi: string; paths: Record<string, object>; servers: { url: string }[] }>()
+  const document = answer.json<{
+    openapi: string
+    paths: Record<string, object>
+    servers: { url: string }[]
+  }>()
   assert.match(document.openapi, /^3\.1/)
   assert.equal(document.servers[0]?.url, house.baseUrl)
   const operations: [string, string][] = [
@@ -81,5 +85,6 @@ test('the interface is described as OpenAPI 3.1 with every operation of the OAut
     ['/v1/oauth/introspect', 'post'],
     ['/v1/user/profile', 'get'],
   ]
-  for (const [operation, method] of operations) assert.ok(method in (document.paths[operation] ?? {}), operation)
+  for (const [operation, method] of operations)
+    assert.ok(method in (document.paths[operation] ?? {}), operation)
 })

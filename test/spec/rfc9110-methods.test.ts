@@ -1,4 +1,7 @@
-/** RFC 9110, 9 and 15.5.6: every method that Node can read, at every address of both sites and of the metrics server. */
+/**
+ * RFC 9110, 9 and 15.5.6: every method that Node can read, at every address of both sites and of the metrics
+ * server.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, METHODS, request } from 'node:http'
@@ -6,7 +9,7 @@ import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { pino } from 'pino'
 import { apiRoutes } from '../../src/api/routes.ts'
-import type { Environment } from '../../src/environment.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import { assetUrl } from '../../src/web/frame/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -14,7 +17,10 @@ import { sendRaw } from '../support/oauth.ts'
 
 const lines: string[] = []
 const agent = new Agent({ keepAlive: true, maxSockets: 4 })
-const house = await openHouse({ METRICS_PORT: '0' }, pino({ level: 'info' }, { write: (line) => lines.push(line) }))
+const house = await openHouse(
+  { METRICS_PORT: '0' },
+  pino({ level: 'info' }, { write: (line) => lines.push(line) }),
+)
 after(() => agent.destroy())
 
 interface Heard {
@@ -27,7 +33,10 @@ type Head = Record<string, string>
 
 function ask(url: string, method: string, headers: Head = {}, body = ''): Promise<Heard> {
   return new Promise((resolve, reject) => {
-    const accept = { accept: 'application/json', ...(body !== '' && { 'content-length': String(body.length) }) }
+    const accept = {
+      accept: 'application/json',
+      ...(body !== '' && { 'content-length': String(body.length) }),
+    }
     const sent = request(url, { method, agent, headers: { ...accept, ...headers } }, async (answer) => {
       const chunks: Buffer[] = []
       for await (const chunk of answer) chunks.push(chunk as Buffer)
@@ -56,7 +65,10 @@ function addressesOf(site: Environment): Map<string, Set<string>> {
     ...pageRoutes.filter(({ sites }) => sites.includes(site)),
     ...['/healthz', '/readyz', assetUrl('countersign.css')].map((path) => ({ method: 'GET', path })),
   ])
-    taken.set(path, new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]))
+    taken.set(
+      path,
+      new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]),
+    )
   return taken
 }
 
@@ -68,7 +80,8 @@ const heads: [Head, string][] = [
 ]
 
 for (const site of ['live', 'sandbox'] as const) {
-  const urlOf = (path: string) => (site === 'live' ? house.baseUrl : house.sandboxUrl) + path.replaceAll(/:\w+/g, '1')
+  const urlOf = (path: string) =>
+    (site === 'live' ? house.baseUrl : house.sandboxUrl) + path.replaceAll(/:\w+/g, '1')
 
   test(`a method that an address of the ${site} site does not take is a 405 with Allow, whichever it is`, async () => {
     for (const [place, [path, allowed]] of [...addressesOf(site)].entries())
@@ -77,7 +90,8 @@ for (const site of ['live', 'sandbox'] as const) {
         const answer = await ask(urlOf(path), method, headers, body)
         assert.equal(answer.status, 405, `${method} ${path}: ${answer.body}`)
         assert.deepEqual(new Set(String(answer.headers.allow).split(', ')), allowed, `${method} ${path}`)
-        if (method !== 'HEAD') assert.equal(JSON.parse(answer.body).error, 'invalid_request', `${method} ${path}`)
+        if (method !== 'HEAD')
+          assert.equal(JSON.parse(answer.body).error, 'invalid_request', `${method} ${path}`)
       }
   })
 
@@ -128,7 +142,10 @@ async function tearDown(url: string, bytes: string): Promise<void> {
 test('a tunnel is not opened: CONNECT is a 404, and its connection ends', async () => {
   const servers = [house.baseUrl, house.sandboxUrl, new URL(house.gateway.metricsUrl!).origin]
   for (const url of servers) {
-    const answer = await sendRaw(url, 'CONNECT 169.254.169.254:80 HTTP/1.1\r\nhost: 169.254.169.254:80\r\n\r\n')
+    const answer = await sendRaw(
+      url,
+      'CONNECT 169.254.169.254:80 HTTP/1.1\r\nhost: 169.254.169.254:80\r\n\r\n',
+    )
     assert.equal(answer.status, 404, url)
     await tearDown(url, 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n')
   }
@@ -138,8 +155,16 @@ test('a tunnel is not opened: CONNECT is a 404, and its connection ends', async 
 test('a wish for another protocol is not granted: the request is answered as it is', async () => {
   for (const upgrade of ['websocket', 'h2c', 'TLS/1.0']) {
     const head = `host: x\r\nconnection: upgrade, close\r\nupgrade: ${upgrade}\r\nhttp2-settings: AAMAAABkAAQAAP__`
-    assert.equal((await sendRaw(house.baseUrl, `GET /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).status, 200, upgrade)
-    assert.equal((await sendRaw(house.baseUrl, `POST /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).status, 405, upgrade)
+    assert.equal(
+      (await sendRaw(house.baseUrl, `GET /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).status,
+      200,
+      upgrade,
+    )
+    assert.equal(
+      (await sendRaw(house.baseUrl, `POST /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).status,
+      405,
+      upgrade,
+    )
   }
 })
 
@@ -158,7 +183,8 @@ test('a method that was refused is named as it was sent, in the answer and in th
   ] as const) {
     const requestId = `named-${method}`
     const { status, body } = await ask(house.baseUrl + path, method, { 'x-request-id': requestId })
-    if (status === 405) assert.match(JSON.parse(body).error_description, new RegExp(`^${method} is not a method`))
+    if (status === 405)
+      assert.match(JSON.parse(body).error_description, new RegExp(`^${method} is not a method`))
     const line = lines.map((each) => JSON.parse(each)).find((each) => each.request_id === requestId)
     assert.deepEqual([line?.method, line?.route], [method, status === 405 ? path : 'none'])
   }

@@ -1,4 +1,7 @@
-/** RFC 9728 and RFC 6750, 3: what an address wants of a Bearer token is said in a document and in every challenge. */
+/**
+ * RFC 9728 and RFC 6750, 3: what an address wants of a Bearer token is said in a document and in every
+ * challenge.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'oauth4webapi'
@@ -49,21 +52,28 @@ test('each site describes itself as a resource: its own authorization server, sc
 async function assertForPeople(url: unknown): Promise<void> {
   const headers = { accept: 'text/html' }
   const first = await send(String(url), { headers })
-  const page = first.location === undefined ? first : await send(new URL(first.location, String(url)).href, { headers })
+  const page =
+    first.location === undefined ? first : await send(new URL(first.location, String(url)).href, { headers })
   assert.equal(page.status, 200, String(url))
   assert.match(String(page.headers['content-type']), /^text\/html/)
 }
 
 test('the site advertises the scopes that one of its addresses takes, and no other', async () => {
   const { scopes_supported } = (await send(house.baseUrl + wellKnown)).json<{ scopes_supported: string[] }>()
-  const taken = apiRoutes.flatMap(({ protection }) => (protection?.tokens === 'issued' ? [protection.scope] : []))
+  const taken = apiRoutes.flatMap(({ protection }) =>
+    protection?.tokens === 'issued' ? [protection.scope] : [],
+  )
   assert.deepEqual(scopes_supported, [...new Set(taken)])
 })
 
 /** What a request there must look like to be judged by its token. */
 function requestTo(method: string, token: string): SentRequest {
   if (method === 'GET' || method === 'DELETE') return { method, headers: bearing(token) }
-  return { method: method as 'POST', headers: { ...bearing(token), 'content-type': 'application/json' }, body: '{}' }
+  return {
+    method: method as 'POST',
+    headers: { ...bearing(token), 'content-type': 'application/json' },
+    body: '{}',
+  }
 }
 
 /** Everything but documents, forms of clients, and what is for systems of the brokerage. */
@@ -77,7 +87,10 @@ test('every Bearer challenge of every address names a scope and a document that 
     const environment = origin === house.baseUrl ? 'live' : 'sandbox'
     const tokens = ['x', '', issueToken('access', environment).text, issueToken('personal', environment).text]
     for (const { method, path } of operations) {
-      for (const token of [...tokens, issueToken('personal', environment === 'live' ? 'sandbox' : 'live').text]) {
+      for (const token of [
+        ...tokens,
+        issueToken('personal', environment === 'live' ? 'sandbox' : 'live').text,
+      ]) {
         const answer = await send(`${origin}${path}?limit=1`, requestTo(method, token))
         assert.equal(answer.status, 401, `${method} ${path}`)
         const challenge = readChallenge(answer)
@@ -96,7 +109,10 @@ test('without a token the challenge has scope and document, and no error', async
   for (const headers of [{}, { authorization: 'Digest x' }, { authorization: '' }]) {
     const { realm, ...rest } = readChallenge(await send(`${house.baseUrl}/v1/user/profile`, { headers }))
     assert.equal(realm, 'countersign')
-    assert.deepEqual(rest, { scope: 'read', resource_metadata: `${house.baseUrl}${wellKnown}/v1/user/profile` })
+    assert.deepEqual(rest, {
+      scope: 'read',
+      resource_metadata: `${house.baseUrl}${wellKnown}/v1/user/profile`,
+    })
   }
 })
 

@@ -1,4 +1,6 @@
-/** Checklist M1, M2, T1, K7: libraries that partners use go the whole way, each as its documentation shows it. */
+/**
+ * Checklist M1, M2, T1, K7: libraries that partners use go the whole way, each as its documentation shows it.
+ */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
@@ -23,7 +25,13 @@ async function approveAt(address: string | URL): Promise<URL> {
 }
 
 interface SimpleToken {
-  readonly token: { access_token: string; refresh_token: string; expires_in: number; expires_at: Date; scope: string }
+  readonly token: {
+    access_token: string
+    refresh_token: string
+    expires_in: number
+    expires_at: Date
+    scope: string
+  }
   expired(): boolean
   refresh(params?: object): Promise<SimpleToken>
   revoke(kind: 'access_token' | 'refresh_token'): Promise<void>
@@ -39,7 +47,10 @@ const { AuthorizationCode } = createRequire(import.meta.url)('simple-oauth2') as
 const simpleWays = [
   { refreshPath: '/v1/oauth/accesstoken', options: {} },
   { refreshPath: '/v1/oauth/refreshtoken', options: {} },
-  { refreshPath: '/v1/oauth/refreshtoken', options: { credentialsEncodingMode: 'loose', scopeSeparator: ',' } },
+  {
+    refreshPath: '/v1/oauth/refreshtoken',
+    options: { credentialsEncodingMode: 'loose', scopeSeparator: ',' },
+  },
   { refreshPath: '/v1/oauth/accesstoken', options: { authorizationMethod: 'body' } },
 ]
 for (const { refreshPath, options } of simpleWays) {
@@ -105,7 +116,15 @@ for (const [name, authenticate] of [
 
     const back = oauth.validateAuthResponse(server, self, await approveAt(address), state)
     const callback = client.callbackUrl
-    const exchanged = await oauth.authorizationCodeGrantRequest(server, self, auth, back, callback, verifier, insecure)
+    const exchanged = await oauth.authorizationCodeGrantRequest(
+      server,
+      self,
+      auth,
+      back,
+      callback,
+      verifier,
+      insecure,
+    )
     const first = await oauth.processAuthorizationCodeResponse(server, self, exchanged)
     assert.equal(first.token_type, 'bearer')
     assert.equal(first.expires_in, 86_400)
@@ -160,11 +179,20 @@ test('oauth4webapi understands the errors of the token endpoint', async () => {
 })
 
 test('openid-client goes the whole way in the sandbox', async () => {
-  const sandboxed = await house.makeClient({ environment: 'sandbox', callbackUrl: 'http://127.0.0.1:3000/cb' })
-  const config = await openid.discovery(new URL(house.sandboxUrl), sandboxed.id, sandboxed.secret, undefined, {
-    algorithm: 'oauth2',
-    execute: [openid.allowInsecureRequests],
+  const sandboxed = await house.makeClient({
+    environment: 'sandbox',
+    callbackUrl: 'http://127.0.0.1:3000/cb',
   })
+  const config = await openid.discovery(
+    new URL(house.sandboxUrl),
+    sandboxed.id,
+    sandboxed.secret,
+    undefined,
+    {
+      algorithm: 'oauth2',
+      execute: [openid.allowInsecureRequests],
+    },
+  )
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const expectedState = openid.randomState()
   const address = openid.buildAuthorizationUrl(config, {

@@ -1,4 +1,7 @@
-/** Spec 6: the examples of verification that portal and docs print. They cannot be made to throw, and are right. */
+/**
+ * Spec 6: the examples of verification that portal and docs print. They cannot be made to throw, and are
+ * right.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -8,15 +11,16 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { quickStarts } from '../../src/web/partner/quick-starts.ts'
-import { verifications } from '../../src/web/partner/verifications.ts'
+import { quickStarts } from '../../src/web/partner/reference/quick-starts.ts'
+import { verifications } from '../../src/web/partner/reference/verifications.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'countersign-verify-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const secret = 'my_webhook_secret'
-const body = '{"applicationId": 5,"clearingAccount": "1234","action": "SUBMITTED","email": "test@example.com"}'
+const body =
+  '{"applicationId": 5,"clearingAccount": "1234","action": "SUBMITTED","email": "test@example.com"}'
 const right = createHmac('sha256', secret).update(body).digest('hex')
 const most = right.slice(0, 63)
 
@@ -72,7 +76,9 @@ test('the example in Python does the same', async (t) => {
   if (!isThere) return t.skip('python3 is not installed: the example in Python was not run')
   writeFileSync(join(folder, 'verify.py'), verifications.python + asker)
   const asking = run('python3', [join(folder, 'verify.py')])
-  asking.child.stdin!.end(JSON.stringify({ body, secret, signatures: signatures.map(([, signature]) => signature) }))
+  asking.child.stdin!.end(
+    JSON.stringify({ body, secret, signatures: signatures.map(([, signature]) => signature) }),
+  )
   const { stdout } = await asking
   assert.deepEqual(
     JSON.parse(stdout),

@@ -69,7 +69,10 @@ async function list(
   webhookId: number,
   query: Record<string, string> = {},
 ): Promise<Delivery[]> {
-  const answer = await program.call('GET', `/v2/webhooks/${webhookId}/deliveries?${new URLSearchParams(query)}`)
+  const answer = await program.call(
+    'GET',
+    `/v2/webhooks/${webhookId}/deliveries?${new URLSearchParams(query)}`,
+  )
   assert.equal(answer.status, 200, answer.text)
   return answer.json<Page>().deliveries
 }
@@ -203,7 +206,9 @@ test('the list comes in cursor pages that stay right while deliveries arrive', a
   let cursor: string | null = null
   do {
     const query: string = cursor === null ? '' : `&cursor=${cursor}`
-    const page: Page = (await program.call('GET', `/v2/webhooks/${webhookId}/deliveries?limit=2${query}`)).json<Page>()
+    const page: Page = (
+      await program.call('GET', `/v2/webhooks/${webhookId}/deliveries?limit=2${query}`)
+    ).json<Page>()
     assert.ok(page.deliveries.length <= 2)
     seen.push(...page.deliveries.map(({ id }) => id))
     cursor = page.next
@@ -254,7 +259,10 @@ test('an exhausted delivery is sent again with a whole new schedule', async (t) 
   )
   assert.equal((await fetchOne(program, id)).state, 'exhausted')
   assert.equal(again.state, 'waiting')
-  assert.ok(again.nextAttemptAt! <= house.clock.now().getTime() + 5.5 * second, 'the first wait of the schedule')
+  assert.ok(
+    again.nextAttemptAt! <= house.clock.now().getTime() + 5.5 * second,
+    'the first wait of the schedule',
+  )
 })
 
 test('a delivery that waits behind an earlier one of its entity is 409, and goes out after it', async (t) => {
@@ -276,7 +284,10 @@ test('a delivery that waits behind an earlier one of its entity is 409, and goes
   assert.equal(answer.status, 409)
   assert.equal(answer.json<ProblemAnswer>().error, 'conflict')
   receiver.otherwise = answerWith(204)
-  assert.equal((await program.call('POST', `/v2/deliveries/${first.id}/redeliver`)).json<Delivery>().id, first.id)
+  assert.equal(
+    (await program.call('POST', `/v2/deliveries/${first.id}/redeliver`)).json<Delivery>().id,
+    first.id,
+  )
   const received = await receiver.wait(3)
   assert.deepEqual(
     received.map(({ body }) => JSON.parse(body).action),
@@ -327,7 +338,10 @@ test('a replay sends the selection again and shows how far it is', async (t) => 
   assert.equal(answer.status, 201)
   const started = answer.json<Replay>()
   assert.equal(answer.location, `${house.baseUrl}/v2/webhooks/${webhookId}/replays/${started.id}`)
-  assert.deepEqual([started.webhookId, started.state, started.total, started.done], [webhookId, 'running', 1, 0])
+  assert.deepEqual(
+    [started.webhookId, started.state, started.total, started.done],
+    [webhookId, 'running', 1, 0],
+  )
   const path = `/v2/webhooks/${webhookId}/replays/${started.id}`
   const ended = await until(
     async () => (await program.call('GET', path)).json<Replay>(),
@@ -351,7 +365,9 @@ test('a replay of nothing is finished when it begins', async (t) => {
 
 test('half a character in the entity of a replay finds nothing and fails nobody', async (t) => {
   const { program, webhookId } = await openLane(t)
-  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { entity: 'transaction:\uD83D' })
+  const answer = await program.call('POST', `/v2/webhooks/${webhookId}/replays`, {
+    entity: 'transaction:\uD83D',
+  })
   assert.equal(answer.status, 201, answer.text)
   assert.equal(answer.json<Replay>().total, 0)
 })
@@ -362,7 +378,9 @@ test('a replay that is canceled sets nothing more going', async (t) => {
   // A gateway begins with a replay within a second; one that is canceled before that has done nothing.
   const canceled = await until(
     async () => {
-      const { id } = (await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })).json<Replay>()
+      const { id } = (
+        await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { from: 0 })
+      ).json<Replay>()
       const answer = await program.call('DELETE', `/v2/webhooks/${webhookId}/replays/${id}`)
       assert.equal(answer.status, 200)
       return answer.json<Replay>()
@@ -458,7 +476,10 @@ const endpoints: [title: string, call: (ids: Ids) => Call][] = [
   ['change', ({ webhook }) => ['PATCH', `/v2/webhooks/${webhook}`, { secret: 'a secret of mine' }]],
   ['pause', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/pause`]],
   ['resume', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/resume`]],
-  ['rotate the secret', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/secret`, { secret: 'a secret of mine' }]],
+  [
+    'rotate the secret',
+    ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/secret`, { secret: 'a secret of mine' }],
+  ],
   ['list deliveries', ({ webhook }) => ['GET', `/v2/webhooks/${webhook}/deliveries`]],
   ['start a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays`, { from: 0 }]],
   ['count a replay', ({ webhook }) => ['POST', `/v2/webhooks/${webhook}/replays/dry-run`, { from: 0 }]],
@@ -474,7 +495,9 @@ const endpoints: [title: string, call: (ids: Ids) => Call][] = [
 test('every endpoint keeps branches and environments apart', async (t) => {
   const { receiver, program, webhookId } = await openLane(t)
   const { deliveries, eventId } = await program.fire()
-  const replay = (await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { failed: true })).json<Replay>().id
+  const replay = (
+    await program.call('POST', `/v2/webhooks/${webhookId}/replays`, { failed: true })
+  ).json<Replay>().id
   const ids = { webhook: webhookId, delivery: deliveries[0]!.id, replay }
   const partner = await getPartner(house.gateway.context.db, String(program.branchId))
   const client = await house.makeClient({ partner, environment: 'sandbox' })
@@ -499,7 +522,9 @@ test('every endpoint keeps branches and environments apart', async (t) => {
       await t.test(`${who} cannot ${title}`, async () => {
         const answer = await stranger.call(...call(ids))
         assert.equal(answer.status, 404, answer.text)
-        const nowhere = await stranger.call(...call({ webhook: 999_999, delivery: '999999-999999', replay: 999_999 }))
+        const nowhere = await stranger.call(
+          ...call({ webhook: 999_999, delivery: '999999-999999', replay: 999_999 }),
+        )
         const plain = (text: string) => text.replace(/"request_id":"[^"]*"/, '').replace(/\d+/g, 'N')
         assert.equal(plain(answer.text), plain(nowhere.text))
       })

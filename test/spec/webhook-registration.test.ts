@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { webhooksPerBranch } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import {
   type BranchProgram,
   type FiredEvent,
@@ -37,7 +37,10 @@ const sending = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const receiver = await keepOpen(openReceiver())
 const branch = await openBranch(house)
 
-async function listAll(program: BranchProgram, limit?: number): Promise<{ pages: number; webhooks: Listed[] }> {
+async function listAll(
+  program: BranchProgram,
+  limit?: number,
+): Promise<{ pages: number; webhooks: Listed[] }> {
   const webhooks: Listed[] = []
   let cursor: string | null | undefined
   for (let pages = 1; ; pages++) {
@@ -214,7 +217,10 @@ for (const method of ['PUT', 'PATCH'] as const) {
     const id = await program.register(hooks, { kinds: ['TRANSACTION'] })
     const before = (await listAll(program)).webhooks[0]!
     house.clock.advance(second)
-    const answer = await program.call(method, `/v2/webhooks/${id}`, { url: `${hooks}/2`, kinds: ['ACH_PROFILE'] })
+    const answer = await program.call(method, `/v2/webhooks/${id}`, {
+      url: `${hooks}/2`,
+      kinds: ['ACH_PROFILE'],
+    })
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.json(), {
       id,
@@ -315,7 +321,9 @@ test('a 410 disables the webhook with a reason, and resuming enables it again', 
   const [disabled] = (await listAll(program)).webhooks as (Listed & { disabledReason?: string })[]
   assert.equal(disabled!.state, 'disabled')
   assert.match(disabled!.disabledReason ?? '', /410/)
-  const resumed = (await program.call('POST', `/v2/webhooks/${id}/resume`)).json<Listed & { disabledReason?: string }>()
+  const resumed = (await program.call('POST', `/v2/webhooks/${id}/resume`)).json<
+    Listed & { disabledReason?: string }
+  >()
   assert.equal(resumed.state, 'active')
   assert.equal(resumed.disabledReason, undefined)
   await gone.close()
@@ -324,13 +332,12 @@ test('a 410 disables the webhook with a reason, and resuming enables it again', 
 test('a branch has at most 100 webhooks in an environment, also when creations race at the limit', async () => {
   const program = await openBranch(house)
   const first = await program.register(hooks)
-  await house.gateway.context.db.query(
-    statement(
-      '',
-      `INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
-       SELECT branch_id, environment, client_id, url, kinds, created_at, updated_at FROM webhooks, generate_series(1, $2)
+  await ask(
+    house.gateway.context.db,
+    `INSERT INTO webhooks (branch_id, environment, client_id, url, kinds, created_at, updated_at)
+       SELECT branch_id, environment, client_id, url, kinds, created_at, updated_at
+         FROM webhooks, generate_series(1, $2)
        WHERE id = $1`,
-    ),
     [first, webhooksPerBranch - 6],
   )
   const answers = await Promise.all(

@@ -1,7 +1,12 @@
-/** What a partner chooses for a webhook, by the interface and in the portal. What reaches receivers is in test/delivery/webhook-settings.test.ts. */
+/**
+ * What a partner chooses for a webhook, by the interface and in the portal. What reaches receivers is in
+ * test/delivery/webhook-settings.test.ts.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../src/database/database.ts'
+import { ask } from '../support/ask.ts'
+
 import { faultsOf, openBranch } from '../support/branch.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
@@ -9,10 +14,15 @@ import { openPartner } from '../support/portal.ts'
 const house = await openHouse({ ROLES: 'api' })
 const branch = await openBranch(house)
 const url = 'https://app.example.com/hooks'
-const settingsOf = async (id: number) => (await branch.call('GET', `/v2/webhooks/${id}/settings`)).json<object>()
+const settingsOf = async (id: number) =>
+  (await branch.call('GET', `/v2/webhooks/${id}/settings`)).json<object>()
 
 test('actions, rate limit, headers and description are set, shown without the values of headers, and changed', async () => {
-  const chosen = { kinds: ['TRANSACTION', 'APPLICATION'], actions: { TRANSACTION: ['COMPLETED'] }, rateLimit: 10 }
+  const chosen = {
+    kinds: ['TRANSACTION', 'APPLICATION'],
+    actions: { TRANSACTION: ['COMPLETED'] },
+    rateLimit: 10,
+  }
   const headers = { 'X-Api-Key': 'sesame-open', Authorization: 'Bearer of-the-receiver' }
   const id = await branch.register(url, { ...chosen, headers, description: 'Ledger' })
   const shown = { ...chosen, headers: ['authorization', 'x-api-key'], description: 'Ledger' }
@@ -37,10 +47,13 @@ test('the values of headers are sealed, and the audit log has their names alone'
   const id = await branch.register(url, { headers: { 'x-api-key': 'a-very-secret-value' } })
   await branch.call('PATCH', `/v2/webhooks/${id}`, { headers: { 'x-api-key': 'a-very-secret-value' } })
   const { db } = house.gateway.context
-  const select = (table: string) => db.query<{ line: string }>(statement('', `SELECT t::text AS line FROM ${table} t`))
+  const select = (table: string) => ask<{ line: string }>(db, `SELECT t::text AS line FROM ${table} t`)
   const lines = (await Promise.all(['webhooks', 'webhook_headers', 'audit_entries'].map(select))).flat()
   const hex = Buffer.from('a-very-secret-value').toString('hex')
-  assert.ok(lines.length > 0 && lines.every(({ line }) => !line.includes('a-very-secret-value') && !line.includes(hex)))
+  assert.ok(
+    lines.length > 0 &&
+      lines.every(({ line }) => !line.includes('a-very-secret-value') && !line.includes(hex)),
+  )
 })
 
 const bad: Record<string, [body: object, field: RegExp]> = {
@@ -170,7 +183,11 @@ test('in the portal the same is chosen, what was typed stays beside what is wron
   assert.match(wrong.text, /value="5000"/)
   assert.match(wrong.text, /that one is not yours to set/)
   assert.doesNotMatch(wrong.text, /sesame-open/)
-  const removal = await browser.submit(saved, `${here}/update`, { ...typed, actions: [], removeHeader: 'x-api-key' })
+  const removal = await browser.submit(saved, `${here}/update`, {
+    ...typed,
+    actions: [],
+    removeHeader: 'x-api-key',
+  })
   assert.equal(removal.status, 303)
   assert.deepEqual((await program.call('GET', `/v2/webhooks/${id}/settings`)).json(), {
     ...expected,
@@ -200,7 +217,11 @@ test('a webhook is registered in the portal with the same settings, folded away 
   ])
     assert.match(wrong.text, kept)
   assert.doesNotMatch(wrong.text, /sesame|value="TRANSACTION.SUBMITTED" checked/)
-  const reserved = await browser.submit(wrong, `${here}/create`, { ...typed, rateLimit: '5', headerName: 'Host' })
+  const reserved = await browser.submit(wrong, `${here}/create`, {
+    ...typed,
+    rateLimit: '5',
+    headerName: 'Host',
+  })
   assert.match(reserved.text, /Headers: it must not have host/)
   const made = await browser.submit(wrong, `${here}/create`, { ...typed, rateLimit: '5' })
   assert.equal(made.status, 303, made.text)

@@ -54,7 +54,8 @@ export async function assertAnswered(browser: Browser, answer: Answer): Promise<
   assert.ok(told, `${pathOf(answer)} says what was done: ${page.text}`)
   assert.match(told.text, /\.$/)
   assert.ok(told.link !== undefined || told.undo !== undefined, `“${told.text}” has the way back, or a link`)
-  if (told.link !== undefined) assert.ok([200, 303].includes((await browser.get(told.link)).status), told.link)
+  if (told.link !== undefined)
+    assert.ok([200, 303].includes((await browser.get(told.link)).status), told.link)
   if (told.undo !== undefined)
     assert.ok(
       rows.some(({ path }) => matches(path, told.undo!)),

@@ -14,7 +14,15 @@ interface AttemptDraft {
 }
 
 export function attemptOf(draft: AttemptDraft): AttemptMade {
-  const { webhookId, at, kind = 'accepted', ms = 40, publishedMsBefore = 5, isRepeat = false, isKept = true } = draft
+  const {
+    webhookId,
+    at,
+    kind = 'accepted',
+    ms = 40,
+    publishedMsBefore = 5,
+    isRepeat = false,
+    isKept = true,
+  } = draft
   const event = {
     ...{
       seq: 1,
@@ -25,12 +33,22 @@ export function attemptOf(draft: AttemptDraft): AttemptMade {
       entity: 'transaction:1',
       simulated: false,
     },
-    ...{ webhookId: null, createdAt: new Date(at.getTime() - publishedMsBefore), traceparent: null, body: '' },
+    ...{
+      webhookId: null,
+      createdAt: new Date(at.getTime() - publishedMsBefore),
+      traceparent: null,
+      body: '',
+    },
   }
   return {
     delivery: { id: `${webhookId}-1`, webhookId, branchId: 1, attempt: 1, isRepeat, dueAt: at, event },
     outcome: outcomeOf(kind),
-    ...{ at, startedMs: 0, timing: { totalMs: ms } as AttemptMade['timing'], answeredAt: new Date(at.getTime() + ms) },
+    ...{
+      at,
+      startedMs: 0,
+      timing: { totalMs: ms } as AttemptMade['timing'],
+      answeredAt: new Date(at.getTime() + ms),
+    },
     ...{ verdict: { state: 'delivered', dueAt: undefined }, isKept },
   }
 }

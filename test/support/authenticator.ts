@@ -46,7 +46,15 @@ export class Authenticator {
     const data = Buffer.concat([this.#data(options, withCredential, lies), credential])
     const attestation = Buffer.concat([
       Buffer.from([0xa3, 0x63, ...Buffer.from('fmt'), 0x64, ...Buffer.from('none')]),
-      Buffer.from([0x67, ...Buffer.from('attStmt'), 0xa0, 0x68, ...Buffer.from('authData'), 0x58, data.length]),
+      Buffer.from([
+        0x67,
+        ...Buffer.from('attStmt'),
+        0xa0,
+        0x68,
+        ...Buffer.from('authData'),
+        0x58,
+        data.length,
+      ]),
       data,
     ])
     const clientDataJSON = this.#client('webauthn.create', options, lies).toString('base64url')
@@ -60,18 +68,27 @@ export class Authenticator {
     const client = this.#client('webauthn.get', options, lies)
     const signature = sign('sha256', Buffer.concat([data, sha256(client)]), this.#keys.privateKey)
     const [clientDataJSON, authenticatorData] = [client, data].map((bytes) => bytes.toString('base64url'))
-    return this.#print({ clientDataJSON, authenticatorData, signature: signature.toString('base64url') }, lies)
+    return this.#print(
+      { clientDataJSON, authenticatorData, signature: signature.toString('base64url') },
+      lies,
+    )
   }
 
   #data({ rp, rpId }: Options, flags: number, { host }: Lies): Buffer {
     const counter = Buffer.alloc(4)
     counter.writeUInt32BE(this.#counter)
-    return Buffer.concat([sha256(host ?? rp?.id ?? rpId!), Buffer.from([present | verified | flags]), counter])
+    return Buffer.concat([
+      sha256(host ?? rp?.id ?? rpId!),
+      Buffer.from([present | verified | flags]),
+      counter,
+    ])
   }
 
   #client(type: string, options: Options, lies: Lies): Buffer {
     const challenge = lies.challenge ?? options.challenge
-    return Buffer.from(JSON.stringify({ type, challenge, origin: lies.origin ?? this.#origin, crossOrigin: false }))
+    return Buffer.from(
+      JSON.stringify({ type, challenge, origin: lies.origin ?? this.#origin, crossOrigin: false }),
+    )
   }
 
   #print(response: object, { id = this.id.toString('base64url') }: Lies): string {
@@ -79,7 +96,13 @@ export class Authenticator {
   }
 }
 
-const entities: Record<string, string> = { '&quot;': '"', '&amp;': '&', '&#39;': "'", '&lt;': '<', '&gt;': '>' }
+const entities: Record<string, string> = {
+  '&quot;': '"',
+  '&amp;': '&',
+  '&#39;': "'",
+  '&lt;': '<',
+  '&gt;': '>',
+}
 
 export function readOptions(page: Answer): Options {
   const [, printed] = /data-options="([^"]*)"/.exec(page.text) ?? []
@@ -88,7 +111,12 @@ export function readOptions(page: Answer): Options {
 }
 
 /** Adds a passkey in this browser, from a session that is fresh. */
-export async function addKey(browser: Browser, key: Authenticator, lies: Lies = {}, name = 'My key'): Promise<Answer> {
+export async function addKey(
+  browser: Browser,
+  key: Authenticator,
+  lies: Lies = {},
+  name = 'My key',
+): Promise<Answer> {
   const page = await browser.get('/account/security/passkey')
   assert.equal(page.status, 200, page.text)
   const credential = key.create(readOptions(page), lies)

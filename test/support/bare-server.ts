@@ -1,8 +1,8 @@
 /** The HTTP server without a brokerage: its limits, its door, its health. */
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
-import { type Limits, readConfig } from '../../src/config.ts'
 import { openServer, type ServerOptions } from '../../src/http/server.ts'
+import { type Limits, readConfig } from '../../src/settings/config.ts'
 
 export function openBareServer(
   options: Partial<Pick<ServerOptions, 'log' | 'turnedAway'>> = {},

@@ -1,11 +1,16 @@
-/** What pg_basebackup does, by the functions it uses: begin, copy everything but the log, end, keep the label. For where only the server itself is at hand. */
+/**
+ * What pg_basebackup does, by the functions it uses: begin, copy everything but the log, end, keep the label.
+ * For where only the server itself is at hand.
+ */
+
 import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { statement } from '../../src/database/database.ts'
+import { ask } from './ask.ts'
+
 import { openPatiently } from './patiently.ts'
 
-const begin = statement('', "SELECT pg_backup_start('copy', true)")
-const end = statement('', 'SELECT labelfile FROM pg_backup_stop(true)')
+const begin = "SELECT pg_backup_start('copy', true)"
+const end = 'SELECT labelfile FROM pg_backup_stop(true)'
 const notCopied = /\/(pg_wal\/.*|postmaster\.(pid|opts))$/
 
 /** Ends when the log that belongs to the copy is in the archive. */
@@ -13,10 +18,10 @@ export async function takeBaseBackup(url: string, from: string, to: string): Pro
   // The functions want one session from the first to the last.
   const db = openPatiently({ connectionString: url, connections: 1 })
   try {
-    await db.query(begin)
+    await ask(db, begin)
     mkdirSync(to, { recursive: true, mode: 0o700 })
     cpSync(from, to, { recursive: true, filter: (path) => !notCopied.test(path) })
-    const [stopped] = await db.query<{ labelfile: string }>(end)
+    const [stopped] = await ask<{ labelfile: string }>(db, end)
     writeFileSync(join(to, 'backup_label'), stopped!.labelfile)
   } finally {
     await db.close()

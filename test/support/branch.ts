@@ -1,6 +1,6 @@
 /** A partner's program that calls the webhook interface of its branch, and the payloads it plays with. */
 import { randomInt } from 'node:crypto'
-import type { Environment } from '../../src/environment.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { basic, type TestClient, type TestGateway } from './gateway.ts'
 

@@ -1,10 +1,12 @@
-/** A second brokerage, with a name, colours and logos of its own, and pictures as somebody might upload them. */
+/**
+ * A second brokerage, with a name, colours and logos of its own, and pictures as somebody might upload them.
+ */
 import { crc32, deflateSync } from 'node:zlib'
-import type { Brand } from '../../src/brand.ts'
 import { activateDraft, saveDraft, setDraftImage } from '../../src/brands/brand-acts.ts'
 import type { BrandWords } from '../../src/brands/brand-row.ts'
 import { type CheckedImage, checkImage } from '../../src/brands/image.ts'
-import type { Environment } from '../../src/environment.ts'
+import type { Brand } from '../../src/vocabulary/brand.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import type { TestGateway } from './gateway.ts'
 
 export const secondWords: BrandWords = {
@@ -47,7 +49,8 @@ export function headOf(width: number, height: number, [depth, colourType, interl
 export function drawPng(width: number, height: number, [red, green, blue] = [122, 31, 92]): Buffer {
   const rows = Array.from({ length: height }, (_, y) => {
     const row = Buffer.alloc(1 + 4 * width)
-    for (let x = 0; x < width; x++) row.set([red!, green!, blue!, isInside(x, y, width, height) ? 255 : 0], 1 + 4 * x)
+    for (let x = 0; x < width; x++)
+      row.set([red!, green!, blue!, isInside(x, y, width, height) ? 255 : 0], 1 + 4 * x)
     return row
   })
   const pixels = chunkOf('IDAT', deflateSync(Buffer.concat(rows)))

@@ -15,7 +15,10 @@ export interface SentRequest {
   readonly body?: string | Buffer
 }
 
-export async function send(url: string, { method = 'GET', headers = {}, body }: SentRequest = {}): Promise<Answer> {
+export async function send(
+  url: string,
+  { method = 'GET', headers = {}, body }: SentRequest = {},
+): Promise<Answer> {
   const answer = await request(url, { method, headers, body: body ?? null })
   const text = await answer.body.text()
   const location = answer.headers.location as string | undefined
@@ -48,7 +51,9 @@ function multipartOf(fields: Fields, files: Readonly<Record<string, Buffer>>) {
     ...Object.entries(fields).flatMap(([name, values]) =>
       [values].flat().flatMap((value) => part(`name="${name}"`, value)),
     ),
-    ...Object.entries(files).flatMap(([name, bytes]) => part(`name="${name}"; filename="${name}.bin"`, bytes)),
+    ...Object.entries(files).flatMap(([name, bytes]) =>
+      part(`name="${name}"; filename="${name}.bin"`, bytes),
+    ),
     Buffer.from(`--${boundary}--\r\n`),
   ]
   return { type: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) }
@@ -69,7 +74,13 @@ export class Browser {
   }
 
   async post(path: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
-    const sent = { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: 'null', ...this.#sent(), ...headers }
+    const sent = {
+      accept: 'text/html',
+      'sec-fetch-site': 'same-origin',
+      origin: 'null',
+      ...this.#sent(),
+      ...headers,
+    }
     return this.#keep(await postForm(this.#resolve(path), fields, sent))
   }
 
@@ -80,14 +91,22 @@ export class Browser {
     files: Readonly<Record<string, Buffer>>,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const sent = { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: 'null', ...this.#sent(), ...headers }
+    const sent = {
+      accept: 'text/html',
+      'sec-fetch-site': 'same-origin',
+      origin: 'null',
+      ...this.#sent(),
+      ...headers,
+    }
     const { type, body } = multipartOf(fields, files)
     return this.#keep(
       await send(this.#resolve(path), { method: 'POST', headers: { 'content-type': type, ...sent }, body }),
     )
   }
 
-  /** Opens a page and sends its form to the same action, with these fields over the page's own hidden ones. */
+  /**
+   * Opens a page and sends its form to the same action, with these fields over the page's own hidden ones.
+   */
   async submit(page: Answer, action: string, fields: Fields): Promise<Answer> {
     return this.post(action, { ...hiddenFields(page.text, action), ...fields })
   }
@@ -124,6 +143,9 @@ export function hiddenFields(page: string, action: string): Record<string, strin
   if (start < 0) throw new Error(`The page has no form for ${action}:\n${page}`)
   const form = page.slice(start, page.indexOf('</form>', start))
   return Object.fromEntries(
-    [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map((match) => [match[1]!, match[2]!]),
+    [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map((match) => [
+      match[1]!,
+      match[2]!,
+    ]),
   )
 }

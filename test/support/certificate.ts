@@ -1,4 +1,7 @@
-/** Certificates that sign themselves, for the names and dates that a test chooses. X.509 in as few bytes as it allows. */
+/**
+ * Certificates that sign themselves, for the names and dates that a test chooses. X.509 in as few bytes as it
+ * allows.
+ */
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 export interface Certificate {

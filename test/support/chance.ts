@@ -18,5 +18,10 @@ export function openChance(seed: number): Chance {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (limit: number) => Math.floor(next() * limit)
-  return { next, below, pick: (items) => items[below(items.length)]!, isTrue: (probability) => next() < probability }
+  return {
+    next,
+    below,
+    pick: (items) => items[below(items.length)]!,
+    isTrue: (probability) => next() < probability,
+  }
 }

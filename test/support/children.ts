@@ -1,4 +1,6 @@
-/** The processes of a gateway behind one port, and callers who come by a connection of their own each time. */
+/**
+ * The processes of a gateway behind one port, and callers who come by a connection of their own each time.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { eventually } from './eventually.ts'
@@ -16,7 +18,9 @@ function isChildOf(pid: number, parent: number): boolean {
   try {
     const [, state, owner] = /^\d+ \(.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!
     return (
-      Number(owner) === parent && state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('process.ts')
+      Number(owner) === parent &&
+      state !== 'Z' &&
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('process.ts')
     )
   } catch {
     return false
@@ -49,7 +53,11 @@ export interface FreshAnswer {
 }
 
 /** Over a connection that nobody used before. */
-export function askFresh(url: string, headers: Record<string, string> = {}, body?: string): Promise<FreshAnswer> {
+export function askFresh(
+  url: string,
+  headers: Record<string, string> = {},
+  body?: string,
+): Promise<FreshAnswer> {
   return new Promise((done, failed) => {
     const method = body === undefined ? 'GET' : 'POST'
     const signal = AbortSignal.timeout(patienceMs)
@@ -61,7 +69,12 @@ export function askFresh(url: string, headers: Record<string, string> = {}, body
       const id = String(answer.headers['x-request-id'])
       answer.once('error', failed)
       answer.once('end', () =>
-        done({ status: answer.statusCode!, headers: answer.headers, text, process: id.slice(0, id.lastIndexOf('-')) }),
+        done({
+          status: answer.statusCode!,
+          headers: answer.headers,
+          text,
+          process: id.slice(0, id.lastIndexOf('-')),
+        }),
       )
     })
     asked.once('error', failed)

@@ -1,6 +1,7 @@
 /**
- * A real browser for the tests of the pages: the one that is named, the one of the package, or where that does not run one that is installed. The package's has
- * no window to draw, and does the same in three quarters of the time.
+ * A real browser for the tests of the pages: the one that is named, the one of the package, or where that
+ * does not run one that is installed. The package's has no window to draw, and does the same in three
+ * quarters of the time.
  */
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -18,7 +19,8 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // What browsers make of a name that cannot be resolved differs, and so do networks: a test leads to loopback or fails everywhere.
+  // What browsers make of a name that cannot be resolved differs, and so do networks: a test leads to
+  // loopback or fails everywhere.
   '--no-proxy-server',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE ::1',
 ]
@@ -28,7 +30,10 @@ export async function findChromiums(environment: NodeJS.ProcessEnv = process.env
   if (environment.CHROMIUM_PATH) return [environment.CHROMIUM_PATH]
   const packaged = process.platform === 'linux' && process.arch === 'x64' ? [await unpackChromium()] : []
   const folders = (environment.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  return [...packaged, ...names.flatMap((name) => folders.map((folder) => join(folder, name))).filter(isExecutable)]
+  return [
+    ...packaged,
+    ...names.flatMap((name) => folders.map((folder) => join(folder, name))).filter(isExecutable),
+  ]
 }
 
 export type Chromium = Pick<Browser, 'newContext'> & { close(): Promise<void> }

@@ -1,4 +1,7 @@
-/** An OpenTelemetry collector on loopback, as far as traces by OTLP over HTTP as JSON go. It can be told to stop answering. */
+/**
+ * An OpenTelemetry collector on loopback, as far as traces by OTLP over HTTP as JSON go. It can be told to
+ * stop answering.
+ */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { patienceMs } from './patience.ts'
@@ -67,7 +70,9 @@ export async function openCollector(): Promise<Collector> {
         }
         const timer = setTimeout(() => {
           waiting.delete(look)
-          fail(new Error(`Waited in vain for ${what}; these came: ${spans.map((span) => span.name).join(', ')}`))
+          fail(
+            new Error(`Waited in vain for ${what}; these came: ${spans.map((span) => span.name).join(', ')}`),
+          )
         }, patienceMs)
         waiting.add(look)
         look()

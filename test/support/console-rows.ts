@@ -3,7 +3,10 @@ import type { User } from '../../src/users/user.ts'
 import type { Fields } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** Makes what the page shows or the form acts on, and answers where it is and what `who` sends with the form beside its token. */
+/**
+ * Makes what the page shows or the form acts on, and answers where it is and what `who` sends with the form
+ * beside its token.
+ */
 export type Aim = (
   house: TestGateway,
   who: User,

@@ -1,9 +1,10 @@
 /** An operator at work, and what the console's tests act on. */
-import { statement } from '../../src/database/database.ts'
+
 import { applyAsPartner } from '../../src/partners/partner.ts'
 import { carryOut } from '../../src/proposals/proposal.ts'
 import type { StaffRole } from '../../src/users/staff-role.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from './ask.ts'
 import type { Answer, Browser } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
 import { makeUpWord } from './made-up-word.ts'
@@ -26,8 +27,8 @@ export async function openDesk(
 /** Somebody who is something else already becomes an administrator too. */
 export async function makeAdministrator({ gateway, clock }: TestGateway, { id }: User): Promise<void> {
   const { db } = gateway.context
-  await db.query(statement('', `UPDATE users SET role = 'operator' WHERE id = $1`), [id])
-  await db.query(statement('', `INSERT INTO staff_roles VALUES ($1, 'administrator', 'hand', $2)`), [id, clock.now()])
+  await ask(db, `UPDATE users SET role = 'operator' WHERE id = $1`, [id])
+  await ask(db, `INSERT INTO staff_roles VALUES ($1, 'administrator', 'hand', $2)`, [id, clock.now()])
 }
 
 /** Somebody proposes to approve a partner that has applied. Answers the number of the proposal. */
@@ -44,8 +45,16 @@ export async function proposeApproval({ gateway, clock, act }: TestGateway, { id
   return made.id
 }
 
-/** Opens the page and sends its form, as somebody does who presses the button there, and says why where they are asked. */
-export async function press(browser: Browser, page: string, action: string, fields: Record<string, string> = {}) {
+/**
+ * Opens the page and sends its form, as somebody does who presses the button there, and says why where they
+ * are asked.
+ */
+export async function press(
+  browser: Browser,
+  page: string,
+  action: string,
+  fields: Record<string, string> = {},
+) {
   return browser.submit(await browser.get(page), page + action, { reason: 'It was asked for.', ...fields })
 }
 

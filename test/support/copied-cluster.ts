@@ -1,6 +1,7 @@
 /**
- * The folder of a private PostgreSQL as a first start makes and migrates it, made once for a run and copied from then on: a server that begins with a copy is as
- * good as one that begins with nothing, for whoever does not ask about the beginning, and costs a twentieth.
+ * The folder of a private PostgreSQL as a first start makes and migrates it, made once for a run and copied
+ * from then on: a server that begins with a copy is as good as one that begins with nothing, for whoever does
+ * not ask about the beginning, and costs a twentieth.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'

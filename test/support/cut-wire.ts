@@ -1,4 +1,7 @@
-/** The wire between a node and PostgreSQL, which can be long, or cut: what the node holds then, it holds until others take it for gone. */
+/**
+ * The wire between a node and PostgreSQL, which can be long, or cut: what the node holds then, it holds until
+ * others take it for gone.
+ */
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { makeFolder } from './process.ts'
@@ -30,7 +33,10 @@ export async function openWire(databaseUrl: string): Promise<Wire> {
       from.on('error', () => {})
       from.on('close', () => to.destroy())
       // Timers of one length end in their order.
-      from.on('data', (chunk) => void (delayMs > 0 ? setTimeout(() => to.write(chunk), delayMs) : to.write(chunk)))
+      from.on(
+        'data',
+        (chunk) => void (delayMs > 0 ? setTimeout(() => to.write(chunk), delayMs) : to.write(chunk)),
+      )
     }
   })
   await new Promise<void>((listening) => server.listen(join(folder, socketName), listening))

@@ -1,12 +1,16 @@
-/** One real PostgreSQL for the whole test run; each file gets a database of its own, cloned from a migrated template. */
+/**
+ * One real PostgreSQL for the whole test run; each file gets a database of its own, cloned from a migrated
+ * template.
+ */
+
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { statement } from '../../src/database/database.ts'
 import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
+import { ask } from './ask.ts'
 import { TestClock } from './clock.ts'
 import { withCluster } from './copied-cluster.ts'
 import { newFolder } from './folder.ts'
@@ -17,8 +21,9 @@ const variable = 'COUNTERSIGN_TEST_SERVER'
 const template = 'countersign_template'
 
 /**
- * The server lives as long as the run: nothing of it has to survive a power cut. And nobody works on the tables unasked, at a time of their own choosing: what
- * a test measures, and which locks it meets, is the same on a busy machine. What has to hold in spite of either is tested on servers of its own.
+ * The server lives as long as the run: nothing of it has to survive a power cut. And nobody works on the
+ * tables unasked, at a time of their own choosing: what a test measures, and which locks it meets, is the
+ * same on a busy machine. What has to hold in spite of either is tested on servers of its own.
  */
 const forTheRun = {
   fsync: 'off',
@@ -34,13 +39,21 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** With `durable`, as it is in production, and on a disk. Of `connections` it has at least so many for gateways. */
+/**
+ * With `durable`, as it is in production, and on a disk. Of `connections` it has at least so many for
+ * gateways.
+ */
 export async function openTestServer({ durable = false, connections = 0 } = {}): Promise<TestServer> {
-  const dataDir = await withCluster(durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test'))
+  const dataDir = await withCluster(
+    durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test'),
+  )
   const searchPath = process.env.PATH ?? ''
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath, connections })
   if (!durable) await adjust(server.connectionString)
-  await runAlone(server.connectionString, `CREATE DATABASE ${template} TEMPLATE countersign STRATEGY file_copy`)
+  await runAlone(
+    server.connectionString,
+    `CREATE DATABASE ${template} TEMPLATE countersign STRATEGY file_copy`,
+  )
   await prepareTemplate(server.connectionString)
   return {
     url: server.connectionString,
@@ -51,7 +64,10 @@ export async function openTestServer({ durable = false, connections = 0 } = {}):
   }
 }
 
-/** A server that the system has installed, in the same way. It counts statements, and what it compiled of them. */
+/**
+ * A server that the system has installed, in the same way. It counts statements, and what it compiled of
+ * them.
+ */
 export async function openSystemTestServer(programs: string): Promise<TestServer> {
   const counting = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.track': 'all' }
   const server = await openSystemServer(programs, { ...forTheRun, ...counting, max_connections: '300' })
@@ -66,7 +82,8 @@ export async function openSystemTestServer(programs: string): Promise<TestServer
 async function prepareTemplate(serverUrl: string): Promise<void> {
   const db = openPatiently({ connectionString: withDatabase(serverUrl, template), connections: 1 })
   await migrate(db)
-  // The day on which every clock of a test begins; each house would take longer to open it than to be given it.
+  // The day on which every clock of a test begins; each house would take longer to open it than to be given
+  // it.
   await openDaysAhead(db, new TestClock().now())
   await db.close()
 }
@@ -82,7 +99,10 @@ export async function openTestDatabase({ empty = false } = {}): Promise<TestData
   const own = shared === undefined ? await openTestServer() : undefined
   const serverUrl = shared ?? own!.url
   const name = `t_${randomBytes(8).toString('hex')}`
-  await runAlone(serverUrl, `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template} STRATEGY file_copy`}`)
+  await runAlone(
+    serverUrl,
+    `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template} STRATEGY file_copy`}`,
+  )
   return {
     url: withDatabase(serverUrl, name),
     async close() {
@@ -97,14 +117,15 @@ export function announceServer(server: TestServer): void {
 }
 
 async function adjust(url: string): Promise<void> {
-  for (const [name, value] of Object.entries(forTheRun)) await runAlone(url, `ALTER SYSTEM SET ${name} = '${value}'`)
+  for (const [name, value] of Object.entries(forTheRun))
+    await runAlone(url, `ALTER SYSTEM SET ${name} = '${value}'`)
   await runAlone(url, 'SELECT pg_reload_conf()')
 }
 
 async function runAlone(url: string, text: string): Promise<void> {
   const db = openPatiently({ connectionString: url, connections: 1 })
   try {
-    await db.query(statement('', text))
+    await ask(db, text)
   } finally {
     await db.close()
   }

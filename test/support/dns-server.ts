@@ -1,4 +1,7 @@
-/** A name server on loopback that answers A and AAAA from a table which a test may change; nothing else exists for it. */
+/**
+ * A name server on loopback that answers A and AAAA from a table which a test may change; nothing else exists
+ * for it.
+ */
 import { createSocket } from 'node:dgram'
 import ipaddr from 'ipaddr.js'
 
@@ -51,7 +54,12 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join('.'), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-function printAnswer(query: Buffer, end: number, type: number, addresses: readonly string[] | undefined): Buffer {
+function printAnswer(
+  query: Buffer,
+  end: number,
+  type: number,
+  addresses: readonly string[] | undefined,
+): Buffer {
   const wanted = (addresses ?? [])
     .map((address) => Buffer.from(ipaddr.parse(address).toByteArray()))
     .filter((bytes) => type === (bytes.length === 4 ? typeA : type === typeAaaa ? typeAaaa : -1))

@@ -1,7 +1,11 @@
-/** The engine's tables, driven by its functions alone, one step at a time: for tests of what reads them, without any worker. */
+/**
+ * The engine's tables, driven by its functions alone, one step at a time: for tests of what reads them,
+ * without any worker.
+ */
+
 import { readFileSync } from 'node:fs'
-import { type Database, statement } from '../../src/database/database.ts'
-import type { Environment } from '../../src/environment.ts'
+import type { Database } from '../../src/database/database.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import { saidBy } from '../../src/webhooks/engine/answers.ts'
 import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import { logOf } from '../../src/webhooks/events/branch-log.ts'
@@ -9,6 +13,7 @@ import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { webhookColumns } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
+import { ask } from './ask.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { followByHand } from './follow.ts'
@@ -38,7 +43,10 @@ export interface Kernel {
   /** Events of entities, each numbered by a look; answers their uids. */
   publish(entities: readonly string[], more?: Partial<Published>): Promise<string[]>
   look(part?: number): Promise<number>
-  /** What became of an attempt of a delivery, written down by the lane's holder. Its position is moved to what it says. */
+  /**
+   * What became of an attempt of a delivery, written down by the lane's holder. Its position is moved to what
+   * it says.
+   */
   attempt(deliveryId: string, made?: Attempted, position?: number): Promise<void>
   close(): Promise<void>
 }
@@ -54,32 +62,23 @@ interface Published {
   readonly unread: boolean
 }
 
-const insertPartner = statement(
-  '',
-  `INSERT INTO partners (name, status, created_at, updated_at) VALUES ($1, 'approved', $2, $2) RETURNING branch_id AS "branchId"`,
-)
-const insertWebhook = statement(
-  '',
-  `INSERT INTO webhooks (branch_id, environment, url, kinds, actions, created_at, updated_at)
-   VALUES ($1, $2, 'https://receiver.example/hooks', $3, $4, $5, $5) RETURNING ${webhookColumns}`,
-)
-const insertOutbox = statement(
-  '',
-  `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
-   SELECT $1, $2, $3, $4, $5, $6, $7, entity, '{"entity":"' || entity || '"}' FROM unnest($8::text[]) AS entity RETURNING uid`,
-)
-const look = statement('', 'SELECT seq FROM look($1, $2, 10000)')
-const takeLane = statement(
-  '',
-  `UPDATE cursors SET holder = 1, epoch = epoch + 1, wake_at = '-infinity' WHERE part = $1 AND webhook_id = $2 RETURNING epoch, position, feed`,
-)
-const selectEntry = statement('', 'SELECT day, entity FROM log WHERE part = $1 AND feed = $2 AND seq = $3')
-const findException = statement('', 'SELECT FROM exceptions WHERE part = $1 AND webhook_id = $2 AND entity = $3')
-const settleNames = readFileSync(new URL('../../migrations/0024-engine.sql', import.meta.url), 'utf8')
+const insertPartner = `INSERT INTO partners (name, status, created_at, updated_at) VALUES ($1, 'approved', $2, $2)
+    RETURNING branch_id AS "branchId"`
+const insertWebhook = `INSERT INTO webhooks (branch_id, environment, url, kinds, actions, created_at, updated_at)
+   VALUES ($1, $2, 'https://receiver.example/hooks', $3, $4, $5, $5) RETURNING ${webhookColumns}`
+const insertOutbox = `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
+   SELECT $1, $2, $3, $4, $5, $6, $7, entity, '{"entity":"' || entity || '"}'
+     FROM unnest($8::text[]) AS entity RETURNING uid`
+const look = 'SELECT seq FROM look($1, $2, 10000)'
+const takeLane = `UPDATE cursors SET holder = 1, epoch = epoch + 1, wake_at = '-infinity' WHERE part = $1 AND webhook_id = $2
+    RETURNING epoch, position, feed`
+const selectEntry = 'SELECT day, entity FROM log WHERE part = $1 AND feed = $2 AND seq = $3'
+const findException = 'SELECT FROM exceptions WHERE part = $1 AND webhook_id = $2 AND entity = $3'
+const settleNames = readFileSync(new URL('../../migrations/0012-engine.sql', import.meta.url), 'utf8')
   .match(/FUNCTION settle\(([^)]*)\)/)![1]!
   .split(',')
   .map((argument) => argument.trim().split(/\s+/)[0]!)
-const settle = statement('', `SELECT FROM settle(${settleNames.map((name, at) => `${name} => $${at + 1}`).join(', ')})`)
+const settle = `SELECT FROM settle(${settleNames.map((name, at) => `${name} => $${at + 1}`).join(', ')})`
 
 export async function openKernel(): Promise<Kernel> {
   const database = await openTestDatabase()
@@ -87,11 +86,11 @@ export async function openKernel(): Promise<Kernel> {
   const clock = new TestClock()
   await openDaysAhead(db, clock.now())
   const addPartner = async (name: string) =>
-    (await db.query<{ branchId: number }>(insertPartner, [name, clock.now()]))[0]!.branchId
+    (await ask<{ branchId: number }>(db, insertPartner, [name, clock.now()]))[0]!.branchId
   const branchId = await addPartner('Kernel')
 
   async function lookAt(part = partOf(branchId)): Promise<number> {
-    return (await db.query(look, [part, clock.now()])).length
+    return (await ask(db, look, [part, clock.now()])).length
   }
 
   return {
@@ -99,16 +98,27 @@ export async function openKernel(): Promise<Kernel> {
     clock,
     branchId,
     addPartner,
-    async register({ kinds = ['TRANSACTION'], actions = {}, branchId: of = branchId, environment = 'live' } = {}) {
-      const [webhook] = await db.query<Webhook>(insertWebhook, [of, environment, kinds, actions, clock.now()])
+    async register({
+      kinds = ['TRANSACTION'],
+      actions = {},
+      branchId: of = branchId,
+      environment = 'live',
+    } = {}) {
+      const [webhook] = await ask<Webhook>(db, insertWebhook, [of, environment, kinds, actions, clock.now()])
       await db.script(followByHand)
       return webhook!
     },
     async publish(entities, more = {}) {
-      const { kind = 'TRANSACTION', action = 'SUBMITTED', environment = 'live', simulated = false, webhookId } = more
+      const {
+        kind = 'TRANSACTION',
+        action = 'SUBMITTED',
+        environment = 'live',
+        simulated = false,
+        webhookId,
+      } = more
       const { part, feed } = logOf({ branchId: more.branchId ?? branchId, environment })
       const values = [part, feed, simulated, webhookId, clock.now(), kind, action, entities]
-      const rows = await db.query<{ uid: string }>(insertOutbox, values)
+      const rows = await ask<{ uid: string }>(db, insertOutbox, values)
       if (!more.unread) await lookAt(part)
       return rows.map(({ uid }) => uid)
     },
@@ -120,23 +130,41 @@ export async function openKernel(): Promise<Kernel> {
       const now = clock.now()
       await db.transaction(async (sql) => {
         const part = (
-          await sql.query<{ part: number }>(
-            statement('', 'SELECT part_of(branch_id) AS part FROM webhooks WHERE id = $1'),
-            [webhookId],
-          )
+          await ask<{ part: number }>(sql, 'SELECT part_of(branch_id) AS part FROM webhooks WHERE id = $1', [
+            webhookId,
+          ])
         )[0]!.part
-        const [lane] = await sql.query<{ epoch: number; position: number; feed: number }>(takeLane, [part, webhookId])
-        const [entry] = await sql.query<{ day: number; entity: string }>(selectEntry, [part, lane!.feed, seq])
+        const [lane] = await ask<{ epoch: number; position: number; feed: number }>(sql, takeLane, [
+          part,
+          webhookId,
+        ])
+        const [entry] = await ask<{ day: number; entity: string }>(sql, selectEntry, [part, lane!.feed, seq])
         const due = state === 'retrying' ? new Date(now.getTime() + (made.dueInMs ?? 30_000)) : null
-        const failing = round === 0 && (await sql.query(findException, [part, webhookId, entry!.entity])).length > 0
+        const failing =
+          round === 0 && (await ask(sql, findException, [part, webhookId, entry!.entity])).length > 0
         const isException = round === 0 && (due !== null || failing)
         const failures = made.failures ?? (state === 'delivered' ? 0 : number)
         const { day } = entry!
         const given: Record<string, unknown> = {
-          ...{ p: part, now, today: day, lw: [webhookId], lepoch: [lane!.epoch], lposition: [position ?? null] },
+          ...{
+            p: part,
+            now,
+            today: day,
+            lw: [webhookId],
+            lepoch: [lane!.epoch],
+            lposition: [position ?? null],
+          },
           ...{ lread: [Math.max(seq, position ?? 0, lane!.position)], lhold: [null], lfailures: [failures] },
           lsince: [failures > 0 ? now : null],
-          ...{ ow: [webhookId], oseq: [seq], oround: [round], oattempt: [number], oday: [day], oat: [now], oms: [5] },
+          ...{
+            ow: [webhookId],
+            oseq: [seq],
+            oround: [round],
+            oattempt: [number],
+            oday: [day],
+            oat: [now],
+            oms: [5],
+          },
           ...{
             ostatus: [status],
             ostate: [state],
@@ -174,7 +202,8 @@ export async function openKernel(): Promise<Kernel> {
             },
           }),
         }
-        await sql.query(
+        await ask(
+          sql,
           settle,
           settleNames.map((name) => given[name] ?? []),
         )

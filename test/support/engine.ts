@@ -1,14 +1,19 @@
-/** The delivery engine in a whole gateway, with a partner's receiver on loopback, and what tests of it need to see. */
+/**
+ * The delivery engine in a whole gateway, with a partner's receiver on loopback, and what tests of it need to
+ * see.
+ */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
-import { readConfig } from '../../src/config.ts'
-import { type Database, statement } from '../../src/database/database.ts'
-import { type Gateway, openGateway } from '../../src/gateway.ts'
+import type { Database } from '../../src/database/database.ts'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import type { NewEvent, PublishedEvent } from '../../src/webhooks/events/event.ts'
 import type { Kind } from '../../src/webhooks/events/kind.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import type { SettingsChange } from '../../src/webhooks/subscriptions/webhook-settings.ts'
+import { ask } from './ask.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { basic, nodeOptions, openTestGateway, type TestClient, type TestGateway } from './gateway.ts'
@@ -81,7 +86,10 @@ export interface Engine {
   call(method: SentRequest['method'], path: string, body?: object): Promise<Answer>
   /** Nothing is unnumbered, and no lane in anybody's hands or to be taken. */
   idle(withinMs?: number): Promise<void>
-  /** Moves the clock to the moment at which some lane wakes, and as far beyond as is said; answers how far that moment was. Only when idle. */
+  /**
+   * Moves the clock to the moment at which some lane wakes, and as far beyond as is said; answers how far
+   * that moment was. Only when idle.
+   */
   advanceToNextLook(beyondMs?: number): Promise<number>
   /** Workers do not see the clock move: they would look within a second by themselves. */
   wake(): Promise<void>
@@ -102,12 +110,15 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
   const branchId = partner.branchId
   const nodes: Gateway[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
-    db.query<Row>(statement('', text), values)
+    ask<Row>(db, text, values)
   const wake = async () => {
     await sql(`SELECT pg_notify('countersign_work', '*')`)
   }
   const openNode = async (extra: NodeJS.ProcessEnv = {}) => {
-    const node = await openGateway(readConfig({ ...house.settings, ...extra }), { clock: house.clock, ...nodeOptions })
+    const node = await openGateway(readConfig({ ...house.settings, ...extra }), {
+      clock: house.clock,
+      ...nodeOptions,
+    })
     nodes.push(node)
     return node
   }
@@ -118,7 +129,12 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     makeWebhook(target, { kinds, branchId: branch = branchId, ...settings } = {}) {
       const url = target.startsWith('/') ? receiver.url(target) : target
       const owner = { branchId: branch, environment: 'live' as const }
-      const draft = { ...settings, url, kinds, secret: branch === branchId ? undefined : 'a secret of its own' }
+      const draft = {
+        ...settings,
+        url,
+        kinds,
+        secret: branch === branchId ? undefined : 'a secret of its own',
+      }
       return createWebhook({ db, vault, policy: guard }, owner, undefined, draft, house.act())
     },
     publish: async (...drafts) => {
@@ -128,7 +144,8 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     deliveries: (webhook) => sql<DeliveryRow>(selectDeliveries, [webhook.id]),
     attempts: (webhook) =>
       sql<AttemptRow>(
-        `SELECT o.*, o.attempt AS number, a.response FROM outcomes o LEFT JOIN LATERAL (SELECT response FROM answers WHERE part = o.part AND webhook_id = o.webhook_id AND said = o.said LIMIT 1) a ON true
+        `SELECT o.*, o.attempt AS number, a.response FROM outcomes o LEFT JOIN LATERAL (SELECT response
+          FROM answers WHERE part = o.part AND webhook_id = o.webhook_id AND said = o.said LIMIT 1) a ON true
          WHERE o.webhook_id = $1 AND o.attempt > 0 ORDER BY o.at, o.seq, o.round, o.attempt`,
         [webhook.id],
       ),
@@ -157,7 +174,8 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
     },
     async advanceToNextLook(beyondMs = 0) {
       const [row] = await sql<{ at: Date | null }>(
-        `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
+        `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL
+          THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
       )
       const waitMs = row!.at ? Math.max(0, row!.at.getTime() - house.clock.now().getTime()) : 0
       house.clock.advance(waitMs + beyondMs)
@@ -180,61 +198,93 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
 async function isIdle(sql: Engine['sql'], now: Date): Promise<boolean> {
   const [row] = await sql<{ busy: boolean }>(
     `SELECT EXISTS (SELECT FROM outbox)
-       OR EXISTS (SELECT FROM cursors WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+       OR EXISTS (SELECT FROM cursors WHERE CASE WHEN holder IS NULL
+         THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
             ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
     [now],
   )
   return !row!.busy
 }
 
-/** What became of each entry that a webhook wanted, derived from the tables without any code of the gateway's. */
+/**
+ * What became of each entry that a webhook wanted, derived from the tables without any code of the gateway's.
+ */
 const selectDeliveries = `
-  WITH w AS (SELECT id, part_of(branch_id) AS part, feed_of(branch_id, environment) AS feed FROM webhooks WHERE id = $1),
+  WITH w AS (SELECT id, part_of(branch_id) AS part, feed_of(branch_id, environment) AS feed FROM webhooks
+    WHERE id = $1),
   passed AS (SELECT coalesce(max(upto), 0) AS upto FROM passes WHERE webhook_id = $1),
   wanted AS (
     SELECT l.*, w.id AS owner, 0 AS round FROM w JOIN log l ON l.part = w.part AND l.feed = w.feed
-    CROSS JOIN LATERAL (SELECT kinds, actions FROM filters WHERE webhook_id = w.id AND from_seq <= l.seq ORDER BY from_seq DESC LIMIT 1) f
-    WHERE CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(f.kinds, f.actions, l.kind, l.action) ELSE l.webhook_id = w.id END),
+    CROSS JOIN LATERAL (SELECT kinds, actions FROM filters WHERE webhook_id = w.id AND from_seq <= l.seq
+      ORDER BY from_seq DESC LIMIT 1) f
+    WHERE CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(f.kinds, f.actions, l.kind, l.action)
+      ELSE l.webhook_id = w.id END),
   every AS (
     SELECT seq, round, owner, entity, uid FROM wanted
     UNION SELECT r.seq, r.round, $1, wanted.entity, wanted.uid FROM (
-      SELECT seq, round FROM outcomes WHERE webhook_id = $1 AND round > 0 UNION SELECT seq, round FROM agains WHERE webhook_id = $1) r JOIN wanted USING (seq))
-  SELECT CASE WHEN d.round = 0 THEN $1 || '-' || d.seq ELSE $1 || '-' || d.seq || '-' || d.round END AS id, d.owner AS webhook_id, d.seq, d.round, d.entity, d.uid,
-    (SELECT count(*) FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round AND o.attempt > 0)::int AS attempts,
+      SELECT seq, round FROM outcomes WHERE webhook_id = $1 AND round > 0 UNION SELECT seq, round FROM agains
+        WHERE webhook_id = $1) r JOIN wanted USING (seq))
+  SELECT CASE WHEN d.round = 0 THEN $1 || '-' || d.seq ELSE $1 || '-' || d.seq || '-' || d.round END AS id,
+    d.owner AS webhook_id, d.seq, d.round, d.entity, d.uid,
+    (SELECT count(*) FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round
+      AND o.attempt > 0)::int AS attempts,
     CASE WHEN d.round > 0 THEN g.due_at WHEN x.seq = d.seq THEN x.due_at END AS due_at,
-    coalesce((SELECT o.state FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round AND o.state <> 'retrying'),
-      CASE WHEN g.seq IS NULL THEN (SELECT p.state FROM passes p WHERE p.webhook_id = $1 AND p.upto >= d.seq ORDER BY p.upto LIMIT 1) END,
+    coalesce((SELECT o.state FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round
+      AND o.state <> 'retrying'),
+      CASE WHEN g.seq IS NULL THEN (SELECT p.state FROM passes p WHERE p.webhook_id = $1 AND p.upto >= d.seq
+        ORDER BY p.upto LIMIT 1) END,
       CASE WHEN d.round = 0 AND x.seq < d.seq THEN 'blocked' ELSE 'waiting' END) AS state
-  FROM every d LEFT JOIN exceptions x ON x.webhook_id = $1 AND x.entity = d.entity LEFT JOIN agains g ON g.webhook_id = $1 AND g.seq = d.seq AND g.round = d.round
+  FROM every d LEFT JOIN exceptions x ON x.webhook_id = $1 AND x.entity = d.entity
+    LEFT JOIN agains g ON g.webhook_id = $1 AND g.seq = d.seq AND g.round = d.round
   ORDER BY d.seq, d.round`
 
 export function eventOf(branchId: number, draft: EventDraft): NewEvent {
   const { entity = 'transaction:1', action = 'SUBMITTED', kind = 'TRANSACTION' } = draft
   const body = draft.body ?? JSON.stringify({ entity, action })
-  return { environment: 'live', branchId: draft.branchId ?? branchId, kind, action, entity, body, simulated: false }
+  return {
+    environment: 'live',
+    branchId: draft.branchId ?? branchId,
+    kind,
+    action,
+    entity,
+    body,
+    simulated: false,
+  }
 }
 
-/** Deliveries that have ended, each with its event, as a busy day leaves them: the webhook has come past them. */
+/**
+ * Deliveries that have ended, each with its event, as a busy day leaves them: the webhook has come past them.
+ */
 export async function fillWithSettled(
   { sql, branchId, house }: Pick<Engine, 'sql' | 'branchId' | 'house'>,
   webhook: Pick<Webhook, 'id'>,
-  { prefix, count, state, at = house.clock.now() }: { prefix: string; count: number; state: string; at?: Date },
+  {
+    prefix,
+    count,
+    state,
+    at = house.clock.now(),
+  }: { prefix: string; count: number; state: string; at?: Date },
 ): Promise<void> {
   await sql('SELECT open_day(day_of($1))', [at])
   const outcome = state === 'canceled' ? null : state === 'delivered' ? 'accepted' : 'refused'
   await sql(
     `WITH stored AS (
        INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
-       SELECT part_of($1), feed_of($1, 'live'), (SELECT feed_head(part_of($1), feed_of($1, 'live'))) + n, day_of($2), false, $2, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', $3 || ':' || n, '{}'
+       SELECT part_of($1), feed_of($1, 'live'), (SELECT feed_head(part_of($1), feed_of($1, 'live'))) + n,
+         day_of($2), false, $2, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', $3 || ':' || n, '{}'
        FROM generate_series(1, $4::int) n RETURNING seq),
      days AS (
-       INSERT INTO feed_days SELECT part_of($1), feed_of($1, 'live'), min(seq), day_of($2) FROM stored ON CONFLICT DO NOTHING)
-     INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
-     SELECT part_of($1), $5, seq, 0, 1, day_of($2), $2, 5, CASE $6 WHEN 'delivered' THEN 200 ELSE 500 END, $6, $7 FROM stored`,
+       INSERT INTO feed_days SELECT part_of($1), feed_of($1, 'live'), min(seq), day_of($2) FROM stored
+         ON CONFLICT DO NOTHING)
+     INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+       outcome)
+     SELECT part_of($1), $5, seq, 0, 1, day_of($2), $2, 5, CASE $6 WHEN 'delivered'
+       THEN 200 ELSE 500 END, $6, $7 FROM stored`,
     [branchId, at, prefix, count, webhook.id, state, outcome],
   )
   await sql(
-    `UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1, wake_at = '-infinity' WHERE part = part_of($1) AND feed = feed_of($1, 'live')`,
+    `UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1, wake_at = '-infinity'
+      WHERE part = part_of($1) AND feed = feed_of($1, 'live')`,
     [branchId],
   )
 }
@@ -249,7 +299,10 @@ export interface WorkerProcess {
   kill(): Promise<void>
 }
 
-/** `countersign serve` in a process of its own. Whenever it ends by itself it is started again: a database that answers late, on a busy machine, is away for it. */
+/**
+ * `countersign serve` in a process of its own. Whenever it ends by itself it is started again: a database
+ * that answers late, on a busy machine, is away for it.
+ */
 export function startWorkerProcess(settings: NodeJS.ProcessEnv): WorkerProcess {
   const start = () =>
     spawn(process.execPath, ['src/cli/main.ts', 'serve'], {

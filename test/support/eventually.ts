@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { patienceMs } from './patience.ts'
 
-/** For what nobody announces: asks again until the answer is neither false nor undefined, and says what did not come true. */
+/**
+ * For what nobody announces: asks again until the answer is neither false nor undefined, and says what did
+ * not come true.
+ */
 export async function eventually<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,

@@ -1,6 +1,7 @@
 /**
- * Folders of a run. They lie in memory where the machine has a file system there with room to spare: a database of its own is several hundred files, which a
- * disk takes longer to make and to forget than most tests take. Nothing of them has to survive the run.
+ * Folders of a run. They lie in memory where the machine has a file system there with room to spare: a
+ * database of its own is several hundred files, which a disk takes longer to make and to forget than most
+ * tests take. Nothing of them has to survive the run.
  */
 import { mkdtempSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,10 +1,13 @@
-/** Every page that links lead to, and the forms on them: read from what is printed, by whoever may see most. */
+/**
+ * Every page that links lead to, and the forms on them: read from what is printed, by whoever may see most.
+ */
+
 import assert from 'node:assert/strict'
-import { statement } from '../../src/database/database.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { ask } from './ask.ts'
 import { transaction } from './branch.ts'
 import type { Answer, Browser, Fields } from './browser.ts'
 import { numberEvents } from './by-hand.ts'
@@ -75,7 +78,7 @@ export async function makeEverything(house: TestGateway): Promise<Everybody> {
   })
   await setUserStatus(db, await house.makeUser('locked-out'), 'disabled', house.act())
   // Whoever has an address can be sent a link.
-  await db.query(statement('', `UPDATE users SET email = id || '@example.com' WHERE email IS NULL AND role = 'holder'`))
+  await ask(db, `UPDATE users SET email = id || '@example.com' WHERE email IS NULL AND role = 'holder'`)
   const starts = ['/account', '/partner', own.home, '/console', '/account/security/email']
   const others = [`/console/users/${holder.id}`, `/console/partners/${managed}`]
   return { user: own.user, own, starts: [...starts, ...others] }
@@ -124,7 +127,9 @@ export function formsOf(page: string, { text }: Answer): PrintedForm[] {
       page,
       action,
       row: rowOf('POST', action),
-      hidden: Object.fromEntries(hidden.map((tag) => [attribute(tag, 'name')!, attribute(tag, 'value') ?? ''])),
+      hidden: Object.fromEntries(
+        hidden.map((tag) => [attribute(tag, 'name')!, attribute(tag, 'value') ?? '']),
+      ),
       controls: controlsOf(form),
     }
   })
@@ -132,17 +137,25 @@ export function formsOf(page: string, { text }: Answer): PrintedForm[] {
 
 function controlsOf(form: string): Control[] {
   const pattern = /<(input|textarea|select)\b[^>]*>(?:([\s\S]*?)<\/(?:textarea|select)>)?/g
-  return [...form.matchAll(/<input\b[^>]*>|<textarea\b[^>]*>[\s\S]*?<\/textarea>|<select\b[^>]*>[\s\S]*?<\/select>/g)]
+  return [
+    ...form.matchAll(
+      /<input\b[^>]*>|<textarea\b[^>]*>[\s\S]*?<\/textarea>|<select\b[^>]*>[\s\S]*?<\/select>/g,
+    ),
+  ]
     .map(([whole]) => [...whole.matchAll(pattern)][0]!)
     .filter(([whole]) => attribute(whole.slice(0, whole.indexOf('>') + 1), 'type') !== 'hidden')
-    .map(([whole, element, inner = '']) => readControl(element!, whole.slice(0, whole.indexOf('>') + 1), inner))
+    .map(([whole, element, inner = '']) =>
+      readControl(element!, whole.slice(0, whole.indexOf('>') + 1), inner),
+    )
 }
 
 function readControl(element: string, tag: string, inner: string): Control {
   const name = attribute(tag, 'name') ?? ''
   const type = attribute(tag, 'type')
   const isSecret =
-    type === 'password' || attribute(tag, 'autocomplete') === 'one-time-code' || /recovery|secret-key/.test(name)
+    type === 'password' ||
+    attribute(tag, 'autocomplete') === 'one-time-code' ||
+    /recovery|secret-key/.test(name)
   const common = { name, isSecret }
   if (type === 'checkbox' || type === 'radio')
     return { ...common, kind: 'box', values: [attribute(tag, 'value') ?? 'on'], now: has(tag, 'checked') }

@@ -1,11 +1,12 @@
-/** A whole gateway on a database of its own, with a clock that tests can move, and the people of a small brokerage. */
+/**
+ * A whole gateway on a database of its own, with a clock that tests can move, and the people of a small
+ * brokerage.
+ */
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Act } from '../../src/audit/audit.ts'
-import { readConfig } from '../../src/config.ts'
-import type { Environment } from '../../src/environment.ts'
-import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
 import { openSchemaCompilers } from '../../src/http/schema-compilers.ts'
 import { type Client, createClient } from '../../src/partners/client.ts'
 import {
@@ -15,11 +16,13 @@ import {
   setPartnerStatus,
   setRefreshAccess,
 } from '../../src/partners/partner.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { addAccount } from '../../src/users/account.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import type { StaffRole } from '../../src/users/staff-role.ts'
 import { createUser, type User } from '../../src/users/user.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
@@ -37,8 +40,9 @@ export function operatorAct(at: Date): Act {
 }
 
 /**
- * What a gateway of a test is given beside its settings. Lanes are let go sooner than in production: the clock is moved only when nobody holds any. A sign-in
- * costs no more than a request: what guessing costs is the matter of those who ask for passwords as in production. Schemas are compiled once a process.
+ * What a gateway of a test is given beside its settings. Lanes are let go sooner than in production: the
+ * clock is moved only when nobody holds any. A sign-in costs no more than a request: what guessing costs is
+ * the matter of those who ask for passwords as in production. Schemas are compiled once a process.
  */
 export const nodeOptions = {
   lingerMs: 20,
@@ -105,7 +109,10 @@ export function openHouse(...how: Parameters<typeof openTestGateway>): Promise<T
   return keepOpen(openTestGateway(...how))
 }
 
-/** `settings` are environment variables on top of the test's own; `log` is where its lines go instead of nowhere. */
+/**
+ * `settings` are environment variables on top of the test's own; `log` is where its lines go instead of
+ * nowhere.
+ */
 export async function openTestGateway(
   settings: NodeJS.ProcessEnv = {},
   log?: Logger,
@@ -162,7 +169,12 @@ function describe(
         { username, name: 'Ada Holder', password, role: 'holder' },
         self.act(),
       )
-      const common = { classification: 'individual', dayTrader: false, optionLevel: 2, type: 'margin' } as const
+      const common = {
+        classification: 'individual',
+        dayTrader: false,
+        optionLevel: 2,
+        type: 'margin',
+      } as const
       for (const accountNumber of accounts) {
         for (const environment of ['live', 'sandbox'] as const) {
           const number = environment === 'live' ? accountNumber : `VA${accountNumber}`
@@ -172,7 +184,13 @@ function describe(
       return user
     },
     makeOperator(name = 'Olga Operator', staffRoles = ['administrator']) {
-      const draft = { username: `operator-${makeUpWord()}`, name, password, role: 'operator', staffRoles } as const
+      const draft = {
+        username: `operator-${makeUpWord()}`,
+        name,
+        password,
+        role: 'operator',
+        staffRoles,
+      } as const
       return createUser(db, passwords, draft, self.act())
     },
     async makePartner({ refresh = true } = {}) {
@@ -189,7 +207,12 @@ function describe(
         scope = 'read write market trade stream',
       } = options
       const partner = options.partner ?? (await self.makePartner({ refresh: options.refresh ?? true }))
-      const draft = { name: 'Portfolio Pal', callbackUrl, scope, rotateRefreshTokens: options.rotate ?? false }
+      const draft = {
+        name: 'Portfolio Pal',
+        callbackUrl,
+        scope,
+        rotateRefreshTokens: options.rotate ?? false,
+      }
       const made = await createClient(db, vault, partner, environment, draft, {
         ...self.act(),
         development: true,

@@ -2,8 +2,15 @@ import type { TestContext } from 'node:test'
 import type { Sql } from '../../src/database/database.ts'
 import { openPatiently } from './patiently.ts'
 
-/** What is locked here stays so for as long as the test runs, however long that is, on a connection that nobody else needs. */
-export async function hold(t: TestContext, databaseUrl: string, lock: (sql: Sql) => Promise<unknown>): Promise<void> {
+/**
+ * What is locked here stays so for as long as the test runs, however long that is, on a connection that
+ * nobody else needs.
+ */
+export async function hold(
+  t: TestContext,
+  databaseUrl: string,
+  lock: (sql: Sql) => Promise<unknown>,
+): Promise<void> {
   const db = openPatiently({ connectionString: databaseUrl, connections: 1 })
   const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = db.transaction(async (sql) => {

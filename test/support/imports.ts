@@ -20,7 +20,10 @@ interface Sent {
   readonly totalBytes?: number
 }
 
-/** Lines as they stand, or records; all of them, as the last line of a snapshot says. What is missing may be a hundredth. */
+/**
+ * Lines as they stand, or records; all of them, as the last line of a snapshot says. What is missing may be a
+ * hundredth.
+ */
 export async function importLines(
   house: ImportingHouse,
   source: string,

@@ -1,4 +1,7 @@
-/** Runs before the tests: where no browser fits (Linux on arm64 has none on npm) and we may install one, it is installed. */
+/**
+ * Runs before the tests: where no browser fits (Linux on arm64 has none on npm) and we may install one, it is
+ * installed.
+ */
 import { spawnSync } from 'node:child_process'
 import { findChromiums } from './chromium.ts'
 
@@ -19,5 +22,6 @@ if (!(await isThere()) && process.getuid?.() === 0 && run('apt-get', '--version'
   const isInstalled =
     run('apt-get', 'update', ...patiently) &&
     run('apt-get', 'install', '-y', ...patiently, '--no-install-recommends', 'chromium')
-  if (!isInstalled) process.stderr.write('Chromium could not be installed: the browser tests will say what to do.\n')
+  if (!isInstalled)
+    process.stderr.write('Chromium could not be installed: the browser tests will say what to do.\n')
 }

@@ -1,4 +1,7 @@
-/** What a journey costs a person: the browser itself counts the clicks that it is given and the fields that are filled in, on every page of a context. */
+/**
+ * What a journey costs a person: the browser itself counts the clicks that it is given and the fields that
+ * are filled in, on every page of a context.
+ */
 import type { Page } from 'playwright-core'
 
 export interface Journey {

@@ -6,7 +6,10 @@ interface Opened {
 
 const opened: Opened[] = []
 
-/** One for all the tests of a file: opened before the first of them, closed after the last, the last that was opened first. */
+/**
+ * One for all the tests of a file: opened before the first of them, closed after the last, the last that was
+ * opened first.
+ */
 export async function keepOpen<Thing extends Opened>(opening: Thing | Promise<Thing>): Promise<Thing> {
   const thing = await opening
   if (opened.length === 0) after(closeAll)

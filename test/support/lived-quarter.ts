@@ -29,16 +29,19 @@ async function breakEverything(quarter: Quarter): Promise<void> {
   const { hooks } = receivers
   const [last] = await engine.sql<{ webhook_id: number; seq: number }>(
     `DELETE FROM outcomes o USING (
-       SELECT webhook_id, seq FROM outcomes JOIN cursors USING (part, webhook_id) WHERE round = 0 AND state = 'delivered' ORDER BY seq DESC LIMIT 1) newest
+       SELECT webhook_id, seq FROM outcomes JOIN cursors USING (part, webhook_id)
+         WHERE round = 0 AND state = 'delivered' ORDER BY seq DESC LIMIT 1) newest
      WHERE o.webhook_id = newest.webhook_id AND o.seq = newest.seq RETURNING o.webhook_id, o.seq`,
   )
   assert.ok(last, 'there was an outcome')
-  await engine.sql('DELETE FROM log WHERE feed = $1 AND seq = (SELECT max(seq) - 1 FROM log WHERE feed = $1)', [
-    2 * engine.branchId,
-  ])
+  await engine.sql(
+    'DELETE FROM log WHERE feed = $1 AND seq = (SELECT max(seq) - 1 FROM log WHERE feed = $1)',
+    [2 * engine.branchId],
+  )
   await engine.sql(
     `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
-     SELECT part, webhook_id, 'transaction:stuck', 1, 260302, 1, 'infinity', $2 FROM cursors WHERE webhook_id = $1`,
+     SELECT part, webhook_id, 'transaction:stuck', 1, 260302, 1, 'infinity', $2 FROM cursors
+       WHERE webhook_id = $1`,
     [hooks.find((hook) => !hook.isDeleted)!.webhook.id, engine.house.clock.now()],
   )
   const [event] = events.values()

@@ -1,4 +1,6 @@
-/** A real mail server on loopback, by others: takes messages, or refuses, delays and hangs as it is told to. */
+/**
+ * A real mail server on loopback, by others: takes messages, or refuses, delays and hangs as it is told to.
+ */
 import type { AddressInfo, Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
@@ -95,7 +97,10 @@ export async function openMailServer(options: SMTPServerOptions = {}): Promise<M
 }
 
 interface SessionSeen {
-  readonly envelope: { readonly mailFrom: false | { address: string }; readonly rcptTo: readonly { address: string }[] }
+  readonly envelope: {
+    readonly mailFrom: false | { address: string }
+    readonly rcptTo: readonly { address: string }[]
+  }
   readonly user?: unknown
   readonly secure: boolean
 }
@@ -187,6 +192,8 @@ function decodeWords(text: string): string {
 }
 
 function decodeQuoted(text: string): string {
-  const bytes = text.replaceAll(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const bytes = text.replaceAll(/=([0-9A-F]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }

@@ -1,4 +1,7 @@
-/** Given to a program with `--import`: writes down every file that it loads, one a line, as soon as it is loaded. */
+/**
+ * Given to a program with `--import`: writes down every file that it loads, one a line, as soon as it is
+ * loaded.
+ */
 import { appendFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 

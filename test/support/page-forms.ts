@@ -1,4 +1,7 @@
-/** The forms of a page as somebody finds them who sends them at once: what stands in their fields, and what has to be ticked. */
+/**
+ * The forms of a page as somebody finds them who sends them at once: what stands in their fields, and what
+ * has to be ticked.
+ */
 export interface PageForm {
   readonly action: string
   readonly method: 'get' | 'post'
@@ -25,11 +28,13 @@ function inputsOf(inside: string): [string, string][] {
 
 /** The one that is selected, or the first. */
 function choicesOf(inside: string): [string, string][] {
-  return [...inside.matchAll(/<select\b([^>]*)>(.*?)<\/select>/gs)].map(([, head, options]): [string, string] => {
-    const all = [...options!.matchAll(/<option value="([^"]*)"([^>]*)>/g)]
-    const chosen = all.find(([, , more]) => more!.includes('selected')) ?? all[0]
-    return [attribute(head!, 'name')!, chosen?.[1] ?? '']
-  })
+  return [...inside.matchAll(/<select\b([^>]*)>(.*?)<\/select>/gs)].map(
+    ([, head, options]): [string, string] => {
+      const all = [...options!.matchAll(/<option value="([^"]*)"([^>]*)>/g)]
+      const chosen = all.find(([, , more]) => more!.includes('selected')) ?? all[0]
+      return [attribute(head!, 'name')!, chosen?.[1] ?? '']
+    },
+  )
 }
 
 function attribute(head: string, name: string): string | undefined {

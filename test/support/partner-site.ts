@@ -1,6 +1,7 @@
 /**
- * A partner's site on loopback, for browsers: the page with the link that begins everything, and the callback where it ends. To a browser
- * `localhost` and 127.0.0.1 are two sites, as a partner's and the gateway's are: it has the name that the gateway has not.
+ * A partner's site on loopback, for browsers: the page with the link that begins everything, and the callback
+ * where it ends. To a browser `localhost` and 127.0.0.1 are two sites, as a partner's and the gateway's are:
+ * it has the name that the gateway has not.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -16,7 +17,9 @@ export interface PartnerSite {
 
 const otherNames = { '127.0.0.1': 'localhost', localhost: '127.0.0.1' } as const
 
-export async function openPartnerSite(gatewayHost: keyof typeof otherNames = '127.0.0.1'): Promise<PartnerSite> {
+export async function openPartnerSite(
+  gatewayHost: keyof typeof otherNames = '127.0.0.1',
+): Promise<PartnerSite> {
   const callbacks: URLSearchParams[] = []
   const server: Server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url!, 'http://localhost')

@@ -1,5 +1,9 @@
-/** A database without the limits of the gateway's own connections: what fills it takes as long as the machine needs. */
-import { statement } from '../../src/database/database.ts'
+/**
+ * A database without the limits of the gateway's own connections: what fills it takes as long as the machine
+ * needs.
+ */
+import { ask } from './ask.ts'
+
 import type { Engine } from './engine.ts'
 import { keepOpen } from './keep-open.ts'
 import { openPatiently } from './patiently.ts'
@@ -7,5 +11,5 @@ import { openPatiently } from './patiently.ts'
 /** The same engine, for whoever fills it. */
 export async function asPatient(engine: Engine): Promise<Engine> {
   const db = await keepOpen(openPatiently({ connectionString: engine.house.databaseUrl, connections: 2 }))
-  return { ...engine, db, sql: (text, values = []) => db.query(statement('', text), values) }
+  return { ...engine, db, sql: (text, values = []) => ask(db, text, values) }
 }

@@ -1,4 +1,7 @@
-/** Every regular expression of the program, read from its source: literals, patterns of schemas, and what `new RegExp` is given. */
+/**
+ * Every regular expression of the program, read from its source: literals, patterns of schemas, and what `new
+ * RegExp` is given.
+ */
 import { globSync, readFileSync } from 'node:fs'
 import common from '@ts-morph/common'
 
@@ -14,7 +17,12 @@ export interface Pattern {
 export function readPatterns(root: string): Pattern[] {
   const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
   return files.flatMap((file) => {
-    const source = ts.createSourceFile(file, readFileSync(`${root}/${file}`, 'utf8'), ts.ScriptTarget.Latest, true)
+    const source = ts.createSourceFile(
+      file,
+      readFileSync(`${root}/${file}`, 'utf8'),
+      ts.ScriptTarget.Latest,
+      true,
+    )
     return patternsIn(source).map((pattern) => ({ file, ...pattern }))
   })
 }

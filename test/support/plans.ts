@@ -1,9 +1,11 @@
 /**
- * A database that looks at the plan of every statement before it runs it: with its real values, as a connection of the pool plans it,
- * and with what it really touched. What the look itself writes is undone.
+ * A database that looks at the plan of every statement before it runs it: with its real values, as a
+ * connection of the pool plans it, and with what it really touched. What the look itself writes is undone.
  */
+
 import pg from 'pg'
-import type { Database, Sql, Statement, Step } from '../../src/database/database.ts'
+import { type Database, type Sql, type Step, step } from '../../src/database/database.ts'
+import { ask } from './ask.ts'
 
 export interface Look {
   /** Of each partition the name that its whole table's index has. */
@@ -25,48 +27,53 @@ export function withoutDay(name: string): string {
 
 export async function openLookingDatabase(db: Database, looks: Looks): Promise<Database> {
   const wholes = await readIndexNames(db)
+  async function lookAt(sql: Sql, { statement: { name, text }, values }: Step): Promise<void> {
+    if (!text.startsWith('SET ')) note(looks, withoutDay(name), await look(sql, text, values, wholes))
+  }
   const over = (sql: Sql): Sql => {
     // Those that leave together are looked at one after the other.
     let turn: Promise<unknown> = Promise.resolve()
-    async function lookAndQuery<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-      const isPlanned = !statement.text.startsWith('SET ')
-      if (isPlanned) note(looks, withoutDay(statement.name), await look(sql, statement, values, wholes))
-      return sql.query<Row>(statement, values)
-    }
-    return {
-      query<Row extends object>(statement: Statement, values: readonly unknown[] = []) {
-        const answer = turn.then(() => lookAndQuery<Row>(statement, values))
+    const looking: Sql = {
+      query(statement, ...values) {
+        const answer = turn.then(async () => {
+          await lookAt(sql, step(statement, ...values))
+          return sql.query(statement, ...values)
+        })
         turn = answer.catch(() => {})
         return answer
       },
       script: (text) => sql.script(text),
       copy: (text, rows) => sql.copy(text, rows),
+      transaction: (work) => work(looking),
     }
+    return looking
   }
   return {
     ...db,
-    together: <Row extends object>(steps: readonly Step[]) =>
-      db.transaction((sql) => {
-        const looking = over(sql)
-        return Promise.all(steps.map((step) => looking.query<Row>(...step)))
-      }),
-    query: (statement, values) => db.transaction((sql) => over(sql).query(statement, values)),
+    async together(steps) {
+      await db.transaction(async (sql) => {
+        for (const each of steps as readonly Step[]) await lookAt(sql, each)
+      })
+      return db.together(steps)
+    },
+    query: (statement, ...values) => db.transaction((sql) => over(sql).query(statement, ...values)),
     transaction: (work) => db.transaction((sql) => work(over(sql))),
   }
 }
 
 async function readIndexNames(db: Database): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.query<{ part: string; whole: string }>({
-    name: '',
-    text: `SELECT part.relname AS part, whole.relname AS whole FROM pg_inherits i
-      JOIN pg_class part ON part.oid = i.inhrelid AND part.relkind IN ('i', 'I') JOIN pg_class whole ON whole.oid = i.inhparent`,
-  })
+  const rows = await ask<{ part: string; whole: string }>(
+    db,
+    `SELECT part.relname AS part, whole.relname AS whole FROM pg_inherits i
+      JOIN pg_class part ON part.oid = i.inhrelid AND part.relkind IN ('i', 'I')
+        JOIN pg_class whole ON whole.oid = i.inhparent`,
+  )
   return new Map(rows.map(({ part, whole }) => [part, whole]))
 }
 
 async function look(
   sql: Sql,
-  { text }: Statement,
+  text: string,
   values: readonly unknown[],
   wholes: ReadonlyMap<string, string>,
 ): Promise<Look> {
@@ -74,7 +81,7 @@ async function look(
   await sql.script(`SAVEPOINT looking; PREPARE looked_at AS ${text}`)
   const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE looked_at${call}`
   const before = await readCounters(sql)
-  const [row] = await sql.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({ name: '', text: explain })
+  const [row] = await ask<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql, explain)
   const counters = await readCounters(sql)
   await sql.script('ROLLBACK TO looking; DEALLOCATE looked_at')
   const plan = readPlan(row!['QUERY PLAN'][0].Plan, wholes)
@@ -87,14 +94,18 @@ interface Counter {
   readonly rows: number
 }
 
-/** Of tables how often and how much was read from end to end, of indexes how often they were gone by and what was found: in this transaction, inside of functions too, whose plans nobody sees. */
+/**
+ * Of tables how often and how much was read from end to end, of indexes how often they were gone by and what
+ * was found: in this transaction, inside of functions too, whose plans nobody sees.
+ */
 async function readCounters(sql: Sql): Promise<ReadonlyMap<string, Counter>> {
-  const rows = await sql.query<Counter & { name: string }>({
-    name: '',
-    text: `SELECT name, kind, scans, rows FROM (
-        SELECT relname AS name, relkind AS kind, pg_stat_get_xact_numscans(oid)::int AS scans, pg_stat_get_xact_tuples_returned(oid)::int AS rows FROM pg_class
+  const rows = await ask<Counter & { name: string }>(
+    sql,
+    `SELECT name, kind, scans, rows FROM (
+        SELECT relname AS name, relkind AS kind, pg_stat_get_xact_numscans(oid)::int AS scans,
+          pg_stat_get_xact_tuples_returned(oid)::int AS rows FROM pg_class
         WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace) counted WHERE scans > 0`,
-  })
+  )
   return new Map(rows.map((row) => [row.name, row]))
 }
 
@@ -117,7 +128,8 @@ function addCounted(
   return { indexes, readWhole, pages: plan.pages, rows: Math.max(plan.rows, rows) }
 }
 
-function printLiteral(value: unknown): string {
+/** For EXECUTE. */
+export function printLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'NULL'
   return pg.escapeLiteral(Array.isArray(value) ? `{${value.map(printElement).join(',')}}` : printWord(value))
 }

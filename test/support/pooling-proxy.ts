@@ -1,6 +1,6 @@
 /**
- * Stands before PostgreSQL as a pooler of transactions does: a session belongs to a client for one transaction, then to whoever
- * comes next. What a session hears while it belongs to nobody is lost.
+ * Stands before PostgreSQL as a pooler of transactions does: a session belongs to a client for one
+ * transaction, then to whoever comes next. What a session hears while it belongs to nobody is lost.
  */
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'

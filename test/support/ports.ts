@@ -6,13 +6,21 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { hour } from '../../src/clock.ts'
 
-/** Below what the system hands out by itself: no connection of another test can take such a port in between. */
+/**
+ * Below what the system hands out by itself: no connection of another test can take such a port in between.
+ */
 const [lowest, highest] = [10_000, 32_000]
 
-/** Of all tests that run at once. A server that is down for a moment, because it is started again, keeps its port. */
+/**
+ * Of all tests that run at once. A server that is down for a moment, because it is started again, keeps its
+ * port.
+ */
 const claims = join(tmpdir(), `countersign-ports-${userInfo().uid}`)
 
-/** Ports that were free a moment ago, and are nobody else's until this process ends, for a server that must know its port before it listens. */
+/**
+ * Ports that were free a moment ago, and are nobody else's until this process ends, for a server that must
+ * know its port before it listens.
+ */
 export async function findFreePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) {

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Database } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
-import type { Demo } from '../../src/demo.ts'
-import type { SiteAddresses } from '../../src/environment.ts'
+import type { Demo } from '../../src/demo/demo.ts'
+import type { SiteAddresses } from '../../src/vocabulary/environment.ts'
 import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { newFolder } from './folder.ts'
@@ -17,7 +17,10 @@ import { openPatiently } from './patiently.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-/** Every program is started with this and the test's own settings, and nothing else of the environment. `PROCESSES=3 npm test` has gateways run several. */
+/**
+ * Every program is started with this and the test's own settings, and nothing else of the environment.
+ * `PROCESSES=3 npm test` has gateways run several.
+ */
 const common: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
   HOST: '127.0.0.1',
@@ -68,13 +71,19 @@ const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
   // A server whose gateway was killed goes on writing until it notices.
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  for (const folder of folders)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 })
 
 export function startProgram(args: readonly string[], settings: NodeJS.ProcessEnv, program = main): Program {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: tmpdir(),
-    env: { ...common, DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'), AUDIT_ANCHOR_FILE: 'off', ...settings },
+    env: {
+      ...common,
+      DATA_DIR: join(tmpdir(), 'countersign-no-data-folder'),
+      AUDIT_ANCHOR_FILE: 'off',
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
@@ -114,7 +123,10 @@ export interface Finished extends Ending {
   json<Value = Record<string, unknown>>(): Value
 }
 
-/** Runs a command of the command line to its end, or ends it when it hangs: the first of a folder makes a whole PostgreSQL, on however busy a machine. */
+/**
+ * Runs a command of the command line to its end, or ends it when it hangs: the first of a folder makes a
+ * whole PostgreSQL, on however busy a machine.
+ */
 export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
@@ -136,7 +148,10 @@ export interface GatewayProcess extends Program {
   stop(): Promise<Ending>
 }
 
-/** As an init system does it: a database that answers late, because the machine is busy, is taken for one that is away, and the gateway is started again. */
+/**
+ * As an init system does it: a database that answers late, because the machine is busy, is taken for one that
+ * is away, and the gateway is started again.
+ */
 export function startGateway(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
   return eventually('the gateway is ready', async () => {
     const program = startProgram(['serve'], settings)
@@ -239,10 +254,16 @@ export function tryReading(path: string): string | undefined {
 export type Credentials = Pick<TestClient, 'id' | 'secret'>
 
 /** A browser in which this person has signed in. */
-export async function signIn(baseUrl: string, person: { username: string; password: string }): Promise<Browser> {
+export async function signIn(
+  baseUrl: string,
+  person: { username: string; password: string },
+): Promise<Browser> {
   const browser = new Browser(baseUrl)
   const page = await browser.get('/login')
-  const answer = await browser.submit(page, '/login', { username: person.username, password: person.password })
+  const answer = await browser.submit(page, '/login', {
+    username: person.username,
+    password: person.password,
+  })
   if (answer.status !== 303) throw new Error(`Sign-in failed: ${answer.status} ${answer.text}`)
   return browser
 }

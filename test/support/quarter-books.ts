@@ -1,4 +1,7 @@
-/** The books of a quarter: what was published, and every delivery and number of the log as they were last seen. The promises are held against them. */
+/**
+ * The books of a quarter: what was published, and every delivery and number of the log as they were last
+ * seen. The promises are held against them.
+ */
 import type { DeliveryRow, Engine } from './engine.ts'
 import type { Hook } from './quarter-receivers.ts'
 
@@ -86,7 +89,8 @@ export class Books {
       `SELECT to_jsonb(c) AS cursor, feed_head(part, feed) AS head, $1::timestamptz AS now,
          ARRAY(SELECT to_jsonb(x) FROM exceptions x WHERE x.webhook_id = c.webhook_id) AS exceptions,
          ARRAY(SELECT to_jsonb(g) FROM agains g WHERE g.webhook_id = c.webhook_id) AS agains,
-         ARRAY(SELECT to_jsonb(r) FROM replay_cursors r WHERE r.webhook_id = c.webhook_id AND state = 'running') AS replays
+         ARRAY(SELECT to_jsonb(r) FROM replay_cursors r WHERE r.webhook_id = c.webhook_id
+           AND state = 'running') AS replays
        FROM cursors c`,
       [now],
     )

@@ -44,7 +44,9 @@ function findMissing({ books: { events, deliveries } }: Quarter): string[] {
   return [...events.values()].flatMap(({ uid, wantedBy }) => {
     const got = (found.get(uid) ?? []).map((each) => each.webhook_id).sort((a, b) => a - b)
     const wanted = [...wantedBy].sort((a, b) => a - b)
-    return String(got) === String(wanted) ? [] : [`event ${uid} was wanted by ${wanted}, has deliveries for ${got}`]
+    return String(got) === String(wanted)
+      ? []
+      : [`event ${uid} was wanted by ${wanted}, has deliveries for ${got}`]
   })
 }
 
@@ -72,7 +74,10 @@ function oldestDay(now: Date): number {
   return dayOf(after(now, -policy.eventDays * day))
 }
 
-/** Of an entity, events reach a webhook for the first time in the order in which they were published; but for what was only ever sent again. */
+/**
+ * Of an entity, events reach a webhook for the first time in the order in which they were published; but for
+ * what was only ever sent again.
+ */
 function findDisorder({ receivers: { hooks }, books: { events, deliveries }, engine }: Quarter): string[] {
   const byPrinted = new Map([...events.values()].map((event) => [printEventId(event.uid), event]))
   const unsent = new Set(
@@ -120,7 +125,8 @@ async function findWronglyKept({
     ...(await compare(
       'what became of',
       tried.map((each) => [each.id, each.day] as const),
-      `SELECT DISTINCT webhook_id || '-' || seq || CASE round WHEN 0 THEN '' ELSE '-' || round END AS id FROM outcomes`,
+      `SELECT DISTINCT webhook_id || '-' || seq || CASE round WHEN 0 THEN '' ELSE '-' || round END AS id
+        FROM outcomes`,
     )),
     ...(old!.count === 0 ? [] : [`${old!.count} old answers are still there`]),
   ]

@@ -1,10 +1,21 @@
-/** The webhooks of a quarter and the receivers behind them: each has its manner, which may change at any time. */
+/**
+ * The webhooks of a quarter and the receivers behind them: each has its manner, which may change at any time.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import type { Engine } from './engine.ts'
 import type { Received } from './receiver.ts'
 
-export const manners = ['well', 'well', 'well', 'fails', 'busy', 'resets', 'gone', 'refuses one entity'] as const
+export const manners = [
+  'well',
+  'well',
+  'well',
+  'fails',
+  'busy',
+  'resets',
+  'gone',
+  'refuses one entity',
+] as const
 type Manner = (typeof manners)[number]
 
 export interface Hook {
@@ -30,7 +41,9 @@ export class Receivers {
   }
 
   living(branchId?: number): Hook[] {
-    return this.hooks.filter((hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId)
+    return this.hooks.filter(
+      (hook) => !hook.isDeleted && (branchId ?? hook.webhook.branchId) === hook.webhook.branchId,
+    )
   }
 
   async add(branchId: number): Promise<void> {

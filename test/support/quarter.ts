@@ -1,6 +1,7 @@
 /**
- * Three months in the life of two partners, in seconds: the clock is moved, everything else is real. What happens next is chosen by
- * chance; every step ends at rest, is written into a ledger, and old days leave. The ledger is what the promises are held against.
+ * Three months in the life of two partners, in seconds: the clock is moved, everything else is real. What
+ * happens next is chosen by chance; every step ends at rest, is written into a ledger, and old days leave.
+ * The ledger is what the promises are held against.
  */
 import { after, day, hour, minute, second } from '../../src/clock.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
@@ -13,7 +14,12 @@ import { skipDelivery, startSkip } from '../../src/webhooks/deliveries/skip.ts'
 import { dayOf, openDaysAhead } from '../../src/webhooks/events/days.ts'
 import type { Kind } from '../../src/webhooks/events/kind.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
-import { deleteWebhook, getWebhook, setWebhookState, updateWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import {
+  deleteWebhook,
+  getWebhook,
+  setWebhookState,
+  updateWebhook,
+} from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Chance, openChance } from './chance.ts'
 import { openWire, type Wire } from './cut-wire.ts'
 import { type Engine, openEngine } from './engine.ts'
@@ -137,7 +143,11 @@ export class Quarter {
     const { db, vault, guard } = this.engine.house.gateway.context
     const hook = this.chance.pick(this.receivers.living())
     const url = this.engine.receiver.url(this.chance.pick(pathsOf(hook)))
-    const kinds = this.chance.pick<readonly Kind[]>([['TRANSACTION'], ['APPLICATION'], ['TRANSACTION', 'APPLICATION']])
+    const kinds = this.chance.pick<readonly Kind[]>([
+      ['TRANSACTION'],
+      ['APPLICATION'],
+      ['TRANSACTION', 'APPLICATION'],
+    ])
     hook.webhook = await updateWebhook(
       { db, vault, policy: guard },
       hook.webhook,
@@ -155,7 +165,10 @@ export class Quarter {
     await this.receivers.add(hook.webhook.branchId)
   }
 
-  async #setPartner(status: 'approved' | 'suspended', branchId = this.chance.pick(this.branches)): Promise<void> {
+  async #setPartner(
+    status: 'approved' | 'suspended',
+    branchId = this.chance.pick(this.branches),
+  ): Promise<void> {
     const partner = await getPartner(this.engine.db, String(branchId))
     if (partner.status !== status)
       await setPartnerStatus(this.engine.db, partner, status, 'a quarter', this.engine.house.act())
@@ -215,14 +228,20 @@ export class Quarter {
     await ifPossible(() => startRecovery(this.engine.db, hook.webhook, since, this.engine.house.act()))
   }
 
-  /** The worker vanishes with deliveries in its hands, if there is anything to send, and another takes its place. */
+  /**
+   * The worker vanishes with deliveries in its hands, if there is anything to send, and another takes its
+   * place.
+   */
   async #crash(): Promise<void> {
     const hook = this.chance.pick(this.receivers.living())
     const held = gate((request, response) => this.receivers.answer(hook, request, response))
     for (const path of pathsOf(hook)) this.engine.receiver.on(path, held.behaviour)
     await this.#publish(10, hook.webhook.branchId)
     const isUnderWay = () => this.receivers.isUnderWay(hook)
-    await eventually('a delivery under way, or none to send', async () => isUnderWay() || (await this.#isStill()))
+    await eventually(
+      'a delivery under way, or none to send',
+      async () => isUnderWay() || (await this.#isStill()),
+    )
     this.story.push(isUnderWay() ? '  with deliveries under way' : '  with nothing to do')
     // It goes on by itself, as far as it can without a database, until everything is closed.
     this.#wires.at(-1)!.cut()
@@ -254,11 +273,15 @@ export class Quarter {
     await eventually('a moment at which nothing is to be done', () => this.#isStill())
   }
 
-  /** Nobody has anything to do before the clock is moved: every lane sleeps, is shut, or is held for a receiver that wants to be left alone. */
+  /**
+   * Nobody has anything to do before the clock is moved: every lane sleeps, is shut, or is held for a
+   * receiver that wants to be left alone.
+   */
   async #isStill(): Promise<boolean> {
     const [row] = await this.engine.sql<{ busy: boolean }>(
       `SELECT EXISTS (SELECT FROM outbox) OR EXISTS (
-         SELECT FROM cursors WHERE CASE WHEN holder IS NULL THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+         SELECT FROM cursors WHERE CASE WHEN holder IS NULL
+           THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
            ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
       [this.#now],
     )
@@ -292,7 +315,8 @@ export class Quarter {
   /** To the moment at which somebody has something to do. */
   async #advance(): Promise<void> {
     const [row] = await this.engine.sql<{ at: Date | null }>(
-      `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
+      `SELECT min(at) FILTER (WHERE isfinite(at)) AS at FROM (SELECT CASE WHEN holder IS NULL
+        THEN wake_at ELSE hold_until END AS at FROM cursors WHERE is_open) looks`,
     )
     this.engine.house.clock.advance(row!.at ? Math.max(0, row!.at.getTime() - this.#now.getTime()) : 0)
   }
@@ -310,7 +334,9 @@ export class Quarter {
       if (!(await this.books.isAnythingWaiting())) return this.#endBusy()
       await this.#advance()
     }
-    this.books.problems.push(`something waits for ever: ${JSON.stringify(await this.books.findWaiting(this.#now))}`)
+    this.books.problems.push(
+      `something waits for ever: ${JSON.stringify(await this.books.findWaiting(this.#now))}`,
+    )
   }
 
   /** However quiet the last days were: something has just arrived. */

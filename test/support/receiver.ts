@@ -1,4 +1,7 @@
-/** A partner's server on loopback: records every request and answers as badly as it is told to. Waits are on requests, never on time. */
+/**
+ * A partner's server on loopback: records every request and answers as badly as it is told to. Waits are on
+ * requests, never on time.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { patienceMs } from './patience.ts'
@@ -194,7 +197,9 @@ export class Receiver {
     request.on('error', () => {})
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
-      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+      )
       const bytes = Buffer.concat(chunks)
       const received = {
         path,

@@ -55,7 +55,10 @@ const tooWide = `[...document.querySelectorAll('body *')]
 const tooLow = `[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox]), select, label.tick')]
   .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 44)
   .map((each) => each.outerHTML.slice(0, 80))`
-/** WCAG 1.4.3 of the hint in an empty field, which axe leaves out: it stands out from what is behind it by at least 4.5 to 1. */
+/**
+ * WCAG 1.4.3 of the hint in an empty field, which axe leaves out: it stands out from what is behind it by at
+ * least 4.5 to 1.
+ */
 const tooFaint = `(() => {
   const parse = (color) => color.match(/[\\d.]+/g).map(Number)
   const light = (color) => parse(color).slice(0, 3)
@@ -74,7 +77,9 @@ const tooFaint = `(() => {
     .filter((each) => each.checkVisibility() && contrast(each) < 4.5)
     .map((each) => contrast(each).toFixed(2) + ' ' + each.outerHTML.slice(0, 80))
 })()`
-const faultsBy = (options: object) => `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations
+const faultsBy = (
+  options: object,
+) => `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations
   .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`
 
 /** Of a scheme only the colours differ, and of a width only what stands where. */
@@ -117,7 +122,10 @@ const well = { tooWide: [], tooLow: [], tooFaint: [], faults: [] }
 export const fineIn = (seen: readonly Look[]) => Object.fromEntries(seen.map(({ name }) => [name, well]))
 export const fine = fineIn(looks)
 
-/** Looks at the page as it stands, on phones and on a desk. The context has to be opened with `bypassCSP`: the pages let no script in. */
+/**
+ * Looks at the page as it stands, on phones and on a desk. The context has to be opened with `bypassCSP`: the
+ * pages let no script in.
+ */
 export async function lookAt(page: Page, name: string, ways = looks): Promise<Record<string, unknown>> {
   // Without its style it looks different.
   await page.waitForLoadState()

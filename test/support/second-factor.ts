@@ -41,12 +41,16 @@ export function readRecoveryCodes(page: Answer): string[] {
   return [...page.text.matchAll(/<li><code>([a-z0-9-]+)<\/code><\/li>/g)].map((match) => match[1]!)
 }
 
-/** Sets up an app in this browser. The code that proves it, of now or of so many steps from now, is used up. */
+/**
+ * Sets up an app in this browser. The code that proves it, of now or of so many steps from now, is used up.
+ */
 export async function setUpApp(house: TestGateway, browser: Browser, steps = 0): Promise<App> {
   const page = await browser.get('/account/security/app')
   assert.equal(page.status, 200, page.text)
   const secret = readSecret(page)
-  const done = await browser.submit(page, '/account/security/app', { code: makeApp(house, secret).code(steps) })
+  const done = await browser.submit(page, '/account/security/app', {
+    code: makeApp(house, secret).code(steps),
+  })
   assert.equal(done.status, 200, done.text)
   return makeApp(house, secret, readRecoveryCodes(done))
 }

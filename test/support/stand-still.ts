@@ -1,4 +1,7 @@
-/** Loaded into a process before anything else: with its first connection everything in it stands still for six seconds, as it does where the code is loaded on little of a processor. */
+/**
+ * Loaded into a process before anything else: with its first connection everything in it stands still for six
+ * seconds, as it does where the code is loaded on little of a processor.
+ */
 import { Socket } from 'node:net'
 
 const { connect } = Socket.prototype

@@ -1,4 +1,7 @@
-/** A PostgreSQL that this system has installed, with the programs that npm's does not bring: pg_dump and pg_restore. */
+/**
+ * A PostgreSQL that this system has installed, with the programs that npm's does not bring: pg_dump and
+ * pg_restore.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
@@ -15,7 +18,9 @@ export interface SystemServer {
 /** The folder of its programs; undefined where there is none. */
 export function findSystemPostgres(): string | undefined {
   const home = '/usr/lib/postgresql'
-  const versions = existsSync(home) ? readdirSync(home).sort((left, right) => Number(right) - Number(left)) : []
+  const versions = existsSync(home)
+    ? readdirSync(home).sort((left, right) => Number(right) - Number(left))
+    : []
   const folders = [
     ...versions.map((version) => join(home, version, 'bin')),
     ...(process.env.PATH ?? '').split(delimiter),

@@ -1,4 +1,7 @@
-/** Text of any content for property tests. fast-check's own unit for it takes a second of CPU to build in each file. */
+/**
+ * Text of any content for property tests. fast-check's own unit for it takes a second of CPU to build in each
+ * file.
+ */
 import fc from 'fast-check'
 
 export const codePoint = fc

@@ -1,9 +1,15 @@
-/** The brokerage's identity provider, in a process of its own: oidc-provider, which can be told to lie, to be away, and what time it is. */
+/**
+ * The brokerage's identity provider, in a process of its own: oidc-provider, which can be told to lie, to be
+ * away, and what time it is.
+ */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { type DemoProviderOptions, openDemoProvider } from '../../src/demo-provider.ts'
+import { type DemoProviderOptions, openDemoProvider } from '../../src/demo/demo-provider.ts'
 
-/** A claim, or a word of its metadata, that is null is left out; what it says at its userinfo endpoint instead of the truth, or that it says nothing there. */
+/**
+ * A claim, or a word of its metadata, that is null is left out; what it says at its userinfo endpoint instead
+ * of the truth, or that it says nothing there.
+ */
 export type Lie =
   | { readonly claims: Record<string, unknown>; readonly userInfo?: Record<string, unknown> | 'nothing' }
   | { readonly algorithm: 'none' | 'HS256' }
@@ -60,7 +66,11 @@ async function obey(order: Order): Promise<object> {
         if (lie && 'keys' in lie && request.url === '/jwks') tellKeys(response, lie.keys)
       })
       const pem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' })
-      return { issuer: opened.issuer, publicKey: pem, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) }
+      return {
+        issuer: opened.issuer,
+        publicKey: pem,
+        privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      }
     }
     case 'time':
       aheadMs = order.aheadMs
@@ -106,7 +116,8 @@ function tellOfItself(response: ServerResponse, said: Record<string, unknown> | 
   const end = response.end.bind(response)
   response.end = ((body: string | Buffer) => {
     if (said === 'a page') response.setHeader('content-type', 'text/html')
-    const text = said === 'a page' ? '<h1>Hello</h1>' : JSON.stringify({ ...JSON.parse(String(body)), ...said }, isSaid)
+    const text =
+      said === 'a page' ? '<h1>Hello</h1>' : JSON.stringify({ ...JSON.parse(String(body)), ...said }, isSaid)
     response.setHeader('content-length', Buffer.byteLength(text))
     return end(text)
   }) as typeof response.end

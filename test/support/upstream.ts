@@ -1,12 +1,13 @@
 /** The brokerage's identity provider for tests, as a process of its own, and people who sign in there. */
+
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { statement } from '../../src/database/database.ts'
-import { secondFactorAcr } from '../../src/demo-provider.ts'
+import { secondFactorAcr } from '../../src/demo/demo-provider.ts'
 import { addProvider, draftProvider, type Provider } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import type { User } from '../../src/users/user.ts'
+import { ask } from './ask.ts'
 import { type Answer, Browser } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
 import { makeUpWord } from './made-up-word.ts'
@@ -23,7 +24,9 @@ export interface TestUpstream {
   lie(lie: Lie | undefined): Promise<void>
   leave(): Promise<void>
   return(): Promise<void>
-  /** Signs in there in a browser of its own, which is remembered: answers where the browser is sent back to. */
+  /**
+   * Signs in there in a browser of its own, which is remembered: answers where the browser is sent back to.
+   */
   signIn(at: string, who: string, given?: { factor?: boolean; cookies?: Browser }): Promise<string>
   close(): Promise<void>
 }
@@ -136,17 +139,15 @@ export async function signInThere(
   return browser.get(await upstream.signIn(at, who, given))
 }
 
-const insertSource = statement(
-  '',
-  `INSERT INTO sources (name, environment, heard_at, newest_at) VALUES ('core', 'live', $1, $1) ON CONFLICT DO NOTHING`,
-)
-const setExternalId = statement('', `UPDATE users SET source = 'core', external_id = $2 WHERE id = $1`)
+const insertSource = `INSERT INTO sources (name, environment, heard_at, newest_at) VALUES ('core', 'live', $1, $1) ON CONFLICT
+    DO NOTHING`
+const setExternalId = `UPDATE users SET source = 'core', external_id = $2 WHERE id = $1`
 
 /** A customer as provisioning leaves them. */
 export async function makeCustomer(house: TestGateway, externalId: string): Promise<User> {
   const { db } = house.gateway.context
   const user = await house.makeUser()
-  await db.query(insertSource, [house.clock.now()])
-  await db.query(setExternalId, [user.id, externalId])
+  await ask(db, insertSource, [house.clock.now()])
+  await ask(db, setExternalId, [user.id, externalId])
   return user
 }

@@ -1,6 +1,11 @@
-/** What the tests of the pages share: the way to a consent page, what a page must never lack, what the database holds. */
+/**
+ * What the tests of the pages share: the way to a consent page, what a page must never lack, what the
+ * database holds.
+ */
+
 import assert from 'node:assert/strict'
-import { type Database, statement } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
+import { ask } from './ask.ts'
 import { type Answer, Browser, hiddenFields } from './browser.ts'
 import { type ApproveOptions, password, type TestClient, type TestGateway } from './gateway.ts'
 
@@ -17,7 +22,11 @@ export async function startRequest(
 }
 
 /** The consent page, for a browser in which somebody is signed in. */
-export async function openConsent(browser: Browser, client: TestClient, options?: ApproveOptions): Promise<Answer> {
+export async function openConsent(
+  browser: Browser,
+  client: TestClient,
+  options?: ApproveOptions,
+): Promise<Answer> {
   const login = await browser.get(await startRequest(browser, client, options))
   assert.equal(login.status, 303, 'the visitor is signed in')
   const page = await browser.get(pathOf(login))
@@ -71,20 +80,24 @@ export async function tokenOf(browser: Browser): Promise<string> {
   return hiddenFields((await browser.get('/account')).text, '/logout').csrf!
 }
 
-const selectTables = statement(
-  'select_tables',
-  `SELECT relname AS name FROM pg_class
-   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname NOT IN (
-     'audit_blocks', 'audit_unsealed', 'audit_heads', 'audit_anchor_keys', 'notices', 'outbox', 'log', 'feed_days', 'days', 'cursors', 'workers',
-     'webhook_counts') ORDER BY 1`,
-)
+const selectTables = `SELECT relname AS name FROM pg_class
+   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname
+     NOT IN (
+     'audit_blocks', 'audit_unsealed', 'audit_heads', 'audit_anchor_keys', 'notices', 'outbox', 'outbox_floors', 'log', 'feed_days', 'days', 'cursors', 'workers',
+     'webhook_counts') ORDER BY 1`
 
-/** Every row of every table, but for what the house writes by itself: the chain over the audit log, the sequencer's log, how far workers are, what charts count. */
+/**
+ * Every row of every table, but for what the house writes by itself: the chain over the audit log, the
+ * sequencer's log, how far workers are, what charts count.
+ */
 export function readTables(db: Database): Promise<Record<string, string[]>> {
   return askEach(db, 'coalesce(array_agg(t::text), ARRAY[]::text[])')
 }
 
-/** What tells whether any of those rows is another than before: how many each table has, and the sum of their hashes. */
+/**
+ * What tells whether any of those rows is another than before: how many each table has, and the sum of their
+ * hashes.
+ */
 export function markTables(db: Database): Promise<Record<string, string>> {
   return askEach(db, `count(*) || ' rows ' || coalesce(sum(hashtextextended(t::text, 0)), 0)`)
 }
@@ -93,14 +106,14 @@ export function markTables(db: Database): Promise<Record<string, string>> {
 let tables: Promise<readonly { name: string }[]> | undefined
 
 async function askEach<Found>(db: Database, asked: string): Promise<Record<string, Found>> {
-  tables ??= db.query<{ name: string }>(selectTables)
+  tables ??= ask<{ name: string }>(db, selectTables)
   const texts = (await tables).map(({ name }) => `SELECT '${name}' AS name, ${asked} AS found FROM ${name} t`)
-  const all = await db.query<{ name: string; found: Found }>(statement('', texts.join(' UNION ALL ')))
+  const all = await ask<{ name: string; found: Found }>(db, texts.join(' UNION ALL '))
   return Object.fromEntries(all.map(({ name, found }) => [name, found]))
 }
 
 export async function countRows(db: Database, table: string): Promise<number> {
-  const [counted] = await db.query<{ rows: number }>(statement('', `SELECT count(*) AS rows FROM ${table}`))
+  const [counted] = await ask<{ rows: number }>(db, `SELECT count(*) AS rows FROM ${table}`)
   return counted!.rows
 }
 
@@ -108,7 +121,10 @@ export async function countRows(db: Database, table: string): Promise<number> {
 const ownAsset =
   /^\/assets\/((light\/|dark\/)?[0-9a-f]{12}\/[a-z.-]+|colours\/([0-9a-f]{6}-){3}[0-9a-f]{6}(-light|-dark)?\.css|images\/[0-9a-f]{64}\.(png|svg))$|^\/(partner|console\/partners)\/\d+\/clients\/\w+\/look\/logo\?version=\d+$/
 
-/** RFC 9700, 4.16 and 4.2.4: no frames, no referrer, no copy kept, no script but our own, nothing from elsewhere. */
+/**
+ * RFC 9700, 4.16 and 4.2.4: no frames, no referrer, no copy kept, no script but our own, nothing from
+ * elsewhere.
+ */
 export function assertGuarded(answer: Answer, where: string): void {
   const { headers, text } = answer
   const policy = parsePolicy(String(headers['content-security-policy']))

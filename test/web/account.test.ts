@@ -49,7 +49,8 @@ test('revoking an application ends its tokens with the very next request, and it
   const browser = await house.signIn(user)
   const [first, second] = [await connect(browser), await connect(browser, 'read trade')]
   const code = (await house.approve(client, browser)).get('code')!
-  for (const { access_token } of [first, second]) assert.equal((await house.profile(access_token)).status, 200)
+  for (const { access_token } of [first, second])
+    assert.equal((await house.profile(access_token)).status, 200)
 
   const answer = await browser.submit(await browser.get('/account'), '/account/revoke', {})
   assert.equal(answer.status, 303)
@@ -58,7 +59,11 @@ test('revoking an application ends its tokens with the very next request, and it
     assert.equal((await house.profile(access_token)).status, 401)
     assert.equal((await house.refresh(client, refresh_token!)).json().error, 'invalid_grant')
   }
-  assert.equal((await house.exchange(client, code)).json().error, 'invalid_grant', 'a code on its way is dead too')
+  assert.equal(
+    (await house.exchange(client, code)).json().error,
+    'invalid_grant',
+    'a code on its way is dead too',
+  )
   assert.match((await browser.get('/account')).text, /No application is connected/)
   const [entry] = await findEntries(house.gateway.context.db, { actor: `user:${user.id}`, limit: 1 })
   assert.equal(entry!.action, 'authorization.revoked')
@@ -142,7 +147,10 @@ for (const environment of ['live', 'sandbox'] as const) {
     assert.equal((await house.profile(token, environment)).status, 200)
     const astray = await house.profile(token, other)
     assert.equal(astray.status, 401)
-    assert.match(String(astray.json().error_description), new RegExp(`token of the ${environment} environment`))
+    assert.match(
+      String(astray.json().error_description),
+      new RegExp(`token of the ${environment} environment`),
+    )
 
     const listed = await browser.get('/account/api')
     assert.equal(listed.text.includes(token), false, 'shown once')
@@ -237,7 +245,10 @@ test('who holds as many tokens as there may be is told so, and offered no other'
   assert.match(await page(), /action="\/account\/api\/tokens"/)
   await make('Program 50')
   assert.doesNotMatch(await page(), /action="\/account\/api\/tokens"/)
-  assert.match(await page(), /You have 50 tokens, as many as there may be\. Revoke one that you no longer need\./)
+  assert.match(
+    await page(),
+    /You have 50 tokens, as many as there may be\. Revoke one that you no longer need\./,
+  )
   const revoked = await browser.submit(await browser.get('/account/api'), '/account/api/revoke', {})
   assert.equal(revoked.status, 303)
   assert.match(await page(), /action="\/account\/api\/tokens"/)

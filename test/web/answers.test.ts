@@ -1,4 +1,7 @@
-/** Every act answers in one pattern: what was done, with the way back or a link. What the walls' tests do not send is sent here. */
+/**
+ * Every act answers in one pattern: what was done, with the way back or a link. What the walls' tests do not
+ * send is sent here.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addMember, listMembers } from '../../src/partners/partner.ts'
@@ -34,7 +37,8 @@ const ofAccount: Record<string, () => Promise<unknown>> = {
   },
   '/account/devices/close': () => elsewhere('close'),
   '/account/devices/close/others': () => elsewhere('close/others'),
-  '/account/security/notices': () => send(own.browser, '/account/security/notices', '/account/security/notices'),
+  '/account/security/notices': () =>
+    send(own.browser, '/account/security/notices', '/account/security/notices'),
   '/account/security/email': async () => {
     const browser = await house.signIn(await house.makeUser())
     const page = '/account/security/email'
@@ -70,7 +74,12 @@ test('every form of the table answers with undo or a link, or has a reason not t
   const posted = pageRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path)
   // Those of the portal and of the console are sent by their walls' tests, which know every row.
   const ofWalls = posted.filter((path) => /^\/(?:partner|console)\b/.test(path))
-  const known = [...Object.keys(ofAccount), ...Object.keys(elsewhereTested), ...Object.keys(otherAnswers), ...ofWalls]
+  const known = [
+    ...Object.keys(ofAccount),
+    ...Object.keys(elsewhereTested),
+    ...Object.keys(otherAnswers),
+    ...ofWalls,
+  ]
   assert.deepEqual(
     posted.filter((path) => !known.includes(path)),
     [],

@@ -1,4 +1,7 @@
-/** A card's menu, an answer with its way back, a question before what cannot be undone, and the search: on a phone, with and without script. */
+/**
+ * A card's menu, an answer with its way back, a question before what cannot be undone, and the search: on a
+ * phone, with and without script.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Chromium, openChromium } from '../support/chromium.ts'
@@ -22,7 +25,10 @@ after(async () => {
 for (const javaScriptEnabled of [true, false]) {
   test(`on a phone a webhook is paused from its card, resumed by undo and deleted after a question, ${javaScriptEnabled ? 'with' : 'without'} script`, async () => {
     const id = await own.program.register(`https://hooks.example.com/${javaScriptEnabled}`)
-    const { page, enter, close } = await openScreen(chromium, { viewport: { ...phone, width: 320 }, javaScriptEnabled })
+    const { page, enter, close } = await openScreen(chromium, {
+      viewport: { ...phone, width: 320 },
+      javaScriptEnabled,
+    })
     await enter(`${house.baseUrl}${own.home}/webhooks`, own.user)
     const card = page.getByRole('row', { name: `hooks.example.com/${javaScriptEnabled}` })
     await card.getByText('Actions').click()
@@ -32,7 +38,11 @@ for (const javaScriptEnabled of [true, false]) {
     await told.getByRole('button', { name: 'Undo' }).click()
     assert.match(await told.innerText(), /The webhook is resumed/)
     await page.goto(`${house.baseUrl}${own.home}/webhooks/${id}`)
-    assert.equal(await page.getByRole('button', { name: 'Delete' }).isVisible(), false, 'the question comes first')
+    assert.equal(
+      await page.getByRole('button', { name: 'Delete' }).isVisible(),
+      false,
+      'the question comes first',
+    )
     await pressAsked(page, `Delete webhook ${id}`)
     assert.match(await told.innerText(), new RegExp(`Webhook ${id} is deleted\\.`))
     await told.getByRole('link', { name: 'Deliveries' }).click()

@@ -1,16 +1,17 @@
 /**
- * Every page of an account holder in a second brand, and messages in two, on a phone and on a desk, by day and by night: nothing hangs over, all can be
- * pressed with a thumb, and axe finds nothing. With SCREENSHOTS set to a folder, each is also photographed there.
+ * Every page of an account holder in a second brand, and messages in two, on a phone and on a desk, by day
+ * and by night: nothing hangs over, all can be pressed with a thumb, and axe finds nothing. With SCREENSHOTS
+ * set to a folder, each is also photographed there.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { type Brand, houseBrand } from '../../src/brand.ts'
 import { printLetterPage } from '../../src/notices/letter.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
 import type { NoticeToSend } from '../../src/notices/post.ts'
 import { acceptLook, giveLook } from '../../src/partners/client-look.ts'
-import { previewPages } from '../../src/web/console/brand.ts'
+import { type Brand, houseBrand } from '../../src/vocabulary/brand.ts'
+import { previewPages } from '../../src/web/console/brand/brand.ts'
 import { brandInForce, check, drawPng, putSecondBrandInForce } from '../support/brand.ts'
 import { openChromium } from '../support/chromium.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -53,7 +54,10 @@ async function* consentTour(): AsyncGenerator<string, void> {
   await acceptLook(db, client, 1, house.act())
   await page.context().clearCookies()
   const query = new URLSearchParams({ client_id: client.id, scope: 'read trade', state: 'st' })
-  await screen.enter(`${house.baseUrl}/v1/oauth/authorize?${query}`, await house.makeUser(undefined, ['6YD00009']))
+  await screen.enter(
+    `${house.baseUrl}/v1/oauth/authorize?${query}`,
+    await house.makeUser(undefined, ['6YD00009']),
+  )
   await page.getByRole('heading', { name: /^Allow / }).waitFor()
   yield 'brand-consent-with-look'
 }
@@ -119,7 +123,12 @@ function messages(): NoticeToSend[] {
       ...common,
       kind: 'application',
       facts: {
-        ...{ environment: 'sandbox', client: 'Portfolio', partner: 'Example Apps Ltd', address: '2001:db8::7' },
+        ...{
+          environment: 'sandbox',
+          client: 'Portfolio',
+          partner: 'Example Apps Ltd',
+          address: '2001:db8::7',
+        },
         scopes: ['read', 'trade', 'write', 'market', 'stream'],
       },
     },
@@ -136,7 +145,10 @@ async function* mailTour(): AsyncGenerator<string, void> {
   ]
   for (const [name, brand, src] of brands) {
     for (const notice of messages()) {
-      const words = noticeWords(notice, addresses, house.gateway.context.vault, { live: brand, sandbox: brand })
+      const words = noticeWords(notice, addresses, house.gateway.context.vault, {
+        live: brand,
+        sandbox: brand,
+      })
       await page.setContent(printLetterPage(words.letter!, words.subject, src))
       yield `mail-${name}-${notice.kind}`
     }

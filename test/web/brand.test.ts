@@ -1,4 +1,7 @@
-/** A brokerage under its own name: every page of an account holder, what apps and passkeys keep of it, and a message as it arrives. */
+/**
+ * A brokerage under its own name: every page of an account holder, what apps and passkeys keep of it, and a
+ * message as it arrives.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { activateDraft, saveDraft, setDraftImage } from '../../src/brands/brand-acts.ts'
@@ -31,7 +34,9 @@ const ofStrangers = [
   ...[`/login/reset/${'x'.repeat(43)}`, '/.well-known/change-password'],
 ]
 
-const holderRows = pageRoutes.filter(({ method, path }) => method === 'GET' && !/^\/(partner|console)\b/.test(path))
+const holderRows = pageRoutes.filter(
+  ({ method, path }) => method === 'GET' && !/^\/(partner|console)\b/.test(path),
+)
 
 test('no page of an account holder says any name but that of the brand, on either site', async () => {
   const visited = new Set<string>()
@@ -65,7 +70,8 @@ test('no page of an account holder says any name but that of the brand, on eithe
   assertOwnName(await openConsent(browser, client, { scope: 'read trade' }), 'consent')
   visited.add('/consent')
   const inSandbox = await house.signIn(await house.makeUser(), 'sandbox')
-  for (const path of ['/account', '/account/api', '/login?confirm=1', '/account/security']) await look(inSandbox, path)
+  for (const path of ['/account', '/account/api', '/login?confirm=1', '/account/security'])
+    await look(inSandbox, path)
   assert.deepEqual(
     holderRows.map(({ path }) => path).filter((path) => !visited.has(path)),
     [],
@@ -83,7 +89,10 @@ test('an authenticator app and a passkey keep the name of the brand', async () =
 
 test('a message is written by the brand of its site, and shows its logo', async () => {
   const server = await keepOpen(openMailServer())
-  const own = await openTestGateway({ SMTP_URL: server.url(), MAIL_FROM: 'Countersign <gateway@broker.example>' })
+  const own = await openTestGateway({
+    SMTP_URL: server.url(),
+    MAIL_FROM: 'Countersign <gateway@broker.example>',
+  })
   try {
     const { db } = own.gateway.context
     const plain = { ...secondWords, mailSender: null }

@@ -1,6 +1,6 @@
 /**
- * The pages in a real browser: the whole way of an account holder, with and without JavaScript, on a phone and at a desk. How each page looks is the matter of
- * looks.long.ts.
+ * The pages in a real browser: the whole way of an account holder, with and without JavaScript, on a phone
+ * and at a desk. How each page looks is the matter of looks.long.ts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,9 @@ const client = await house.makeClient({ callbackUrl: `${site.origin}/callback` }
 
 async function openVisit(options: BrowserContextOptions = {}) {
   const visit = await openScreen(chromium, options)
-  visit.page.on('requestfailed', (request) => visit.complaints.push(`${request.url()} ${request.failure()?.errorText}`))
+  visit.page.on('requestfailed', (request) =>
+    visit.complaints.push(`${request.url()} ${request.failure()?.errorText}`),
+  )
   return visit
 }
 
@@ -77,7 +79,9 @@ for (const [name, options] of Object.entries({
     assert.equal(callback.get('iss'), house.baseUrl)
 
     const { access_token } = (await house.exchange(client, callback.get('code')!)).json<TokenBody>()
-    const profile = (await house.profile(access_token)).json<{ profile: { account: { account_number: string } } }>()
+    const profile = (await house.profile(access_token)).json<{
+      profile: { account: { account_number: string } }
+    }>()
     assert.equal(profile.profile.account.account_number, numbers[0])
 
     await page.goto(`${house.baseUrl}/account`)
@@ -293,7 +297,9 @@ test('the script of the site is the only one that runs: the policy stops one tha
     "const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)",
   )
   assert.equal(await page.evaluate('window.ran'), undefined)
-  await eventually('a complaint of the policy', () => complaints.some((text) => /Content Security Policy/.test(text)))
+  await eventually('a complaint of the policy', () =>
+    complaints.some((text) => /Content Security Policy/.test(text)),
+  )
   await close()
 })
 

@@ -41,7 +41,10 @@ test('the page names the application, its partner, the callback host, the user, 
   assert.match(page.text, /6YA77777/)
   assert.match(page.text, /For 24 hours\. After that it has to ask you again\./)
   assert.match(page.text, /You can revoke it at any moment/)
-  assert.match((await visit()).page.text, /Until you revoke it: this partner may renew its access by itself\./)
+  assert.match(
+    (await visit()).page.text,
+    /Until you revoke it: this partner may renew its access by itself\./,
+  )
 })
 
 const words = {
@@ -93,7 +96,9 @@ test('an answer cannot be given twice: the second is 409 and makes no second cod
 test('of ten answers at the same moment one counts', async () => {
   const { browser, page } = await visit()
   const before = await countGrants()
-  const answers = await Promise.all(Array.from({ length: 10 }, () => browser.post('/consent', approveForm(page))))
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => browser.post('/consent', approveForm(page))),
+  )
   assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array.from({ length: 9 }, () => 409)])
   assert.equal((await countGrants()) - before, 1)
   const { location } = answers.find(({ status }) => status === 303)!
@@ -153,7 +158,10 @@ test('a decision that is neither yes nor no answers nothing', async () => {
 test('fields that the page does not have change nothing', async () => {
   const other = await house.makeClient({ callbackUrl: 'https://other.example.com/callback' })
   const stranger = await house.makeUser(undefined, ['6YA00666'])
-  const { user, browser, page } = await visit({ scope: 'read', state: 'mine' }, client, ['6YA11111', '6YA22222'])
+  const { user, browser, page } = await visit({ scope: 'read', state: 'mine' }, client, [
+    '6YA11111',
+    '6YA22222',
+  ])
   const foreign = await browser.post('/consent', { ...approveForm(page), account: ['6YA11111', '6YA00666'] })
   assert.equal(foreign.location, undefined)
   const answer = await browser.post('/consent', {

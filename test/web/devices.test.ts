@@ -1,4 +1,7 @@
-/** Sign-ins and devices: every place where the account is open, recognisable, and closed at once by its owner alone. */
+/**
+ * Sign-ins and devices: every place where the account is open, recognisable, and closed at once by its owner
+ * alone.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
@@ -14,7 +17,9 @@ const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefo
 
 async function signInFrom(user: User, userAgent: string, address = '192.0.2.7'): Promise<Browser> {
   const browser = new Browser(house.baseUrl)
-  await signInWith(browser, user.username, { headers: { 'user-agent': userAgent, 'x-forwarded-for': address } })
+  await signInWith(browser, user.username, {
+    headers: { 'user-agent': userAgent, 'x-forwarded-for': address },
+  })
   return browser
 }
 
@@ -35,7 +40,10 @@ test('a sign-in is shown with browser, system, address, first and last time; thi
   )
   house.clock.advance(2 * minute)
   await there.get('/account')
-  assert.match((await devicesOf(here)).split('Other devices')[1]!, /last active <time datetime="2026-03-02T10:07/)
+  assert.match(
+    (await devicesOf(here)).split('Other devices')[1]!,
+    /last active <time datetime="2026-03-02T10:07/,
+  )
 })
 
 test('a confirmed session keeps the moment of its first sign-in', async () => {
@@ -62,13 +70,21 @@ test('signing out one device ends it with its next request and leaves the others
   const [entry] = await findEntries(house.gateway.context.db, { actor: `user:${user.id}`, limit: 1 })
   assert.equal(entry!.action, 'session.closed')
   assert.deepEqual(entry!.details, { address: '192.0.2.7', userAgent: firefox })
-  assert.equal((await here.submit(page, '/account/devices/close', {})).status, 303, 'a second click is harmless')
+  assert.equal(
+    (await here.submit(page, '/account/devices/close', {})).status,
+    303,
+    'a second click is harmless',
+  )
 })
 
 test('sign out everywhere else ends every other session, in the sandbox too, and keeps this one', async () => {
   const user = await house.makeUser()
   const here = await house.signIn(user)
-  const others = [await house.signIn(user), await signInFrom(user, firefox), await house.signIn(user, 'sandbox')]
+  const others = [
+    await house.signIn(user),
+    await signInFrom(user, firefox),
+    await house.signIn(user, 'sandbox'),
+  ]
   const stranger = await house.signIn(await house.makeUser())
   assert.match(await devicesOf(here), /<span class="badge sandbox">Sandbox<\/span>/)
   await here.submit(await here.get('/account/devices'), '/account/devices/close/others', {})

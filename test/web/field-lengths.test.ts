@@ -1,4 +1,7 @@
-/** Everything that somebody types has a length, the same on the page and on the server: from the table of lengths, for every form of the table of routes. */
+/**
+ * Everything that somebody types has a length, the same on the page and on the server: from the table of
+ * lengths, for every form of the table of routes.
+ */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -81,14 +84,21 @@ test('every form refuses what is longer, before it is looked at', async () => {
       )
       assert.equal(long.status, path.includes('/receiver/') ? 404 : 400, `${path} ${name}: ${long.status}`)
       if (long.status === 400)
-        assert.match(long.text, new RegExp(`${name} must have at most ${most.toLocaleString('en')} characters`), path)
+        assert.match(
+          long.text,
+          new RegExp(`${name} must have at most ${most.toLocaleString('en')} characters`),
+          path,
+        )
     }
   }
 })
 
 test('a line break counts once, as in a browser, which sends two characters for it', async () => {
   const browser = await house.signIn(await house.makeUser())
-  const fields = { ...hiddenFields((await browser.get('/partner')).text, '/partner/apply'), name: 'Lines Ltd' }
+  const fields = {
+    ...hiddenFields((await browser.get('/partner')).text, '/partner/apply'),
+    name: 'Lines Ltd',
+  }
   const details = { website: 'https://lines.example.com', contact: 'a@lines.example.com' }
   const purpose = 'a line\r\n'.repeat(2_000 / 'a line\n'.length)
   const sent = await browser.post('/partner/apply', { ...fields, ...details, purpose })

@@ -1,4 +1,7 @@
-/** What stands around every page, in a real browser: keys, moments in the reader's own zone, tables as cards, colours of the reader's choice, paper. */
+/**
+ * What stands around every page, in a real browser: keys, moments in the reader's own zone, tables as cards,
+ * colours of the reader's choice, paper.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Chromium, openChromium } from '../support/chromium.ts'
@@ -30,7 +33,11 @@ test('keys lead to the search, to each part and to their list, and leave alone w
   await page.getByRole('heading', { name: 'Clients', exact: true }).waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  assert.equal(await page.evaluate('document.activeElement.id'), 'content', 'the first stop leads past the bars')
+  assert.equal(
+    await page.evaluate('document.activeElement.id'),
+    'content',
+    'the first stop leads past the bars',
+  )
 
   await page.keyboard.press('?')
   const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
@@ -63,7 +70,10 @@ test('keys lead to the search, to each part and to their list, and leave alone w
 for (const javaScriptEnabled of [true, false]) {
   const zone = javaScriptEnabled ? 'in the zone of the reader, with UTC beside it' : 'in UTC without script'
   test(`moments are told ${zone}, also where the page changes by itself`, async () => {
-    const { page, enter, close } = await openScreen(chromium, { timezoneId: 'America/New_York', javaScriptEnabled })
+    const { page, enter, close } = await openScreen(chromium, {
+      timezoneId: 'America/New_York',
+      javaScriptEnabled,
+    })
     await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
     const moments = page.locator('tbody time')
     await moments.first().waitFor()
@@ -86,12 +96,18 @@ test('on a phone each row of a table is a card that says what its cells are, and
   const { page, enter, close } = await openScreen(chromium, { viewport: { ...phone, width: 320 } })
   await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
   await page.getByRole('cell').nth(1).waitFor()
-  const label = await page.evaluate('getComputedStyle(document.querySelectorAll("td")[1], "::before").content')
+  const label = await page.evaluate(
+    'getComputedStyle(document.querySelectorAll("td")[1], "::before").content',
+  )
   assert.equal(label, '"State"')
   assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
   const scrolls = 'document.querySelector(".scrolls")'
   assert.equal(await page.evaluate(`${scrolls}.scrollWidth <= ${scrolls}.clientWidth`), true)
-  assert.equal(await page.getByRole('row').count(), (await page.locator('tbody tr').count()) + 1, 'it is still a table')
+  assert.equal(
+    await page.getByRole('row').count(),
+    (await page.locator('tbody tr').count()) + 1,
+    'it is still a table',
+  )
   await close()
 })
 
@@ -99,7 +115,10 @@ test('in colours of the reader’s choice states have outlines, and on paper sta
   const { page, enter, close } = await openScreen(chromium, { bypassCSP: true, forcedColors: 'active' })
   await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
   await page.locator('.state').first().waitFor()
-  assert.equal(await page.evaluate('getComputedStyle(document.querySelector(".state")).borderTopStyle'), 'solid')
+  assert.equal(
+    await page.evaluate('getComputedStyle(document.querySelector(".state")).borderTopStyle'),
+    'solid',
+  )
   assert.deepEqual(await lookAt(page, 'forced-colours'), fine)
   await page.emulateMedia({ media: 'print', forcedColors: 'none' })
   for (const gone of ['.top nav', '.filter', '.bottom', '.skip'])

@@ -1,7 +1,10 @@
-/** What stands around every page: whose it is, the first stop of a keyboard, the keys, the moments, the tables. */
+/**
+ * What stands around every page: whose it is, the first stop of a keyboard, the keys, the moments, the
+ * tables.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { houseBrand as brand } from '../../src/brand.ts'
+import { houseBrand as brand } from '../../src/vocabulary/brand.ts'
 import { withKeys } from '../../src/web/frame/bars.ts'
 import { html } from '../../src/web/frame/html.ts'
 import { printMoment, table } from '../../src/web/frame/parts.ts'
@@ -31,7 +34,9 @@ test('every page says whose it is, in its title, above and below, and begins wit
 })
 
 test('every moment names its zone and carries the same in UTC', () => {
-  const moments = [...pages.values()].flatMap(({ text }) => [...text.matchAll(/<time\b([^>]*)>([^<]*)<\/time>/g)])
+  const moments = [...pages.values()].flatMap(({ text }) => [
+    ...text.matchAll(/<time\b([^>]*)>([^<]*)<\/time>/g),
+  ])
   assert.ok(moments.length > 20, String(moments.length))
   for (const [whole, attributes, words] of moments) {
     assert.match(attributes!, /datetime="\d{4}-\d\d-\d\dT[\d:.]+Z" title="/, whole)
@@ -53,9 +58,14 @@ test('each way on has a key of its own, and the list of keys names it', () => {
 })
 
 test('a cell knows the heading of its column, and a column of moments leaves the zone to each', () => {
-  const rows = [html`<tr><td class="url">a</td><th scope="row">b</th><td>${printMoment(new Date(0))}</td></tr>`]
+  const rows = [
+    html`<tr><td class="url">a</td><th scope="row">b</th><td>${printMoment(new Date(0))}</td></tr>`,
+  ]
   const { text } = table('Things', ['URL', 'A & B', 'Created (UTC)'], rows)
-  assert.match(text, /<td role="cell" data-label="URL" class="url">a<\/td><th role="rowheader" data-label="A &amp; B"/)
+  assert.match(
+    text,
+    /<td role="cell" data-label="URL" class="url">a<\/td><th role="rowheader" data-label="A &amp; B"/,
+  )
   assert.match(text, /<th role="columnheader" scope="col">Created<\/th>/)
   assert.match(text, /data-label="Created"><time [^>]*>1970-01-01 00:00:00 UTC<\/time>/)
   assert.match(table('Sums', ['From (UTC)'], [html`<tr><td>10:00</td></tr>`]).text, />From \(UTC\)<\/th>/)

@@ -1,4 +1,7 @@
-/** Every form of the site, and the proof it asks for. A form that is new stands in the table with a gate, or here with a reason. */
+/**
+ * Every form of the site, and the proof it asks for. A form that is new stands in the table with a gate, or
+ * here with a reason.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
@@ -18,7 +21,7 @@ import {
   strongly,
   viewer,
   withFactor,
-} from '../../src/web/gates.ts'
+} from '../../src/web/gates/gates.ts'
 import { form, type PageRoute, page } from '../../src/web/route.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Browser, hiddenFields } from '../support/browser.ts'
@@ -49,8 +52,6 @@ const anySession: Record<string, string> = {
   '/account/devices/close/others': 'it takes power away',
   '/account/security/notices': 'what guards the account cannot be declined',
   '/partner/apply': 'an operator decides',
-  '/partner/accept': 'a member invited',
-  '/partner/decline': 'it takes power away',
   '/partner/invitation/:token/accept': 'an owner invited',
   '/partner/invitation/:token/decline': 'it takes power away',
   '/partner/:branch/webhooks/:id/pause': 'it can be taken back',
@@ -60,11 +61,13 @@ const anySession: Record<string, string> = {
   '/partner/:branch/webhooks/:id/recover/start': 'it sends what was sent before',
   '/partner/:branch/webhooks/:id/skip/start': 'it takes power away',
   '/partner/:branch/webhooks/:id/incident/probe': 'it sends what waits to be sent',
-  '/partner/:branch/signature/check': 'it changes nothing, and knows of no secret more than whether it matches',
+  '/partner/:branch/signature/check':
+    'it changes nothing, and knows of no secret more than whether it matches',
   '/partner/:branch/deliveries/:id/skip': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/test/send': 'simulated events move nothing',
-  '/partner/:branch/receiver/try': 'simulated events move nothing, and this one leaves the sandbox for nowhere',
+  '/partner/:branch/receiver/try':
+    'simulated events move nothing, and this one leaves the sandbox for nowhere',
   '/partner/:branch/apply': 'an operator decides',
   '/partner/:branch/messages/send': 'an operator reads it',
   '/partner/:branch/clients/refresh': 'an operator decides',
@@ -185,7 +188,11 @@ async function openEverywhere(): Promise<{ browser: Browser; addressOf: (path: s
   return { browser: await house.signIn(user), addressOf }
 }
 
-async function assertAllAsk(routes: readonly PageRoute[], browser: Browser, addressOf: (path: string) => string) {
+async function assertAllAsk(
+  routes: readonly PageRoute[],
+  browser: Browser,
+  addressOf: (path: string) => string,
+) {
   const { csrf } = hiddenFields((await browser.get('/account')).text, '/logout')
   for (const { path } of routes) {
     const answer = await browser.post(addressOf(path), { csrf: csrf! })

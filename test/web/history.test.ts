@@ -1,10 +1,14 @@
-/** Security history: everything that happened to an account and nothing of anybody else's, in plain words, page by page. */
+/**
+ * Security history: everything that happened to an account and nothing of anybody else's, in plain words,
+ * page by page.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gatewayAct, insertEntry } from '../../src/audit/audit.ts'
-import { statement } from '../../src/database/database.ts'
 import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { setPassword } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
 import { openHouse, password, type TokenBody } from '../support/gateway.ts'
 import { guess } from '../support/web.ts'
@@ -74,7 +78,10 @@ test('nobody sees anything of anybody else', async () => {
   const [one, other] = [await house.makeUser(undefined, []), await house.makeUser(undefined, [])]
   await guess(house, one.username)
   await house.approve(await house.makeClient(), await house.signIn(one))
-  assert.deepEqual(await titlesOf(await house.signIn(other)), ['Signed in', 'The brokerage opened your access'])
+  assert.deepEqual(await titlesOf(await house.signIn(other)), [
+    'Signed in',
+    'The brokerage opened your access',
+  ])
 })
 
 test('a long history is read page by page without a gap or a repetition', async () => {
@@ -117,14 +124,12 @@ test('both halves of the question are answered by an index', async () => {
   const { db } = house.gateway.context
   await db.transaction(async (sql) => {
     await sql.script('SET LOCAL enable_seqscan = off')
-    const plan = await sql.query<{ 'QUERY PLAN': string }>(
-      statement(
-        '',
-        `EXPLAIN SELECT * FROM audit_entries
+    const plan = await ask<{ 'QUERY PLAN': string }>(
+      sql,
+      `EXPLAIN SELECT * FROM audit_entries
         WHERE coalesce('user:' || (details ->> 'userId'), subject) = 'user:x' AND id < 10
           AND actor NOT LIKE 'user:%' AND action NOT IN ('code.exchanged', 'token.refreshed', 'token.rotated')
         ORDER BY id DESC LIMIT 30`,
-      ),
     )
     const text = plan.map((row) => row['QUERY PLAN']).join('\n')
     assert.match(text, /audit_entries_about_holder/)

@@ -1,4 +1,7 @@
-/** A member of two partners in a real browser: home after the sign-in, to the other partner and to the sandbox without losing the page. */
+/**
+ * A member of two partners in a real browser: home after the sign-in, to the other partner and to the sandbox
+ * without losing the page.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
@@ -16,7 +19,11 @@ for (const javaScriptEnabled of [true, false]) {
     const own = await openPartner(house)
     const other = await house.makePartner()
     await addMember(house.gateway.context.db, other, own.user, house.act())
-    const { page, enter, close } = await openScreen(chromium, { viewport: phone, javaScriptEnabled, bypassCSP: true })
+    const { page, enter, close } = await openScreen(chromium, {
+      viewport: phone,
+      javaScriptEnabled,
+      bypassCSP: true,
+    })
     await enter(house.baseUrl, own.user)
     await page.getByRole('link', { name: own.partner.name }).click()
     await page.getByRole('link', { name: 'Webhooks', exact: true }).click()

@@ -1,4 +1,7 @@
-/** Where each role begins, and how the frame leads from one site and from one partner to the other without losing the page. */
+/**
+ * Where each role begins, and how the frame leads from one site and from one partner to the other without
+ * losing the page.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
@@ -28,13 +31,18 @@ test('whoever asks for nothing in particular lands at the desk that can do most'
   assert.equal(await landingOf(desk.user.username), '/console')
   await addMember(db, own.partner, desk.user, house.act())
   assert.equal(await landingOf(desk.user.username), '/console')
-  assert.equal(await landingOf(desk.user.username, house.sandboxUrl), own.home, 'the console is on the live site alone')
+  assert.equal(
+    await landingOf(desk.user.username, house.sandboxUrl),
+    own.home,
+    'the console is on the live site alone',
+  )
   await addMember(db, await house.makePartner(), own.user, house.act())
   assert.equal(await landingOf(own.user.username), '/partner', 'which of them is to be chosen')
   assert.equal((await new Browser(house.baseUrl).get('/')).location, '/login')
 })
 
-const linkTo = (text: string, label: string) => new RegExp(`<a href="([^"]*)"[^>]*>${label}</a>`).exec(text)?.[1]
+const linkTo = (text: string, label: string) =>
+  new RegExp(`<a href="([^"]*)"[^>]*>${label}</a>`).exec(text)?.[1]
 
 test('the switch between live and sandbox leads to the same page, or to the nearest that is there too', async () => {
   const own = await openPartner(house)
@@ -58,7 +66,9 @@ test('the switch between live and sandbox leads to the same page, or to the near
   const sandbox = await house.signIn(own.user, 'sandbox')
   const { text } = await sandbox.get(`${own.home}/clients`)
   assert.equal(linkTo(text, 'Live'), `${house.baseUrl}${own.home}/clients`)
-  const wrong = await own.browser.submit(await own.browser.get('/account/api'), '/account/api/tokens', { name: '' })
+  const wrong = await own.browser.submit(await own.browser.get('/account/api'), '/account/api/tokens', {
+    name: '',
+  })
   assert.equal(
     linkTo(wrong.text, 'Sandbox'),
     `${house.sandboxUrl}/account/api`,
@@ -74,7 +84,11 @@ test('a member of several partners goes from one to the other and stays on the p
   await suspend(house, stopped, 'The terms were not kept.')
   const { text } = await own.browser.get(`${own.home}/clients`)
   assert.equal(linkTo(text, other.name), `/partner/${other.branchId}/clients`)
-  assert.equal(linkTo(text, stopped.name), `/partner/${stopped.branchId}`, 'where it says why it stands still')
+  assert.equal(
+    linkTo(text, stopped.name),
+    `/partner/${stopped.branchId}`,
+    'where it says why it stands still',
+  )
   assert.equal(linkTo(text, own.partner.name), undefined)
 })
 

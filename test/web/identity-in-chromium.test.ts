@@ -1,4 +1,7 @@
-/** Sign-in, step-up and both sign-outs at the brokerage's identity provider, in a real browser with the policies that our pages set. */
+/**
+ * Sign-in, step-up and both sign-outs at the brokerage's identity provider, in a real browser with the
+ * policies that our pages set.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'

@@ -17,7 +17,10 @@ const { db } = house.gateway.context
 
 function assertWithin({ clicks, fields, told }: Journey, most: { clicks: number; fields: number }): void {
   assert.ok(clicks > 0, 'clicks are counted')
-  assert.ok(clicks <= most.clicks && fields <= most.fields, `${clicks} clicks, ${fields} fields:\n${told.join('\n')}`)
+  assert.ok(
+    clicks <= most.clicks && fields <= most.fields,
+    `${clicks} clicks, ${fields} fields:\n${told.join('\n')}`,
+  )
 }
 
 test('an operator decides an application in two clicks; from then on its partner is six clicks and five fields from the first verified webhook', async () => {

@@ -1,6 +1,7 @@
 /**
- * Every page of the table in a real browser, as wide as the smallest phone, a phone and a desk, light, dark and in colours of the reader's choice: nothing hangs
- * over, all can be pressed with a thumb, and axe finds nothing. With SCREENSHOTS set to a folder, every page is also photographed there.
+ * Every page of the table in a real browser, as wide as the smallest phone, a phone and a desk, light, dark
+ * and in colours of the reader's choice: nothing hangs over, all can be pressed with a thumb, and axe finds
+ * nothing. With SCREENSHOTS set to a folder, every page is also photographed there.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -72,7 +73,9 @@ const notShown = new Set([
 ])
 
 test('no page of the table is left out', () => {
-  const pages = pageRoutes.filter(({ method, path }) => method === 'GET' && !notShown.has(path)).map(({ path }) => path)
+  const pages = pageRoutes
+    .filter(({ method, path }) => method === 'GET' && !notShown.has(path))
+    .map(({ path }) => path)
   assert.deepEqual(
     pages.filter((path) => !visited.has(path)),
     [],

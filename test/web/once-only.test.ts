@@ -1,15 +1,24 @@
-/** Every form that makes something, from the tables of all pages: sent again, at once or much later, on whichever node, it makes nothing more. */
+/**
+ * Every form that makes something, from the tables of all pages: sent again, at once or much later, on
+ * whichever node, it makes nothing more.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { setScopesAtMost } from '../../src/partners/client.ts'
 import { inviteMember } from '../../src/partners/invitation.ts'
-import { applyWithDetails, getPartner, setPartnerStatus, setRefreshAccess } from '../../src/partners/partner.ts'
+import {
+  applyWithDetails,
+  getPartner,
+  setPartnerStatus,
+  setRefreshAccess,
+} from '../../src/partners/partner.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
 import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../support/ask.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
 import { deliveriesOf, endDelivery, numberEvents } from '../support/by-hand.ts'
@@ -31,7 +40,10 @@ interface Sample {
   readonly browser: Browser
   readonly action: string
   readonly fields: Fields
-  /** What happens before it is sent again: without it a second sending might be refused for another reason than the first. */
+  /**
+   * What happens before it is sent again: without it a second sending might be refused for another reason
+   * than the first.
+   */
   readonly meanwhile?: () => Promise<unknown>
   /** Where what it makes is no row of its own. */
   readonly made?: () => Promise<unknown>
@@ -49,7 +61,7 @@ async function fill(browser: Browser, page: string, action: string, fields: Fiel
 let names = 0
 const newName = () => `thing-${++names}`
 const url = () => `http://127.0.0.1:9/${newName()}`
-const run = (text: string, values: readonly unknown[] = []) => db.query(statement('', text), values)
+const run = (text: string, values: readonly unknown[] = []) => ask(db, text, values)
 
 async function addWebhook({ partner }: PartnerHouse): Promise<number> {
   const { vault, guard: policy } = house.gateway.context
@@ -115,7 +127,10 @@ const samples: Record<string, () => Promise<Sample>> = {
   '/partner/apply': async () => {
     const user = await house.makeUser()
     const details = { website: 'https://app.example.com', contact: 'ada@example.com', purpose: 'To try it.' }
-    const sample = await fill(await house.signIn(user), '/partner', '/partner/apply', { name: newName(), ...details })
+    const sample = await fill(await house.signIn(user), '/partner', '/partner/apply', {
+      name: newName(),
+      ...details,
+    })
     // Answered, and renamed: nothing but the mark is left to refuse the second.
     const meanwhile = () =>
       run(
@@ -126,7 +141,9 @@ const samples: Record<string, () => Promise<Sample>> = {
     return { ...sample, meanwhile }
   },
   '/partner/:branch/webhooks/create': () =>
-    inPortal(({ browser, home }) => fill(browser, `${home}/webhooks`, `${home}/webhooks/create`, { url: url() })),
+    inPortal(({ browser, home }) =>
+      fill(browser, `${home}/webhooks`, `${home}/webhooks/create`, { url: url() }),
+    ),
   '/partner/:branch/webhooks/:id/secret': () =>
     inPortal(async (own) => {
       const page = `${own.home}/webhooks/${await addWebhook(own)}`
@@ -167,14 +184,17 @@ const samples: Record<string, () => Promise<Sample>> = {
   '/partner/:branch/deliveries/:id/redeliver': () =>
     inPortal(async (own) => {
       const { id, webhookId } = await addDelivery(own)
-      const sample = await fill(own.browser, `${own.home}/deliveries/${id}`, `${own.home}/deliveries/${id}/redeliver`)
+      const sample = await fill(
+        own.browser,
+        `${own.home}/deliveries/${id}`,
+        `${own.home}/deliveries/${id}/redeliver`,
+      )
       const made = () =>
         run('SELECT seq, round, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq, round', [webhookId])
       const settleRepeats = async () => {
-        const repeats = await db.query<{ round: number }>(
-          statement('', 'SELECT round FROM agains WHERE webhook_id = $1'),
-          [webhookId],
-        )
+        const repeats = await ask<{ round: number }>(db, 'SELECT round FROM agains WHERE webhook_id = $1', [
+          webhookId,
+        ])
         assert.equal(repeats.length, 1)
         await endDelivery(house, `${id}-${repeats[0]!.round}`)
       }
@@ -187,20 +207,36 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/apply': async () => {
     const user = await house.makeUser()
-    const details = { name: newName(), website: 'https://app.example.com', contact: 'ada@example.com', purpose: 'Try.' }
+    const details = {
+      name: newName(),
+      website: 'https://app.example.com',
+      contact: 'ada@example.com',
+      purpose: 'Try.',
+    }
     const partner = await applyWithDetails(db, user, details, {
       by: { name: `user:${user.id}` },
       at: house.clock.now(),
     })
     const decline = async () =>
-      setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'declined', 'Say more.', house.act())
+      setPartnerStatus(
+        db,
+        await getPartner(db, String(partner.branchId)),
+        'declined',
+        'Say more.',
+        house.act(),
+      )
     await decline()
     const home = `/partner/${partner.branchId}`
-    const sample = await fill(await house.signIn(user), home, `${home}/apply`, { ...details, purpose: 'To try it.' })
+    const sample = await fill(await house.signIn(user), home, `${home}/apply`, {
+      ...details,
+      purpose: 'To try it.',
+    })
     return { ...sample, meanwhile: decline }
   },
   '/partner/:branch/messages/send': () =>
-    inPortal(({ browser, home }) => fill(browser, `${home}/messages`, `${home}/messages/send`, { message: 'Hello.' })),
+    inPortal(({ browser, home }) =>
+      fill(browser, `${home}/messages`, `${home}/messages/send`, { message: 'Hello.' }),
+    ),
   '/console/users/create': async () => {
     const browser = await house.signIn(await house.makeOperator())
     const username = newName()
@@ -224,7 +260,9 @@ const samples: Record<string, () => Promise<Sample>> = {
   '/partner/:branch/clients/refresh': () =>
     inPortal(async ({ browser, home, partner }) => {
       await setRefreshAccess(db, partner, false, house.act())
-      const sample = await fill(browser, `${home}/clients`, `${home}/clients/refresh`, { reason: 'It is needed.' })
+      const sample = await fill(browser, `${home}/clients`, `${home}/clients/refresh`, {
+        reason: 'It is needed.',
+      })
       return { ...sample, meanwhile: () => setRefreshAccess(db, partner, false, house.act()) }
     }),
   '/partner/:branch/clients/:client/scopes': () =>
@@ -249,7 +287,10 @@ const samples: Record<string, () => Promise<Sample>> = {
   '/partner/:branch/members/invite': () =>
     inPortal(async ({ browser, home, partner }) => {
       const email = `${newName()}@example.com`
-      const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, { email, role: 'viewer' })
+      const sample = await fill(browser, `${home}/members`, `${home}/members/invite`, {
+        email,
+        role: 'viewer',
+      })
       return {
         ...sample,
         meanwhile: () => run('DELETE FROM invitations WHERE branch_id = $1', [partner.branchId]),
@@ -275,11 +316,18 @@ const testHook = {
   ...{ email: 'test@example.com', amount: '500.10', direction: 'DEPOSIT' },
 }
 
-/** Those that change what is there, or end it: sent again they find it so. A sign-in is one whenever it is made, and listed under devices. */
+/**
+ * Those that change what is there, or end it: sent again they find it so. A sign-in is one whenever it is
+ * made, and listed under devices.
+ */
 const makeNothing = [
   '/partner/:branch/clients/:client/look/save',
-  ...['accept', 'decline', 'withdraw'].map((verb) => `/console/partners/:branch/clients/:client/look/${verb}`),
-  ...['save', 'image', 'image/remove', 'activate', 'discard', 'return'].map((verb) => `/console/brand/:site/${verb}`),
+  ...['accept', 'decline', 'withdraw'].map(
+    (verb) => `/console/partners/:branch/clients/:client/look/${verb}`,
+  ),
+  ...['save', 'image', 'image/remove', 'activate', 'discard', 'return'].map(
+    (verb) => `/console/brand/:site/${verb}`,
+  ),
   '/login',
   '/login/second',
   '/login/cancel',
@@ -299,8 +347,6 @@ const makeNothing = [
   '/account/security/email',
   '/account/security/email/remove',
   '/account/password',
-  '/partner/accept',
-  '/partner/decline',
   '/partner/:branch/webhooks/:id/update',
   '/partner/:branch/webhooks/:id/pause',
   '/partner/:branch/webhooks/:id/resume',
@@ -369,12 +415,11 @@ const changesByItself = [
 
 /** How many rows there are of everything. */
 async function countAll(): Promise<Map<string, number>> {
-  const tables = await db.query<{ name: string }>(
-    statement(
-      '',
-      `SELECT relname AS name FROM pg_class
-       WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`,
-    ),
+  const tables = await ask<{ name: string }>(
+    db,
+    `SELECT relname AS name FROM pg_class
+       WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+         ORDER BY 1`,
   )
   const counted = tables
     .filter(({ name }) => !changesByItself.includes(name))
@@ -412,7 +457,8 @@ for (const path of making) {
     )
     assert.deepEqual(await made?.(), before)
     assert.ok(again!.status < 500, again!.text)
-    if (again!.location?.startsWith('/')) assert.ok(isWell(await browser.get(again!.location)), again!.location)
+    if (again!.location?.startsWith('/'))
+      assert.ok(isWell(await browser.get(again!.location)), again!.location)
   })
 
   test(`${path} is sent four times at once on two nodes: what one sending makes is made`, async () => {
@@ -424,7 +470,9 @@ for (const path of making) {
     const nodes = [browser.origin, firstNodeOnly ? browser.origin : other]
     let answers: Answer[] = []
     const together = await changesBy(async () => {
-      answers = await Promise.all([...nodes, ...nodes].map((node) => postForm(node + action, fields, headers)))
+      answers = await Promise.all(
+        [...nodes, ...nodes].map((node) => postForm(node + action, fields, headers)),
+      )
     })
     assert.deepEqual(together, changes)
     assert.ok(answers.some(isWell))
@@ -439,7 +487,8 @@ const secretOf = ({ text }: Answer) => /<code class="secret">([A-Za-z0-9]+)<\/co
 
 test('whoever sends it again is told what was made, where it is, and how to get another secret, which is not shown again', async () => {
   const words: Record<string, RegExp> = {
-    '/account/api/tokens': /The token that it made is listed below and was shown once\.[\s\S]*<strong>mine<\/strong>/,
+    '/account/api/tokens':
+      /The token that it made is listed below and was shown once\.[\s\S]*<strong>mine<\/strong>/,
     '/account/security/recovery': /The recovery codes that it made were shown once\./,
     '/partner/:branch/clients/create': /registered this application\. Its secret was shown once\./,
     '/partner/:branch/clients/:client/rotate': /made one secret, which was shown once\./,

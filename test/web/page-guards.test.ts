@@ -1,4 +1,6 @@
-/** Checklist C2, C6 and C7: every page, whatever it tells, cannot be framed, kept, scripted or followed back. */
+/**
+ * Checklist C2, C6 and C7: every page, whatever it tells, cannot be framed, kept, scripted or followed back.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pageRoutes } from '../../src/web/routes.ts'
@@ -7,7 +9,11 @@ import { openHouse, password } from '../support/gateway.ts'
 import { makeGuardedUser, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { approveForm, assertGuarded, openConsent, parsePolicy, pathOf, startRequest } from '../support/web.ts'
 
-const house = await openHouse({ LOGIN_FAILURES_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1,::1', HOST: 'localhost' })
+const house = await openHouse({
+  LOGIN_FAILURES_PER_ADDRESS: '3',
+  TRUST_PROXY: '127.0.0.1,::1',
+  HOST: 'localhost',
+})
 const client = await house.makeClient()
 const user = await house.makeUser()
 const visitor = await house.signIn(user)
@@ -34,7 +40,10 @@ async function answerTwice(): Promise<Answer> {
 }
 
 async function createToken(fields: Record<string, string>): Promise<Answer> {
-  return visitor.submit(await visitor.get('/account/api'), '/account/api/tokens', { environment: 'live', ...fields })
+  return visitor.submit(await visitor.get('/account/api'), '/account/api/tokens', {
+    environment: 'live',
+    ...fields,
+  })
 }
 
 const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
@@ -54,11 +63,15 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
     status: 400,
     open: async () => visitor.submit(await visitor.get('/account/password'), '/account/password', {}),
   },
-  'GET /account/security/notices': { status: 200, open: () => visitor.get('/account/security/notices?done=chosen') },
+  'GET /account/security/notices': {
+    status: 200,
+    open: () => visitor.get('/account/security/notices?done=chosen'),
+  },
   'GET /account/security/email': { status: 200, open: () => visitor.get('/account/security/email') },
   'POST /account/security/email, with nothing': {
     status: 400,
-    open: async () => visitor.submit(await visitor.get('/account/security/email'), '/account/security/email', {}),
+    open: async () =>
+      visitor.submit(await visitor.get('/account/security/email'), '/account/security/email', {}),
   },
   'GET /account/security/app': { status: 200, open: () => visitor.get('/account/security/app') },
   'POST /account/security/app, with a wrong code': {
@@ -68,7 +81,8 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
   'GET /account/security/passkey': { status: 200, open: () => visitor.get('/account/security/passkey') },
   'POST /account/security/passkey, with nothing': {
     status: 400,
-    open: async () => visitor.submit(await visitor.get('/account/security/passkey'), '/account/security/passkey', {}),
+    open: async () =>
+      visitor.submit(await visitor.get('/account/security/passkey'), '/account/security/passkey', {}),
   },
   'POST /account/security/recovery': {
     status: 200,
@@ -83,14 +97,18 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
   },
   'POST /login/second, refused': {
     status: 401,
-    open: async () => sendSecond(await startSignIn(house, (await makeGuardedUser(house)).user), { code: '000000' }),
+    open: async () =>
+      sendSecond(await startSignIn(house, (await makeGuardedUser(house)).user), { code: '000000' }),
   },
   'GET /account/history': { status: 200, open: () => visitor.get('/account/history') },
   'POST /account/api/tokens, with the new token': { status: 200, open: () => createToken({ name: 'mine' }) },
   'POST /account/api/tokens, without a name': { status: 400, open: () => createToken({ name: '' }) },
   'POST /login, refused': { status: 401, open: () => failAtLogin('192.0.2.1', 1) },
   'POST /login, from an address that must wait': { status: 429, open: () => failAtLogin('192.0.2.2', 4) },
-  'GET /v1/oauth/authorize, of nobody': { status: 400, open: () => stranger().get('/v1/oauth/authorize?client_id=x') },
+  'GET /v1/oauth/authorize, of nobody': {
+    status: 400,
+    open: () => stranger().get('/v1/oauth/authorize?client_id=x'),
+  },
   'GET /consent, without a request': { status: 400, open: () => visitor.get('/consent') },
   'POST /consent, a second time': { status: 409, open: answerTwice },
   'an address that is none': { status: 404, open: () => stranger().get('/nowhere') },
@@ -134,7 +152,9 @@ test('every address of the site refuses other methods with a guarded page', asyn
 test('every form of the site refuses one that is not ours with a guarded page', async () => {
   const { request } = hiddenFields((await openConsent(visitor, client)).text, '/consent')
   // What a provider sends is no form.
-  const forms = pageRoutes.filter(({ method, path }) => method === 'POST' && path !== '/logout/from/:provider')
+  const forms = pageRoutes.filter(
+    ({ method, path }) => method === 'POST' && path !== '/logout/from/:provider',
+  )
   for (const { path } of forms) {
     const answer = await visitorOf(path).post(path, { request: request! })
     assert.equal(answer.status, 403, path)
@@ -149,8 +169,10 @@ const redirects: Record<string, () => Promise<Answer>> = {
   'GET /consent, signed out': async () =>
     stranger().get((await startRequest(stranger(), client)).replace('/login', '/consent')),
   'GET /login, signed in': () => visitor.get('/login'),
-  'GET /v1/oauth/authorize': () => stranger().get(`/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`),
-  'GET /v1/oauth/authorize, told to the callback': () => stranger().get(`/v1/oauth/authorize?client_id=${client.id}`),
+  'GET /v1/oauth/authorize': () =>
+    stranger().get(`/v1/oauth/authorize?client_id=${client.id}&scope=read&state=st`),
+  'GET /v1/oauth/authorize, told to the callback': () =>
+    stranger().get(`/v1/oauth/authorize?client_id=${client.id}`),
   'POST /login': async () => {
     const [browser, { username }] = [stranger(), await house.makeUser()]
     return browser.submit(await browser.get('/login'), '/login', { username, password })
@@ -159,7 +181,8 @@ const redirects: Record<string, () => Promise<Answer>> = {
     const browser = stranger()
     return browser.submit(await browser.get(await startRequest(browser, client)), '/login/cancel', {})
   },
-  'POST /consent, with the code': async () => visitor.post('/consent', approveForm(await openConsent(visitor, client))),
+  'POST /consent, with the code': async () =>
+    visitor.post('/consent', approveForm(await openConsent(visitor, client))),
   'POST /consent, denied': async () =>
     visitor.submit(await openConsent(visitor, client), '/consent', { decision: 'deny' }),
   'POST /logout': async () => {

@@ -1,4 +1,7 @@
-/** Passkeys in a real browser, with an authenticator that Chromium plays. With SCREENSHOTS, its pages are photographed too. */
+/**
+ * Passkeys in a real browser, with an authenticator that Chromium plays. With SCREENSHOTS, its pages are
+ * photographed too.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'

@@ -45,7 +45,10 @@ test('the first passkey shows recovery codes once, renews the session and ends e
   await confirm(user, browser, key)
   const second = await addKey(browser, new Authenticator(house.baseUrl), {}, 'Red key')
   assert.match((await assertAnswered(browser, second)).text, /“Red key” is added/)
-  const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'second_factor' })
+  const entries = await findEntries(house.gateway.context.db, {
+    subject: `user:${user.id}`,
+    action: 'second_factor',
+  })
   assert.deepEqual(
     entries.map(({ details }) => details.factor),
     ['passkey “Red key”', 'passkey “Blue key”'],
@@ -78,7 +81,11 @@ test('beside an app, a passkey and a code are each enough', async () => {
   await browser.submit(await browser.get('/account/security'), '/account/security/app/remove', {})
   const half = await startSignIn(house, user)
   assert.doesNotMatch((await half.get('/login/second')).text, /Code from your authenticator app/)
-  assert.match((await browser.get('/account/security')).text, /10 are left/, 'recovery codes stay while a factor does')
+  assert.match(
+    (await browser.get('/account/security')).text,
+    /10 are left/,
+    'recovery codes stay while a factor does',
+  )
 })
 
 test('with the last passkey its recovery codes go, and the password is enough again', async () => {
@@ -88,7 +95,11 @@ test('with the last passkey its recovery codes go, and the password is enough ag
   assert.equal((await assertAnswered(browser, removed)).link, '/account/security/passkey')
   assert.match((await browser.get('/account/security')).text, /badge off">off/)
   assert.equal(await isSignedIn(await house.signIn(user)), true)
-  assert.equal((await browser.submit(page, '/account/security/passkey/remove', {})).status, 303, 'a second click')
+  assert.equal(
+    (await browser.submit(page, '/account/security/passkey/remove', {})).status,
+    303,
+    'a second click',
+  )
 })
 
 test('adding and removing need a fresh sign-in; a name is needed', async () => {
@@ -98,7 +109,10 @@ test('adding and removing need a fresh sign-in; a name is needed', async () => {
   const unnamed = await browser.submit(setup, '/account/security/passkey', { name: ' ', credential: '{}' })
   assert.equal(unnamed.status, 400)
   assert.match(unnamed.text, /id="name-problem">The name must have 1 to 100 characters/)
-  const hidden = await browser.submit(setup, '/account/security/passkey', { name: 'My \u202Ekey', credential: '{}' })
+  const hidden = await browser.submit(setup, '/account/security/passkey', {
+    name: 'My \u202Ekey',
+    credential: '{}',
+  })
   assert.match(hidden.text, /id="name-problem">The name must not contain control characters/)
   house.clock.advance(6 * minute)
   assert.match((await browser.get('/account/security/passkey')).location!, /^\/login\?.*confirm=1$/)
@@ -158,7 +172,10 @@ test('an answer counts once, for five minutes, and only for the user and the pur
   const { user, key } = await makeKeyHolder()
   const half = await startSignIn(house, user)
   const page = await half.get('/login/second')
-  const sent = { ...hiddenFields(page.text, '/login/second'), credential: key.get(readOptions(page), { counter: 0 }) }
+  const sent = {
+    ...hiddenFields(page.text, '/login/second'),
+    credential: key.get(readOptions(page), { counter: 0 }),
+  }
   assert.equal((await half.post('/login/second', sent)).status, 303)
   const again = await startSignIn(house, user)
   const { csrf } = hiddenFields((await again.get('/login/second')).text, '/login/second')

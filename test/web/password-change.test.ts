@@ -1,4 +1,7 @@
-/** A user's own change of password: by its owner, no faster to guess than at sign-in, and the end of every other session. */
+/**
+ * A user's own change of password: by its owner, no faster to guess than at sign-in, and the end of every
+ * other session.
+ */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -6,8 +9,8 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { assertAnswered } from '../support/answers.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse, password, type TokenBody } from '../support/gateway.ts'
@@ -43,10 +46,7 @@ test('a change signs out everywhere else, gives this session a new id, and is th
   assert.equal(entry!.actor, `user:${user.id}`)
 })
 
-const waiting = statement(
-  '',
-  `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-)
+const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
 
 test('of a form that is sent twice, as by a double click, the one that somebody waits for counts', async () => {
   const user = await house.makeUser()
@@ -71,9 +71,9 @@ test('of a form that is sent twice, as by a double click, the one that somebody 
   // Held until nobody waits for it: the first one is about to change the password by then, and cannot.
   await db.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
-    await sql.query(statement('', 'SELECT FROM users WHERE id = $1 FOR UPDATE'), [user.id])
+    await ask(sql, 'SELECT FROM users WHERE id = $1 FOR UPDATE', [user.id])
     first.write(`${head.join('\r\n')}\r\n\r\n${body}`)
-    await eventually('the first one waits', async () => (await db.query(waiting)).length > 0)
+    await eventually('the first one waits', async () => (await ask(db, waiting)).length > 0)
     first.destroy()
     await once(first, 'close')
     // The gateway has heard of it before it has answered this.
@@ -88,7 +88,11 @@ const faults: Record<string, [Record<string, string>, string, RegExp]> = {
   'no old password': [{ current: '' }, 'current', /Enter your current password/],
   'a wrong old password': [{ current: 'not the right password' }, 'current', /This is not your password/],
   'a new password that is too short': [{ next: 'short', again: 'short' }, 'next', /at least 12 characters/],
-  'a new password that is too long': [{ next: 'é'.repeat(513), again: 'é'.repeat(513) }, 'next', /at most 1024 bytes/],
+  'a new password that is too long': [
+    { next: 'é'.repeat(513), again: 'é'.repeat(513) },
+    'next',
+    /at most 1024 bytes/,
+  ],
   'the old password again': [{ next: password, again: password }, 'next', /must differ from the old one/],
   'two different new ones': [{ again: 'another password' }, 'again', /The new passwords do not match/],
 }
@@ -112,7 +116,8 @@ for (const [name, [fields, field, words]] of Object.entries(faults)) {
 test('the old password is guessed no faster here than at sign-in: after five failures the right one is refused too', async () => {
   const user = await house.makeUser()
   const browser = await house.signIn(user)
-  for (let time = 0; time < 5; time++) assert.equal((await change(browser, { current: `guess ${time}` })).status, 400)
+  for (let time = 0; time < 5; time++)
+    assert.equal((await change(browser, { current: `guess ${time}` })).status, 400)
   assert.equal((await change(browser)).status, 400)
   const throttled = await findEntries(house.gateway.context.db, {
     subject: `user:${user.id}`,
@@ -132,8 +137,13 @@ test('of parallel guesses five are looked at', async () => {
   browser.cookies.delete('countersign-live-device')
   const guesses = Array.from({ length: 20 }, (_, place) => change(browser, { current: `guess ${place}` }))
   for (const { status } of await Promise.all(guesses)) assert.equal(status, 400)
-  const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'session' })
-  const refused = entries.filter(({ action }) => action === 'session.refused' || action === 'session.throttled')
+  const entries = await findEntries(house.gateway.context.db, {
+    subject: `user:${user.id}`,
+    action: 'session',
+  })
+  const refused = entries.filter(
+    ({ action }) => action === 'session.refused' || action === 'session.throttled',
+  )
   assert.equal(refused.length, 5)
 })
 
@@ -161,7 +171,12 @@ test('applications can be paused along with it, in the same act; otherwise they 
   const { access_token } = (await house.exchange(client, code)).json<TokenBody>()
   await change(browser)
   assert.equal((await house.profile(access_token)).status, 200)
-  await change(browser, { current: next, next: 'yet another password', again: 'yet another password', pause: 'yes' })
+  await change(browser, {
+    current: next,
+    next: 'yet another password',
+    again: 'yet another password',
+    pause: 'yes',
+  })
   assert.equal((await house.profile(access_token)).status, 401)
   assert.match((await browser.get('/account')).text, /Paused since/)
 })

@@ -1,10 +1,14 @@
-/** Pausing an application: its tokens are refused at once on every node, nothing of them is lost, and both sides are told. */
+/**
+ * Pausing an application: its tokens are refused at once on every node, nothing of them is lost, and both
+ * sides are told.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { day } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, type Browser, hiddenFields, postForm, send } from '../support/browser.ts'
 import { happened } from '../support/by-hand.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
@@ -35,7 +39,8 @@ const authorizationOf = async (browser: Browser, act: string) =>
 test('a paused application is refused with the very next request on every node, and works again when resumed', async () => {
   const browser = await house.signIn(await house.makeUser())
   const { access_token } = await connect(browser)
-  for (const url of [house.baseUrl, other.baseUrl]) assert.equal((await profileAt(url, access_token)).status, 200)
+  for (const url of [house.baseUrl, other.baseUrl])
+    assert.equal((await profileAt(url, access_token)).status, 200)
   const heard = hears(other, `authorization:${await authorizationOf(browser, 'pause')}`)
   assert.equal((await press(browser, 'pause')).location, '/account')
   await heard
@@ -44,11 +49,15 @@ test('a paused application is refused with the very next request on every node, 
     assert.equal(refused.status, 401)
     assert.equal(refused.json().error, 'invalid_token')
     assert.match(String(refused.json().error_description), /The user has paused this application/)
-    assert.match(String(refused.headers['www-authenticate']), /error="invalid_token", error_description="The user has/)
+    assert.match(
+      String(refused.headers['www-authenticate']),
+      /error="invalid_token", error_description="The user has/,
+    )
   }
   assert.match((await browser.get('/account')).text, /Paused since <time/)
   await press(browser, 'resume')
-  for (const url of [house.baseUrl, other.baseUrl]) assert.equal((await profileAt(url, access_token)).status, 200)
+  for (const url of [house.baseUrl, other.baseUrl])
+    assert.equal((await profileAt(url, access_token)).status, 200)
   assert.doesNotMatch((await browser.get('/account')).text, /Paused since/)
 })
 
@@ -161,7 +170,7 @@ test('approving a paused application says that it resumes it, and does', async (
   assert.doesNotMatch((await openConsent(browser, client)).text, /You have paused/)
 })
 
-const selectEvents = statement('', `SELECT body FROM ${happened} WHERE entity = 'authorization:' || $1 ORDER BY place`)
+const selectEvents = `SELECT body FROM ${happened} WHERE entity = 'authorization:' || $1 ORDER BY place`
 
 test('the partner is told of a pause and its end as of other changes', async () => {
   const browser = await house.signIn(await house.makeUser())
@@ -169,7 +178,7 @@ test('the partner is told of a pause and its end as of other changes', async () 
   const id = await authorizationOf(browser, 'pause')
   await press(browser, 'pause')
   await press(browser, 'resume')
-  const events = await house.gateway.context.db.query<{ body: string }>(selectEvents, [id])
+  const events = await ask<{ body: string }>(house.gateway.context.db, selectEvents, [id])
   const told = events.map(({ body }) => JSON.parse(body)).map(({ action, paused }) => [action, paused])
   assert.deepEqual(told, [
     ['GRANTED', false],
@@ -187,7 +196,10 @@ test('what each scope was used for in the last 30 days is shown beside it', asyn
   await profileAt(other.baseUrl, access_token)
   await other.context.activity.flush()
   const page = (await browser.get('/account')).text
-  assert.match(page, /See your account<\/strong>[\s\S]*?Used 4 times in the last 30 days, the last time on <time/)
+  assert.match(
+    page,
+    /See your account<\/strong>[\s\S]*?Used 4 times in the last 30 days, the last time on <time/,
+  )
   assert.match(page, /Trade for you<\/strong>[\s\S]*?Not used in the last 30 days/)
   house.clock.advance(31 * day)
   const { activity: removed } = await removeDead(house.gateway.context)

@@ -26,7 +26,8 @@ const [sought] = makeEventUids([{}], after(engine.house.clock.now(), 3 * minute)
 await engine.sql(`UPDATE log SET uid = $1 WHERE entity = 'a3:2500'`, [sought])
 await engine.sql(
   `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-   SELECT $1, 'live', 'https://hooks-' || n || '.example.com/in', ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 20000) n`,
+   SELECT $1, 'live', 'https://hooks-' || n || '.example.com/in', ARRAY['TRANSACTION'], now(), now()
+     FROM generate_series(1, 20000) n`,
   [engine.branchId],
 )
 

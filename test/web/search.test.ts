@@ -1,10 +1,14 @@
-/** One search for operators and one for partners: what somebody copied from a log, a mail or a ticket leads to where it is. */
+/**
+ * One search for operators and one for partners: what somebody copied from a log, a mail or a ticket leads to
+ * where it is.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/webhooks/events/event-search.ts'
+import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
 import { numberEvents } from '../support/by-hand.ts'
 import { openDesk } from '../support/console.ts'
@@ -26,8 +30,9 @@ async function furnish() {
   const made = await openPartner(house)
   const path = `/${makeUpWord()}`
   const { webhookId, deliveryId } = await deliverOne(made, receiver, path)
-  const [event] = await db.query<{ uid: string }>(
-    statement('', 'SELECT uid FROM log WHERE feed = feed_of($1, $2) AND seq = $3'),
+  const [event] = await ask<{ uid: string }>(
+    db,
+    'SELECT uid FROM log WHERE feed = feed_of($1, $2) AND seq = $3',
     [made.partner.branchId, 'live', Number(deliveryId.split('-')[1])],
   )
   return { ...made, path, webhookId, deliveryId, event: printEventId(event!.uid) }
@@ -56,7 +61,10 @@ test('operators find events, deliveries, people, partners and receivers of every
       'user name': `/console/users/${own.user.id}`,
       'partner name': `/console/partners/${own.partner.branchId}`,
     }[what]
-    assert.ok(leads.includes(expected ?? `/console/webhooks/${own.webhookId}`), `${what}: ${text} ${answer.status}`)
+    assert.ok(
+      leads.includes(expected ?? `/console/webhooks/${own.webhookId}`),
+      `${what}: ${text} ${answer.status}`,
+    )
   }
   const host = await search(desk.browser, '/console', `${receiver.url(own.path)}`)
   assert.equal(host.location, `/console/webhooks/${own.webhookId}`, 'a whole address, as it was copied')
@@ -66,10 +74,12 @@ test('members find what is their partner’s own; what is alone is led to at onc
   for (const [what, text] of Object.entries(wordsOf(own))) {
     if (what === 'partner name') continue
     const answer = await search(own.browser, own.home, text)
-    const expected = what.includes('delivery') || what.includes('event') ? `deliveries/${own.deliveryId}` : undefined
+    const expected =
+      what.includes('delivery') || what.includes('event') ? `deliveries/${own.deliveryId}` : undefined
     const leads = answer.location ?? answer.text
     if (what === 'user name') assert.match(leads, /\/members/)
-    else assert.ok(leads.includes(`${own.home}/${expected ?? `webhooks/${own.webhookId}`}`), `${what}: ${text}`)
+    else
+      assert.ok(leads.includes(`${own.home}/${expected ?? `webhooks/${own.webhookId}`}`), `${what}: ${text}`)
   }
   const entity = await search(own.browser, own.home, 'Transaction:42')
   assert.equal(entity.location, `${own.home}/deliveries?entity=transaction%3A42`)
@@ -141,8 +151,9 @@ test('an event is found by the moment in its name, also one that SQL published, 
   const { branchId } = own.partner
   const branch = { branchId, environment: 'live' } as const
   const body = { type: 'ACH_PROFILE', action: 'SUBMITTED', branchId, profileId: 77, clearingAccount: '1' }
-  const [published] = await db.query<{ uid: string }>(
-    statement('', `SELECT publish_event('live', $1, 'ACH_PROFILE', 'SUBMITTED', '77', $2) AS uid`),
+  const [published] = await ask<{ uid: string }>(
+    db,
+    `SELECT publish_event('live', $1, 'ACH_PROFILE', 'SUBMITTED', '77', $2) AS uid`,
     [branchId, JSON.stringify(body)],
   )
   const name = parseEventName(published!.uid)!
@@ -150,7 +161,7 @@ test('an event is found by the moment in its name, also one that SQL published, 
   await numberEvents(house)
   assert.equal((await findNamedEvent(db, name, branch))?.entity, 'ach_profile:77')
   const old = 'a3f0c2d4-1111-4222-8333-444455556666'
-  await db.query(statement('', 'UPDATE log SET uid = $2 WHERE uid = $1'), [published!.uid, old])
+  await ask(db, 'UPDATE log SET uid = $2 WHERE uid = $1', [published!.uid, old])
   assert.equal((await findNamedEvent(db, parseEventName(old)!, branch))?.entity, 'ach_profile:77')
   assert.equal(await findNamedEvent(db, name, branch), undefined)
 })

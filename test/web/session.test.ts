@@ -6,7 +6,15 @@ import { issueToken } from '../../src/crypto/token.ts'
 import { setPassword, setUserStatus } from '../../src/users/user.ts'
 import { Browser } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
-import { guess, isSignedIn, openConsent, pathOf, sessionCookie, signInWith, startRequest } from '../support/web.ts'
+import {
+  guess,
+  isSignedIn,
+  openConsent,
+  pathOf,
+  sessionCookie,
+  signInWith,
+  startRequest,
+} from '../support/web.ts'
 
 const house = await openHouse()
 const client = await house.makeClient()
@@ -40,7 +48,12 @@ test('a visitor who is signed in is not asked again', async () => {
 
 test('a session id that was known before the sign-in is never adopted', async () => {
   const user = await house.makeUser()
-  for (const planted of [issueToken('session', 'live').text, 'x', '', sessionCookie(await house.signIn(user))]) {
+  for (const planted of [
+    issueToken('session', 'live').text,
+    'x',
+    '',
+    sessionCookie(await house.signIn(user)),
+  ]) {
     const browser = browserWith(planted)
     const answer = await signInWith(browser, user.username, { path: '/login?confirm=1' })
     assert.equal(answer.status, 303)
@@ -77,7 +90,10 @@ test('a sign-in that fails changes nothing of the session there is', async () =>
   const user = await house.makeUser()
   const browser = await house.signIn(user)
   const before = sessionCookie(browser)
-  const answer = await signInWith(browser, user.username, { path: '/login?confirm=1', password: 'not the right one' })
+  const answer = await signInWith(browser, user.username, {
+    path: '/login?confirm=1',
+    password: 'not the right one',
+  })
   assert.equal(answer.status, 401)
   assert.equal(answer.headers['set-cookie'], undefined)
   assert.equal(sessionCookie(browser), before)
@@ -159,7 +175,8 @@ test('a user who is disabled is signed out everywhere, and stays so when enabled
 test('a session of one environment opens nothing in the other', async () => {
   const live = await house.signIn(await house.makeUser())
   const sandbox = new Browser(house.sandboxUrl)
-  for (const name of [cookieName, 'countersign-sandbox-session']) sandbox.cookies.set(name, sessionCookie(live))
+  for (const name of [cookieName, 'countersign-sandbox-session'])
+    sandbox.cookies.set(name, sessionCookie(live))
   assert.equal(await isSignedIn(sandbox), false)
 })
 

@@ -1,4 +1,7 @@
-/** Two-factor sign-in by authenticator app and recovery codes: set up, asked for at every sign-in, removed, reset. */
+/**
+ * Two-factor sign-in by authenticator app and recovery codes: set up, asked for at every sign-in, removed,
+ * reset.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +25,9 @@ import { isSignedIn, sessionCookie, signInWith } from '../support/web.ts'
 const house = await openHouse()
 
 const actionsOf = async (userId: string, limit = 3) =>
-  (await findEntries(house.gateway.context.db, { subject: `user:${userId}`, limit })).map(({ action }) => action)
+  (await findEntries(house.gateway.context.db, { subject: `user:${userId}`, limit })).map(
+    ({ action }) => action,
+  )
 
 test('setting up an app shows ten recovery codes once, renews this session and ends every other', async () => {
   const user = await house.makeUser()
@@ -58,11 +63,17 @@ test('the picture says the same as the key, and a wrong code turns nothing on an
 })
 
 test('an offer is good for its own user and for half an hour', async () => {
-  const [one, other] = [await house.signIn(await house.makeUser()), await house.signIn(await house.makeUser())]
+  const [one, other] = [
+    await house.signIn(await house.makeUser()),
+    await house.signIn(await house.makeUser()),
+  ]
   const page = await one.get('/account/security/app')
   const offer = /name="offer" value="([^"]+)"/.exec(page.text)![1]!
   const code = makeApp(house, readSecret(page)).code()
-  const foreign = await other.submit(await other.get('/account/security/app'), '/account/security/app', { offer, code })
+  const foreign = await other.submit(await other.get('/account/security/app'), '/account/security/app', {
+    offer,
+    code,
+  })
   assert.equal(foreign.location, '/account/security/app')
   assert.match((await other.get('/account/security')).text, /badge off">off/)
 })
@@ -70,12 +81,19 @@ test('an offer is good for its own user and for half an hour', async () => {
 test('a second submission of the set-up changes nothing', async () => {
   const user = await house.makeUser()
   const browser = await house.signIn(user)
-  const [first, second] = [await browser.get('/account/security/app'), await browser.get('/account/security/app')]
+  const [first, second] = [
+    await browser.get('/account/security/app'),
+    await browser.get('/account/security/app'),
+  ]
   const submit = (page: typeof first) =>
     browser.submit(page, '/account/security/app', { code: makeApp(house, readSecret(page)).code() })
   assert.equal((await submit(first)).status, 200)
   const again = await submit(second)
-  assert.equal(again.location, '/login?return=%2Faccount%2Fsecurity%2Fapp&confirm=1', 'its page asks for the factor')
+  assert.equal(
+    again.location,
+    '/login?return=%2Faccount%2Fsecurity%2Fapp&confirm=1',
+    'its page asks for the factor',
+  )
 })
 
 test('who has an app is not offered another', async () => {
@@ -104,11 +122,15 @@ test('the code before and the one after count, and none further away', async () 
   const { user, app } = await makeGuardedUser(house)
   house.clock.advance(10 * minute)
   const browser = await startSignIn(house, user)
-  for (const steps of [-2, 2]) assert.equal((await sendSecond(browser, { code: app.code(steps) })).status, 401)
+  for (const steps of [-2, 2])
+    assert.equal((await sendSecond(browser, { code: app.code(steps) })).status, 401)
   assert.equal((await sendSecond(browser, { code: app.code(-1) })).status, 303)
   assert.equal(
-    (await sendSecond(await startSignIn(house, user), { code: ` ${app.code(1).slice(0, 3)} ${app.code(1).slice(3)} ` }))
-      .status,
+    (
+      await sendSecond(await startSignIn(house, user), {
+        code: ` ${app.code(1).slice(0, 3)} ${app.code(1).slice(3)} `,
+      })
+    ).status,
     303,
   )
 })
@@ -130,7 +152,10 @@ test('new recovery codes replace all that there were', async () => {
   const page = await browser.submit(await browser.get('/account/security'), '/account/security/recovery', {})
   const fresh = readRecoveryCodes(page)
   assert.equal(fresh.length, 10)
-  assert.equal((await sendSecond(await startSignIn(house, user), { recovery: app.recoveryCodes[0]! })).status, 401)
+  assert.equal(
+    (await sendSecond(await startSignIn(house, user), { recovery: app.recoveryCodes[0]! })).status,
+    401,
+  )
   assert.equal((await sendSecond(await startSignIn(house, user), { recovery: fresh[0]! })).status, 303)
 })
 
@@ -144,12 +169,20 @@ test('setting up, removing and new recovery codes need a sign-in at most five mi
   }
   assert.match((await browser.get('/account/security')).text, /badge">on/)
   await startSignIn(house, user, browser)
-  const stillOld = await browser.submit(await browser.get('/account/security'), '/account/security/app/remove', {})
+  const stillOld = await browser.submit(
+    await browser.get('/account/security'),
+    '/account/security/app/remove',
+    {},
+  )
   assert.match(stillOld.location!, /^\/login/, 'the password alone is not enough')
   const before = sessionCookie(browser)
   assert.equal((await sendSecond(browser, { code: app.code() })).location, '/account')
   assert.notEqual(sessionCookie(browser), before)
-  const removed = await browser.submit(await browser.get('/account/security'), '/account/security/app/remove', {})
+  const removed = await browser.submit(
+    await browser.get('/account/security'),
+    '/account/security/app/remove',
+    {},
+  )
   assert.equal((await assertAnswered(browser, removed)).link, '/account/security/app')
   assert.match((await browser.get('/account/security')).text, /badge off">off/)
   assert.equal((await actionsOf(user.id, 1))[0], 'second_factor.removed')

@@ -1,4 +1,7 @@
-/** What was typed survives in a real browser, with and without JavaScript: a confirmation, an ended session, something wrong in the form. */
+/**
+ * What was typed survives in a real browser, with and without JavaScript: a confirmation, an ended session,
+ * something wrong in the form.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -15,12 +18,19 @@ const chromium = await keepOpen(openChromium())
 
 /** A browser gives the focus when it first draws the page. */
 const hasFocus = (page: Page, name: string) =>
-  eventually(`the focus on ${name}`, async () => (await page.evaluate('document.activeElement.name')) === name)
+  eventually(
+    `the focus on ${name}`,
+    async () => (await page.evaluate('document.activeElement.name')) === name,
+  )
 
 for (const javaScriptEnabled of [true, false]) {
   test(`a client typed in ten minutes is registered after a confirmation, an ended session and a fault, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async () => {
     const { user, home } = await openPartner(house)
-    const { page, enter, close } = await openScreen(chromium, { viewport: phone, javaScriptEnabled, bypassCSP: true })
+    const { page, enter, close } = await openScreen(chromium, {
+      viewport: phone,
+      javaScriptEnabled,
+      bypassCSP: true,
+    })
     await enter(`${house.baseUrl}${home}/clients`, user)
     await page.getByLabel('Name').fill('Ten minutes')
     await page.getByLabel('Callback').fill('https://ten.example.com/callback')

@@ -1,13 +1,15 @@
 /**
- * Whatever was typed survives: every form that the pages print, from the table of all of them. Sent when its session has ended, when it asks for
- * a proof once more, or with something wrong in it, it comes back filled in.
+ * Whatever was typed survives: every form that the pages print, from the table of all of them. Sent when its
+ * session has ended, when it asks for a proof once more, or with something wrong in it, it comes back filled
+ * in.
  */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { minute } from '../../src/clock.ts'
-import { statement } from '../../src/database/database.ts'
-import { removeDead } from '../../src/housekeeping.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { ask } from '../support/ask.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import {
   crawl,
@@ -29,9 +31,11 @@ let seenRows: Set<string>
 before(async () => {
   house = await openTestGateway({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
   everybody = await makeEverything(house)
-  // Sessions of others outlast the tests: what is typed into a form about one comes back as long as there is one.
-  const longer = `UPDATE sessions SET created_at = created_at + interval '30 days', last_seen_at = last_seen_at + interval '30 days' WHERE user_id <> $1`
-  await house.gateway.context.db.query(statement('', longer), [everybody.user.id])
+  // Sessions of others outlast the tests: what is typed into a form about one comes back as long as there is
+  // one.
+  const longer = `UPDATE sessions SET created_at = created_at + interval '30 days',
+    last_seen_at = last_seen_at + interval '30 days' WHERE user_id <> $1`
+  await ask(house.gateway.context.db, longer, [everybody.user.id])
   const pages = await crawl(await house.signIn(everybody.user), everybody.starts)
   const all = [...pages].flatMap(([path, answer]) => formsOf(path, answer))
   seenRows = new Set(all.map(({ row }) => row))
@@ -61,8 +65,6 @@ const unseen: Record<string, string> = {
   '/account/security/recovery': 'a button',
   '/account/security/email/remove': 'a button',
   '/partner/:branch/apply': 'once declined; its fields are those of the first application',
-  '/partner/accept': 'a button',
-  '/partner/decline': 'a button',
   '/partner/:branch/members/uninvite': 'a button',
   '/partner/:branch/members/resend': 'a button',
   '/partner/:branch/members/leave': 'a button',
@@ -177,8 +179,7 @@ test('a form with something wrong in it comes back with everything that was type
   }
 })
 
-const rowsOf = () =>
-  house.gateway.context.db.query<{ sealed: Buffer; id: string }>(statement('', 'SELECT * FROM kept_forms'))
+const rowsOf = () => ask<{ sealed: Buffer; id: string }>(house.gateway.context.db, 'SELECT * FROM kept_forms')
 
 /** A holder whose session ended over a form. */
 async function leaveForm(fields: Record<string, string> = { name: 'my notebook', environment: 'sandbox' }) {
@@ -187,7 +188,11 @@ async function leaveForm(fields: Record<string, string> = { name: 'my notebook',
   const page = await browser.get('/account/api')
   house.clock.advance(31 * minute)
   const send = (headers: Record<string, string> = {}) =>
-    browser.post('/account/api/tokens', { ...hiddenFields(page.text, '/account/api/tokens'), ...fields }, headers)
+    browser.post(
+      '/account/api/tokens',
+      { ...hiddenFields(page.text, '/account/api/tokens'), ...fields },
+      headers,
+    )
   return { user, browser, send }
 }
 
@@ -292,7 +297,11 @@ test('a form that was open while its owner signed in again in another tab is sho
   assert.match(answer.text, /Nothing was sent: you have signed in again/)
   const [form] = formsOf('/account/api', answer).filter(({ action }) => action === '/account/api/tokens')
   assert.deepEqual(standsIn(form!), { name: ['my notebook'], environment: ['live'] })
-  const sent = await browser.post('/account/api/tokens', { ...form!.hidden, name: 'my notebook', environment: 'live' })
+  const sent = await browser.post('/account/api/tokens', {
+    ...form!.hidden,
+    name: 'my notebook',
+    environment: 'live',
+  })
   assert.match(sent.text, /Copy it now/)
   const other = await house.signIn(await house.makeUser())
   const foreign = await other.post('/account/api/tokens', { ...fields, environment: 'live' })

@@ -19,14 +19,23 @@ async function makeTroubles(): Promise<void> {
   const now = house.clock.now()
   const draft = { environment: 'live', branchId, kind: 'TRANSACTION', action: 'SUBMITTED' } as const
   const body = JSON.stringify(transaction())
-  const events = ['transaction:42', 'transaction:43'].map((entity) => ({ ...draft, entity, body, simulated: false }))
+  const events = ['transaction:42', 'transaction:43'].map((entity) => ({
+    ...draft,
+    entity,
+    body,
+    simulated: false,
+  }))
   await insertEvents(db, events, now)
   await numberEvents(house)
   for (const { id } of await listWebhooks(db, { branchId, environment: 'live' }, 0, 10)) {
     await failDeliveries(house, id, { failures: 12, since: now, entities: 3 })
     await endDelivery(house, (await deliveriesOf(house, id)).at(-1)!, 'exhausted')
     // Behind one that fails.
-    await insertEvents(db, [{ ...draft, entity: 'failing:0:test', body, simulated: true, webhookId: id }], now)
+    await insertEvents(
+      db,
+      [{ ...draft, entity: 'failing:0:test', body, simulated: true, webhookId: id }],
+      now,
+    )
     await numberEvents(house)
   }
 }
@@ -34,14 +43,18 @@ async function makeTroubles(): Promise<void> {
 /** What is read or heard; not addresses, nor what is quoted as code. */
 function wordsOf(text: string): string {
   const body = text.slice(text.indexOf('<title>')).replaceAll(/<(code|pre|script|q)\b[\s\S]*?<\/\1>/g, ' ')
-  const heard = [...body.matchAll(/\s(?:aria-label|title|placeholder|data-label)="([^"]*)"/g)].map((match) => match[1])
+  const heard = [...body.matchAll(/\s(?:aria-label|title|placeholder|data-label)="([^"]*)"/g)].map(
+    (match) => match[1],
+  )
   return [body.replaceAll(/<[^>]*>/g, ' '), ...heard].join(' ').replaceAll(/\s+/g, ' ')
 }
 
 test('no page says a word that was replaced, whatever state it tells of', async () => {
   await makeTroubles()
   const { own } = everybody
-  const lists = ['deliveries?state=exhausted', 'deliveries?state=unfinished'].map((list) => `${own.home}/${list}`)
+  const lists = ['deliveries?state=exhausted', 'deliveries?state=unfinished'].map(
+    (list) => `${own.home}/${list}`,
+  )
   const starts = [...everybody.starts, ...lists, '/console/webhooks?condition=breaker+open']
   const pages = await crawl(await house.signIn(everybody.user), starts)
   // The reference of the API names states as programs do.

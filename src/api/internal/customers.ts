@@ -6,12 +6,13 @@ import {
   mayBeUnsaid,
   type Unsaid,
 } from '../../provisioning/reconciliation.ts'
-import { integer, oneOf, Type, text } from '../../schema.ts'
-import type { Endpoint } from '../route.ts'
-import type { Provisioner } from '../service-gates.ts'
+import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { Provisioner } from '../gates/service-gates.ts'
 import { originOf, sourceParameter } from './provisioning.ts'
 
-const version = (of: string) => integer(`The version that is known of ${of}; 0 for one that was made by hand.`, 7)
+const version = (of: string) =>
+  integer(`The version that is known of ${of}; 0 for one that was made by hand.`, 7)
 
 const KnownHolding = Type.Object(
   {
@@ -23,9 +24,14 @@ const KnownHolding = Type.Object(
     classification: text('Whose it is, in a word.', 'individual'),
     optionLevel: integer('What it may do with options.', 2),
     dayTrader: Type.Boolean({ description: 'Whether it counts as a pattern day trader.' }),
-    openedAt: text('When it was opened, or first heard of, as it stands in the line.', '2026-01-31T09:30:00.000000Z'),
+    openedAt: text(
+      'When it was opened, or first heard of, as it stands in the line.',
+      '2026-01-31T09:30:00.000000Z',
+    ),
     role: text('How they hold it.', 'owner'),
-    mayAuthorize: Type.Array(text('A scope.', 'read'), { description: 'What they may let applications do in it.' }),
+    mayAuthorize: Type.Array(text('A scope.', 'read'), {
+      description: 'What they may let applications do in it.',
+    }),
     status: oneOf(['active', 'suspended'], { description: 'Whether that counts.' }),
     version: version('the holding'),
   },
@@ -41,17 +47,24 @@ const KnownCustomer = Type.Object(
     username: text('What they sign in with.', 'core:c-1001'),
     email: Type.Optional(text('Where notices go; left out where there is none.', 'ada@example.com')),
     locale: Type.Optional(text('The language they read; left out where it is not known.', 'en')),
-    status: oneOf(['active', 'disabled'], { description: 'Whether they may sign in; operators lock people too.' }),
+    status: oneOf(['active', 'disabled'], {
+      description: 'Whether they may sign in; operators lock people too.',
+    }),
     holdings: Type.Array(KnownHolding, { description: 'By account.' }),
   },
   { title: 'KnownCustomer', description: 'A customer as they are known here.' },
 )
 
-const sum = text('SHA-256, in hexadecimal digits.', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08')
+const sum = text(
+  'SHA-256, in hexadecimal digits.',
+  '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+)
 
 const KnownCustomers = Type.Object(
   {
-    customers: Type.Optional(Type.Array(KnownCustomer, { description: 'In the order of the bytes of `externalId`.' })),
+    customers: Type.Optional(
+      Type.Array(KnownCustomer, { description: 'In the order of the bytes of `externalId`.' }),
+    ),
     checksum: Type.Optional(sum),
     checksums: Type.Optional(
       Type.Array(
@@ -89,10 +102,16 @@ export const fetchCustomers: Endpoint<Provisioner> = {
     querystring: Type.Object({
       ...sourceParameter,
       after: Type.Optional(
-        Type.String({ description: 'Those after this `externalId`; from the first unless given.', maxLength: 64 }),
+        Type.String({
+          description: 'Those after this `externalId`; from the first unless given.',
+          maxLength: 64,
+        }),
       ),
       limit: Type.Optional(
-        integer(`How many at most; ${customersAPage} unless given.`, 100, { minimum: 1, maximum: customersAPage }),
+        integer(`How many at most; ${customersAPage} unless given.`, 100, {
+          minimum: 1,
+          maximum: customersAPage,
+        }),
       ),
       only: Type.Optional(
         Type.Unsafe<'checksums'>({ type: 'string', enum: ['checksums'], description: 'Checksums alone.' }),

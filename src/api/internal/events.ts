@@ -1,14 +1,23 @@
-/** POST /internal/v1/events: the brokerage's own systems say what happened. All events of a request are published, or none. */
+/**
+ * POST /internal/v1/events: the brokerage's own systems say what happened. All events of a request are
+ * published, or none.
+ */
 import type { Act } from '../../audit/audit.ts'
 import { Invalid } from '../../problem.ts'
-import { Type, text } from '../../schema.ts'
+import { Type, text } from '../../vocabulary/schema.ts'
 import { type NewEvent, printEventId } from '../../webhooks/events/event.ts'
-import { entityOf, type Payload, type PublishedKind, payloads, printPayload } from '../../webhooks/events/kind.ts'
-import { exactAmounts } from '../exact-amounts.ts'
-import type { Endpoint } from '../route.ts'
+import {
+  entityOf,
+  type Payload,
+  type PublishedKind,
+  payloads,
+  printPayload,
+} from '../../webhooks/events/kind.ts'
+import { exactAmounts } from '../frame/exact-amounts.ts'
+import type { Endpoint } from '../frame/route.ts'
 import { EventId } from '../v2/delivery-resource.ts'
 
-export const eventsAtOnce = 1_000
+const eventsAtOnce = 1_000
 const bodyLimitBytes = 2 * 1024 * 1024
 
 /** The field `type` says which of the payloads an event is, and so which of its fields are at fault. */
@@ -77,7 +86,8 @@ export const publishEvents: Endpoint<Act> = {
       }),
     )
     const key = request.headers['idempotency-key']
-    if (Array.isArray(key)) throw new Invalid([{ field: 'idempotency-key', problem: 'was sent more than once' }])
+    if (Array.isArray(key))
+      throw new Invalid([{ field: 'idempotency-key', problem: 'was sent more than once' }])
     const idempotency = key === undefined ? undefined : { owner: by.name, key }
     const traceparent = request.span?.traceparent
     const stored = await context.publisher.publish(published, at, { idempotency, traceparent })

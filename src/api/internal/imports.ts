@@ -1,17 +1,26 @@
-/** Files of customers, accounts and holdings: streamed in, followed, and gone on with after whatever cut them. */
+/**
+ * Files of customers, accounts and holdings: streamed in, followed, and gone on with after whatever cut them.
+ */
 import { createGunzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { readUnhurried } from '../../http/unhurried.ts'
 import { Conflict, Invalid, Problem } from '../../problem.ts'
-import { getImport, type Import, listFaults, listImports, readImport, startImport } from '../../provisioning/import.ts'
-import { allowedModes, importStates, outcomes } from '../../provisioning/provisioning.ts'
+import {
+  getImport,
+  type Import,
+  listFaults,
+  listImports,
+  readImport,
+  startImport,
+} from '../../provisioning/import.ts'
+import { allowedModes, importStates, outcomes } from '../../provisioning/outcomes.ts'
 import { finishImport } from '../../provisioning/snapshot.ts'
-import { instant, integer, oneOf, Type, text } from '../../schema.ts'
-import { defaultSource } from '../../source.ts'
-import type { Endpoint } from '../route.ts'
-import { type Provisioner, provisioner, requireSource } from '../service-gates.ts'
+import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
+import { defaultSource } from '../../vocabulary/source.ts'
+import type { Endpoint } from '../frame/route.ts'
+import { type Provisioner, provisioner, requireSource } from '../gates/service-gates.ts'
 import { originOf, sourceParameter } from './provisioning.ts'
 
 const count = (description: string, example = 0) => integer(description, example, { minimum: 0 })
@@ -20,7 +29,10 @@ const ImportFault = Type.Object(
   {
     line: count('Which line.', 17),
     field: text('Which field of it.', 'version'),
-    problem: text('What is wrong with it, and what it should be.', 'must be a whole number from 0 to 9007199254740991'),
+    problem: text(
+      'What is wrong with it, and what it should be.',
+      'must be a whole number from 0 to 9007199254740991',
+    ),
   },
   { title: 'ImportFault', description: 'What is wrong with a line. The others are applied.' },
 )
@@ -113,7 +125,13 @@ export const startsImport: Endpoint<Provisioner> = {
         { field: 'asOf', problem: 'is for a snapshot alone: give mode=snapshot too, or leave it out' },
       ])
     const totalBytes = request.headers['content-encoding'] ? undefined : lengthOf(request)
-    const draft = { ...originOf(context, caller, request.query), mode, dryRun: dryRun === 'true', asOf, totalBytes }
+    const draft = {
+      ...originOf(context, caller, request.query),
+      mode,
+      dryRun: dryRun === 'true',
+      asOf,
+      totalBytes,
+    }
     const started = await startImport(context.db, draft, caller.act)
     const ended = await readAll(context, request, reply, started)
     return reply
@@ -128,7 +146,8 @@ export const continuesImport: Endpoint<Provisioner> = {
   schema: {
     operationId: 'continueImport',
     summary: 'Go on with an import',
-    description: 'For systems of the brokerage. The lines after the last that is committed; `after` is its number.',
+    description:
+      'For systems of the brokerage. The lines after the last that is committed; `after` is its number.',
     ...shared,
     params,
     querystring: Type.Object({
@@ -145,7 +164,8 @@ export const continuesImport: Endpoint<Provisioner> = {
     const { id } = request.params as { id: number }
     const { after } = request.query as { after: number }
     const running = await getImportFor(context, caller, id)
-    if (running.state !== 'running') throw new Conflict(`Import ${id} takes no more lines: it is ${running.state}.`)
+    if (running.state !== 'running')
+      throw new Conflict(`Import ${id} takes no more lines: it is ${running.state}.`)
     if (running.lines !== after)
       throw new Conflict(`Import ${id} is committed up to line ${running.lines}: go on after that one.`)
     return print(context, await readAll(context, request, reply, running))
@@ -156,7 +176,8 @@ export const fetchImport: Endpoint<Provisioner> = {
   schema: {
     operationId: 'getImport',
     summary: 'Fetch an import',
-    description: 'For systems of the brokerage. How far it is, what came of it, and what is wrong with which line.',
+    description:
+      'For systems of the brokerage. How far it is, what came of it, and what is wrong with which line.',
     ...shared,
     params,
     response: { 200: ImportResource },
@@ -191,11 +212,16 @@ export const fetchImports: Endpoint<Provisioner> = {
   async handle({ db, environment }, caller) {
     const { mayProvision } = caller.service
     if (mayProvision.length === 0) requireSource(caller, defaultSource[environment])
-    return { imports: (await listImports(db, listed, { environment, sources: mayProvision })).map(printImport) }
+    return {
+      imports: (await listImports(db, listed, { environment, sources: mayProvision })).map(printImport),
+    }
   },
 }
 
-/** Whoever sends is asked for again before each batch: a service that was revoked meanwhile, or may no longer speak for the source, adds nothing more. */
+/**
+ * Whoever sends is asked for again before each batch: a service that was revoked meanwhile, or may no longer
+ * speak for the source, adds nothing more.
+ */
 async function readAll(
   context: Context,
   request: FastifyRequest,

@@ -1,8 +1,11 @@
-/** The brokerage's own systems say which customers, accounts and holdings there are: one at a time, at once. */
+/**
+ * The brokerage's own systems say which customers, accounts and holdings there are: one at a time, at once.
+ */
 import type { TSchema } from 'typebox'
 import type { Context } from '../../context.ts'
 import { Invalid } from '../../problem.ts'
-import { type Origin, outcomes, provision } from '../../provisioning/provisioning.ts'
+import { outcomes } from '../../provisioning/outcomes.ts'
+import { type Origin, provision } from '../../provisioning/provisioning.ts'
 import {
   describeKeys,
   describeRecord,
@@ -11,10 +14,10 @@ import {
   type RecordKind,
   type SourceRecord,
 } from '../../provisioning/record.ts'
-import { oneOf, Type, text } from '../../schema.ts'
-import { defaultSource, sourcePattern } from '../../source.ts'
-import type { Endpoint } from '../route.ts'
-import { type Provisioner, requireSource } from '../service-gates.ts'
+import { oneOf, Type, text } from '../../vocabulary/schema.ts'
+import { defaultSource, sourcePattern } from '../../vocabulary/source.ts'
+import type { Endpoint } from '../frame/route.ts'
+import { type Provisioner, requireSource } from '../gates/service-gates.ts'
 
 export const sourceParameter = {
   source: Type.Optional(
@@ -100,7 +103,12 @@ export function removeRecord(kind: RecordKind): Endpoint<Provisioner> {
     },
     handle: (context, caller, request) => {
       const { source: _, ...rest } = request.query as { source?: string; version: number }
-      return apply(context, caller, request.query, { kind, op: 'remove', ...(request.params as object), ...rest })
+      return apply(context, caller, request.query, {
+        kind,
+        op: 'remove',
+        ...(request.params as object),
+        ...rest,
+      })
     },
   }
 }

@@ -1,10 +1,13 @@
-/** Spec 4.3: POST /v1/oauth/accesstoken. Takes refreshes too, because generic OAuth libraries know one token URL. */
+/**
+ * Spec 4.3: POST /v1/oauth/accesstoken. Takes refreshes too, because generic OAuth libraries know one token
+ * URL.
+ */
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { readRedirectUri } from '../../oauth/redirect-uri.ts'
-import { oneOf, Type, text } from '../../schema.ts'
-import { readFields } from '../form-fields.ts'
-import type { ClientCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import { oneOf, Type, text } from '../../vocabulary/schema.ts'
+import { readFields } from '../frame/form-fields.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { ClientCaller } from '../gates/gates.ts'
 import {
   clientFields,
   formLimitBytes,
@@ -17,10 +20,13 @@ import {
 /** Which of the fields is needed depends on the first one; the other may be left empty. */
 const TokenRequest = Type.Object(
   {
-    grant_type: oneOf(['authorization_code', 'refresh_token'], { description: 'What is traded for the access token.' }),
+    grant_type: oneOf(['authorization_code', 'refresh_token'], {
+      description: 'What is traded for the access token.',
+    }),
     code: Type.Optional(
       Type.String({
-        description: 'The code from the callback: needed with `authorization_code`. Good once, for ten minutes.',
+        description:
+          'The code from the callback: needed with `authorization_code`. Good once, for ten minutes.',
       }),
     ),
     redirect_uri: Type.Optional(
@@ -80,7 +86,10 @@ export const accessToken: Endpoint<ClientCaller> = {
       case 'refresh_token':
         return sendTokens(reply, await refreshFor(context, caller, form))
       default:
-        throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.')
+        throw new OAuthError(
+          'unsupported_grant_type',
+          'grant_type must be authorization_code or refresh_token.',
+        )
     }
   },
 }

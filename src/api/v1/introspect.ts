@@ -1,7 +1,7 @@
 /** RFC 7662: POST /v1/oauth/introspect. */
 import { type Asker, Introspection, introspect as look } from '../../oauth/introspection.ts'
-import { readFields } from '../form-fields.ts'
-import type { Endpoint } from '../route.ts'
+import { readFields } from '../frame/form-fields.ts'
+import type { Endpoint } from '../frame/route.ts'
 import { formLimitBytes, sendUnstored, TokenQuestion } from './token-endpoint.ts'
 
 export const introspect: Endpoint<Asker> = {
@@ -20,6 +20,8 @@ export const introspect: Endpoint<Asker> = {
   },
   handle(context, asker, request, reply) {
     const found = look(context, asker, readFields(request.body).get('token'))
-    return found instanceof Promise ? found.then((known) => sendUnstored(reply, known)) : sendUnstored(reply, found)
+    return found instanceof Promise
+      ? found.then((known) => sendUnstored(reply, known))
+      : sendUnstored(reply, found)
   },
 }

@@ -1,11 +1,11 @@
 /**
- * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration, where several libraries
- * look for it. Nothing in it claims OpenID: there are no ID tokens.
+ * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration,
+ * where several libraries look for it. Nothing in it claims OpenID: there are no ID tokens.
  */
-import { Type, text } from '../../schema.ts'
-import { scopes } from '../../scope.ts'
-import { documentationOf } from '../openapi-words.ts'
-import type { Endpoint } from '../route.ts'
+import { Type, text } from '../../vocabulary/schema.ts'
+import { scopes } from '../../vocabulary/scope.ts'
+import type { Endpoint } from '../frame/route.ts'
+import { documentationOf } from '../openapi/words.ts'
 
 const address = (description: string) => text(`${description}.`, 'https://api.example.com')
 const words = Type.Array(Type.String(), { description: 'What is supported.' })

@@ -1,9 +1,9 @@
 /** Spec 4.4: POST /v1/oauth/refreshtoken. */
 import { OAuthError } from '../../oauth/oauth-error.ts'
-import { oneOf, Type } from '../../schema.ts'
-import { readFields } from '../form-fields.ts'
-import type { ClientCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import { oneOf, Type } from '../../vocabulary/schema.ts'
+import { readFields } from '../frame/form-fields.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { ClientCaller } from '../gates/gates.ts'
 import {
   clientFields,
   formLimitBytes,

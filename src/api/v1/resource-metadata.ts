@@ -1,14 +1,17 @@
-/** RFC 9728: GET /.well-known/oauth-protected-resource, for the site and for each address that takes a bearer token. */
+/**
+ * RFC 9728: GET /.well-known/oauth-protected-resource, for the site and for each address that takes a bearer
+ * token.
+ */
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
-import type { OperationSchema } from '../../described-route.ts'
-import { Type, text } from '../../schema.ts'
-import { scopes } from '../../scope.ts'
-import type { Protection } from '../gate.ts'
-import { anyone } from '../gates.ts'
-import { documentationOf } from '../openapi-words.ts'
-import { pathOf, resourceMetadataPath } from '../protection.ts'
-import { type Endpoint, type Route, route } from '../route.ts'
+import type { OperationSchema } from '../../http/described-route.ts'
+import { Type, text } from '../../vocabulary/schema.ts'
+import { scopes } from '../../vocabulary/scope.ts'
+import { type Endpoint, type Route, route } from '../frame/route.ts'
+import type { Protection } from '../gates/gate.ts'
+import { anyone } from '../gates/gates.ts'
+import { pathOf, resourceMetadataPath } from '../gates/protection.ts'
+import { documentationOf } from '../openapi/words.ts'
 
 const words = Type.Array(Type.String(), { description: 'What is supported.' })
 
@@ -16,7 +19,9 @@ const ResourceMetadata = Type.Object(
   {
     resource: text('What the document is about.', 'https://api.example.com'),
     resource_name: text('Its name, for people.', 'Brokerage Partner Interface'),
-    authorization_servers: Type.Optional(Type.Array(Type.String(), { description: 'Who issues tokens for it.' })),
+    authorization_servers: Type.Optional(
+      Type.Array(Type.String(), { description: 'Who issues tokens for it.' }),
+    ),
     scopes_supported: words,
     bearer_methods_supported: words,
     resource_documentation: text(

@@ -1,9 +1,9 @@
 /** RFC 7009: POST /v1/oauth/revoke. */
 import { revokeToken } from '../../oauth/revocation.ts'
-import { Type } from '../../schema.ts'
-import { readFields } from '../form-fields.ts'
-import type { ClientCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import { Type } from '../../vocabulary/schema.ts'
+import { readFields } from '../frame/form-fields.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { ClientCaller } from '../gates/gates.ts'
 import { formLimitBytes, sendUnstored, TokenQuestion } from './token-endpoint.ts'
 
 /** RFC 7009, 2.2: there is nothing to say. */

@@ -2,10 +2,10 @@
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import { type IssuedTokens, printTokenResponse, TokenResponse } from '../../oauth/token-response.ts'
-import { Type, text } from '../../schema.ts'
-import { scopes } from '../../scope.ts'
-import type { FormFields } from '../form-fields.ts'
-import type { ClientCaller } from '../gates.ts'
+import { Type, text } from '../../vocabulary/schema.ts'
+import { scopes } from '../../vocabulary/scope.ts'
+import type { FormFields } from '../frame/form-fields.ts'
+import type { ClientCaller } from '../gates/gates.ts'
 
 export const formLimitBytes = 8 * 1024
 

@@ -1,13 +1,14 @@
 /** Spec 4.5: GET /v1/user/profile. */
 import type { Bearer } from '../../oauth/bearer.ts'
 import { Profile } from '../../users/profile.ts'
-import type { Endpoint } from '../route.ts'
+import type { Endpoint } from '../frame/route.ts'
 
 export const userProfile: Endpoint<Bearer> = {
   schema: {
     operationId: 'getProfile',
     summary: 'The profile and the accounts of the user behind the token',
-    description: 'Needs the scope `read`. Lists those accounts that the account holder shared with the application.',
+    description:
+      'Needs the scope `read`. Lists those accounts that the account holder shared with the application.',
     tags: ['User'],
     security: [{ oauth2: ['read'] }, { personalToken: [] }],
     response: { 200: Profile },

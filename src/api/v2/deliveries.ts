@@ -1,6 +1,6 @@
 /** The delivery log: what was sent where, what came back, and sending it again. */
 import { Invalid } from '../../problem.ts'
-import { instant, integer, oneOf, Type, text } from '../../schema.ts'
+import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import {
   type Attempt,
   redeliver as again,
@@ -15,11 +15,19 @@ import { listDeliveries as list, placePattern } from '../../webhooks/deliveries/
 import { printCanceler, skipDelivery as skip } from '../../webhooks/deliveries/skip.ts'
 import { printEventId } from '../../webhooks/events/event.ts'
 import { type Kind, kinds } from '../../webhooks/events/kind.ts'
-import type { BranchCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { BranchCaller } from '../gates/gates.ts'
 import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'
 import { reasonOf, SkipDraft } from './skips.ts'
-import { Entity, IdParams, KindBody, limitOf, NextCursor, PageQuery, webhookSchema } from './webhook-resource.ts'
+import {
+  Entity,
+  IdParams,
+  KindBody,
+  limitOf,
+  NextCursor,
+  PageQuery,
+  webhookSchema,
+} from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
 const DeliveryBody = Type.Object(
@@ -87,7 +95,9 @@ export const listDeliveries: Endpoint<BranchCaller> = {
         instant('Only those made before this moment; later than `from`', { examples: [1_798_761_600_000] }),
       ),
       limit: PageQuery.limit,
-      cursor: Type.Optional(text('`next` of the page before.', 'c345-12-0', { pattern: `^c${placePattern}$` })),
+      cursor: Type.Optional(
+        text('`next` of the page before.', 'c345-12-0', { pattern: `^c${placePattern}$` }),
+      ),
     }),
     response: { 200: DeliveryPage },
   },
@@ -95,7 +105,13 @@ export const listDeliveries: Endpoint<BranchCaller> = {
     const query = request.query as DeliveryQuery
     const webhook = await find(context, caller, request)
     const most = limitOf(query)
-    const { deliveries, next } = await list(context.db, webhook, parseFilter(query), query.cursor?.slice(1), most)
+    const { deliveries, next } = await list(
+      context.db,
+      webhook,
+      parseFilter(query),
+      query.cursor?.slice(1),
+      most,
+    )
     return { deliveries: deliveries.map(printDelivery), next: next === undefined ? null : `c${next}` }
   },
 }
@@ -179,7 +195,8 @@ function parseFilter({ state, kind, entity, from, to }: DeliveryQuery): Delivery
 }
 
 function printDelivery(delivery: Delivery) {
-  const { id, webhookId, uid, kind, action, entity, state, attempts, createdAt, dueAt, settledAt, repeats } = delivery
+  const { id, webhookId, uid, kind, action, entity, state, attempts, createdAt, dueAt, settledAt, repeats } =
+    delivery
   const { reason, canceledBy } = delivery
   return {
     ...{ id, webhookId, eventId: printEventId(uid), kind, action, entity, state, attempts },

@@ -1,5 +1,5 @@
 /** What deliveries look like wherever they are told of. */
-import { integer, oneOf, Type, text } from '../../schema.ts'
+import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { deliveryStates } from '../../webhooks/deliveries/delivery.ts'
 import { deliveryIdPattern } from '../../webhooks/engine/delivery-id.ts'
 

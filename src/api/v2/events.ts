@@ -1,6 +1,6 @@
 /**
- * The branch's log, for partners who pull: numbered without a gap, so that a missing number proves a missing event. As pages, or,
- * with `Accept: text/event-stream`, as a stream that resumes by `Last-Event-ID`.
+ * The branch's log, for partners who pull: numbered without a gap, so that a missing number proves a missing
+ * event. As pages, or, with `Accept: text/event-stream`, as a stream that resumes by `Last-Event-ID`.
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -8,11 +8,11 @@ import type { Context } from '../../context.ts'
 import { cutEventStream, endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { watchStanding } from '../../http/standing.ts'
 import { Conflict, TooManyRequests } from '../../problem.ts'
-import { instant, integer, latestInstantMs, Type, text } from '../../schema.ts'
+import { instant, integer, latestInstantMs, Type, text } from '../../vocabulary/schema.ts'
 import { findLogBounds, type LoggedEvent, readLog } from '../../webhooks/events/branch-log.ts'
 import { printEventId } from '../../webhooks/events/event.ts'
-import type { BranchCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { BranchCaller } from '../gates/gates.ts'
 import { EventId } from './delivery-resource.ts'
 import { KindBody, limitOf, PageQuery, webhookSchema } from './webhook-resource.ts'
 
@@ -79,13 +79,18 @@ export const pullEvents: Endpoint<BranchCaller> = {
   async handle(context, caller, request, reply) {
     const query = request.query as { after?: number; limit?: number }
     const resumed = request.headers['last-event-id']
-    const start = Number(typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0))
+    const start = Number(
+      typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0),
+    )
     const { first, last } = await findLogBounds(context.db, caller)
     if (start > last) throw new BeyondHead(start, last)
     if (wantsStream(request)) {
       const leave = await context.streams.take(`${caller.environment} ${caller.branchId}`)
       if (!leave)
-        throw new TooManyRequests('This branch has as many streams open as it may have. Close one.', retrySeconds)
+        throw new TooManyRequests(
+          'This branch has as many streams open as it may have. Close one.',
+          retrySeconds,
+        )
       return stream(context, caller, start, request, reply).finally(leave)
     }
     const events = await readLog(context.db, caller, start, limitOf(query))
@@ -99,7 +104,10 @@ export const pullEvents: Endpoint<BranchCaller> = {
   },
 }
 
-/** Whoever has seen more than there is was told of it by a database that has been lost since: going on would miss what is numbered anew. */
+/**
+ * Whoever has seen more than there is was told of it by a database that has been lost since: going on would
+ * miss what is numbered anew.
+ */
 class BeyondHead extends Conflict {
   constructor(after: number, head: number) {
     super(
@@ -108,7 +116,10 @@ class BeyondHead extends Conflict {
   }
 }
 
-/** Generated clients name every type that the document lists, and would read a stream to its end: whoever takes JSON as well gets a page. */
+/**
+ * Generated clients name every type that the document lists, and would read a stream to its end: whoever
+ * takes JSON as well gets a page.
+ */
 function wantsStream({ headers: { accept = '' } }: FastifyRequest): boolean {
   return /text\/event-stream/i.test(accept) && !/application\/json/i.test(accept)
 }
@@ -127,8 +138,8 @@ function printEvent({ sequence, uid, kind, action, entity, simulated, createdAt,
 }
 
 /**
- * Ends when the client leaves or would be refused, when the gateway closes, or when a write fails. Waits for slow readers instead of
- * buffering for them.
+ * Ends when the client leaves or would be refused, when the gateway closes, or when a write fails. Waits for
+ * slow readers instead of buffering for them.
  */
 async function stream(
   context: Context,

@@ -1,10 +1,11 @@
 /**
- * Replaying by time range, by entity, or all that failed: a durable job with progress. A dry run has an address of its own, and what is sent to
- * it cannot start anything: a client that loses a field, or knows one answer of two, still asks for what its caller meant.
+ * Replaying by time range, by entity, or all that failed: a durable job with progress. A dry run has an
+ * address of its own, and what is sent to it cannot start anything: a client that loses a field, or knows one
+ * answer of two, still asks for what its caller meant.
  */
 import type { FastifyReply } from 'fastify'
 import { Invalid } from '../../problem.ts'
-import { instant, integer, oneOf, Type } from '../../schema.ts'
+import { instant, integer, oneOf, Type } from '../../vocabulary/schema.ts'
 import { countRecovery, startRecovery } from '../../webhooks/deliveries/recovery.ts'
 import {
   cancelReplay as cancel,
@@ -15,8 +16,8 @@ import {
   type Selection,
   startReplay as start,
 } from '../../webhooks/deliveries/replay.ts'
-import type { BranchCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { BranchCaller } from '../gates/gates.ts'
 import { Entity, IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
@@ -58,7 +59,9 @@ const ReplayDraft = Type.Object(
       instant('Deliveries made before this moment; later than `from`', { examples: [1_798_761_600_000] }),
     ),
     entity: Type.Optional(Entity),
-    failed: Type.Optional(Type.Boolean({ description: 'Only those that failed after all retries.', examples: [true] })),
+    failed: Type.Optional(
+      Type.Boolean({ description: 'Only those that failed after all retries.', examples: [true] }),
+    ),
   },
   {
     title: 'ReplayDraft',
@@ -204,7 +207,9 @@ function readSelection(body: unknown): Selection {
   const selection = body as Selection
   const { from, to, entity, failed } = selection
   if (from === undefined && to === undefined && entity === undefined && failed !== true)
-    throw new Invalid([{ field: 'body', problem: 'must choose something: from, to, entity, or failed: true' }])
+    throw new Invalid([
+      { field: 'body', problem: 'must choose something: from, to, entity, or failed: true' },
+    ])
   if (from !== undefined && to !== undefined && from >= to)
     throw new Invalid([{ field: 'from', problem: 'must be earlier than to' }])
   return selection
@@ -226,7 +231,17 @@ function replayIdOf(params: unknown): number {
   return (params as { replayId: number }).replayId
 }
 
-function printReplay({ id, webhookId, selection, state, total, done, pulled, createdAt, finishedAt }: Replay) {
+function printReplay({
+  id,
+  webhookId,
+  selection,
+  state,
+  total,
+  done,
+  pulled,
+  createdAt,
+  finishedAt,
+}: Replay) {
   return {
     ...{ id, webhookId, state, total, done, createdAt: createdAt.getTime() },
     ...(selection.since !== undefined && { since: selection.since, pulled }),

@@ -1,9 +1,9 @@
 /** Skipping all that waits at a webhook. */
-import { instant, integer, oneOf, Type, text } from '../../schema.ts'
+import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { getSkip, type Skip, startSkip as start, usualReason } from '../../webhooks/deliveries/skip.ts'
 import { noteCharacters, textPattern } from '../../webhooks/subscriptions/note.ts'
-import type { BranchCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { BranchCaller } from '../gates/gates.ts'
 import { IdParams, idOfPath, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 

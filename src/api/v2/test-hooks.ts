@@ -1,10 +1,11 @@
 /**
- * Spec 4.6: sends a simulated webhook to every registered URL, or to one of them, with the data of the request. Nothing is checked against real
- * records. The handler publishes an event; the worker delivers it like any other. `Prefer: wait=N` waits for the outcomes.
+ * Spec 4.6: sends a simulated webhook to every registered URL, or to one of them, with the data of the
+ * request. Nothing is checked against real records. The handler publishes an event; the worker delivers it
+ * like any other. `Prefer: wait=N` waits for the outcomes.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../../context.ts'
-import { integer, Type, text } from '../../schema.ts'
+import { integer, Type, text } from '../../vocabulary/schema.ts'
 import { type EventDelivery, listDeliveriesOfEvent } from '../../webhooks/deliveries/delivery.ts'
 import type { Branch } from '../../webhooks/events/branch.ts'
 import { branchKey } from '../../webhooks/events/branch-signal.ts'
@@ -13,16 +14,19 @@ import { type Payload, type PublishedKind, payloads } from '../../webhooks/event
 import { partOf } from '../../webhooks/events/part.ts'
 import { simulateEvent } from '../../webhooks/events/simulated-event.ts'
 import { getWebhook } from '../../webhooks/subscriptions/webhook.ts'
-import { exactAmounts } from '../exact-amounts.ts'
-import type { BranchCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import { exactAmounts } from '../frame/exact-amounts.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { BranchCaller } from '../gates/gates.ts'
 import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'
 import { idOfPath, webhookSchema } from './webhook-resource.ts'
 
 const longestWaitSeconds = 30
 const pollMs = 25
 
-const TestAttempt = Type.Object(attemptFields, { title: 'TestAttempt', description: 'What became of it so far.' })
+const TestAttempt = Type.Object(attemptFields, {
+  title: 'TestAttempt',
+  description: 'What became of it so far.',
+})
 
 const TestDelivery = Type.Object(
   {
@@ -39,7 +43,8 @@ const TestHookAnswer = Type.Object(
   {
     eventId: EventId,
     deliveries: Type.Array(TestDelivery, {
-      description: 'One for each webhook; none where there is none, or when they could not be created at once.',
+      description:
+        'One for each webhook; none where there is none, or when they could not be created at once.',
     }),
   },
   { title: 'TestWebhookAnswer', description: 'The simulated event is on its way.' },
@@ -68,7 +73,9 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
         ),
       }),
       querystring: Type.Object({
-        webhookId: Type.Optional(idOfPath('Only to this webhook, whatever kinds it takes. Unless given: to all.')),
+        webhookId: Type.Optional(
+          idOfPath('Only to this webhook, whatever kinds it takes. Unless given: to all.'),
+        ),
       }),
       body: payloads[kind],
       response: { 202: TestHookAnswer },
@@ -87,12 +94,15 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       const [published] = await context.publisher.publish([event], context.clock.now(), { traceparent })
       const { uid } = published!
       const wished = parsePatience(request.headers.prefer)
-      // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it is.
+      // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it
+      // is.
       const leave = wished > 0 ? await context.waits.take(branchKey(caller)) : undefined
       const patience = leave ? wished : 0
       const deliveries = await findDeliveries(context, caller, uid, patience).finally(leave)
       if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
-      return reply.status(202).send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
+      return reply
+        .status(202)
+        .send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
     },
   }
 }
@@ -103,7 +113,10 @@ function parsePatience(prefer: string | string[] | undefined): number {
   return match ? Math.min(longestWaitSeconds, Number(match[1])) : 0
 }
 
-/** The event is published and will be delivered: whatever fails here makes the answer shorter, and never a refusal. */
+/**
+ * The event is published and will be delivered: whatever fails here makes the answer shorter, and never a
+ * refusal.
+ */
 async function findDeliveries(
   { db, numbering, log }: Context,
   branch: Branch,
@@ -116,7 +129,8 @@ async function findDeliveries(
     await numbering.number(partOf(branch.branchId))
     for (;;) {
       deliveries = await listDeliveriesOfEvent(db, branch, uid)
-      if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt) return deliveries
+      if (deliveries.every((delivery) => delivery.attempts > 0) || performance.now() >= giveUpAt)
+        return deliveries
       await wait(pollMs)
     }
   } catch (error) {
@@ -128,7 +142,11 @@ async function findDeliveries(
 function printEventDelivery({ id, webhookId, url, state, lastAttempt }: EventDelivery) {
   if (!lastAttempt) return { id, webhookId, url, state }
   const { outcome, status, why, detail, durationMs } = lastAttempt
-  const told = { ...(status !== null && { status }), ...(why !== null && { why }), ...(detail !== null && { detail }) }
+  const told = {
+    ...(status !== null && { status }),
+    ...(why !== null && { why }),
+    ...(detail !== null && { detail }),
+  }
   const attempt = { outcome, ...told, durationMs }
   return { id, webhookId, url, state, attempt }
 }

@@ -1,6 +1,6 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import type { Context } from '../../context.ts'
-import { instant, integer, oneOf, Type, text } from '../../schema.ts'
+import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { actionOf, kinds } from '../../webhooks/events/kind.ts'
 import { rateLimits } from '../../webhooks/outbound/send-limit.ts'
 import { linePattern, noteCharacters } from '../../webhooks/subscriptions/note.ts'
@@ -107,7 +107,10 @@ export const KindList = Type.Array(KindBody, {
   examples: [['TRANSACTION']],
 })
 
-export const webhookSchema = { tags: ['Webhooks'], security: [{ clientBasic: [] }, { personalToken: [] }] } as const
+export const webhookSchema = {
+  tags: ['Webhooks'],
+  security: [{ clientBasic: [] }, { personalToken: [] }],
+} as const
 
 export function printWebhook({ id, createdAt, updatedAt, url }: Webhook) {
   return { id, createdAt: createdAt.getTime(), updatedAt: updatedAt.getTime(), url }
@@ -150,7 +153,9 @@ export function parseCursor(cursor: string | undefined, start: number): number {
 
 export const PageQuery = {
   cursor: Type.Optional(text('`next` of the page before.', 'c1000000', { pattern: '^c[0-9]{1,16}$' })),
-  limit: Type.Optional(integer('How many at most.', defaultLimit, { minimum: 1, maximum: 100, default: defaultLimit })),
+  limit: Type.Optional(
+    integer('How many at most.', defaultLimit, { minimum: 1, maximum: 100, default: defaultLimit }),
+  ),
 }
 
 export interface PageQuery {

@@ -1,8 +1,10 @@
-/** Registering webhooks: create, list, fetch one (Spec 4.7), update, delete, pause, resume, rotate the secret. */
+/**
+ * Registering webhooks: create, list, fetch one (Spec 4.7), update, delete, pause, resume, rotate the secret.
+ */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { UrlText } from '../../network/address-guard.ts'
-import { instant, Type, text } from '../../schema.ts'
+import { instant, Type, text } from '../../vocabulary/schema.ts'
 import {
   createWebhook as create,
   getWebhook,
@@ -16,8 +18,8 @@ import {
   type WebhookDraft,
 } from '../../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
-import type { BranchCaller } from '../gates.ts'
-import type { Endpoint } from '../route.ts'
+import type { Endpoint } from '../frame/route.ts'
+import type { BranchCaller } from '../gates/gates.ts'
 import {
   ActionLists,
   Description,
@@ -41,10 +43,14 @@ import {
   webhookSchema,
 } from './webhook-resource.ts'
 
-const secret = text('Signs in place of the client secret. It is never shown again.', 'correct horse battery', {
-  minLength: secretCharacters.least,
-  maxLength: secretCharacters.most,
-})
+const secret = text(
+  'Signs in place of the client secret. It is never shown again.',
+  'correct horse battery',
+  {
+    minLength: secretCharacters.least,
+    maxLength: secretCharacters.most,
+  },
+)
 
 const draft = {
   url: UrlText,
@@ -82,7 +88,9 @@ const WebhookPage = Type.Object(
 const SecretChange = Type.Object(
   {
     secret,
-    switchAt: Type.Optional(instant('From when on the new secret signs, at most seven days on; now unless given')),
+    switchAt: Type.Optional(
+      instant('From when on the new secret signs, at most seven days on; now unless given'),
+    ),
   },
   {
     title: 'SecretChange',

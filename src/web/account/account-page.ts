@@ -18,10 +18,18 @@ export function sendAccountPage(visit: Visit, visitor: SignedIn, page: AccountPa
   const { title, here, status = 200, scripts = [] } = page
   const account = { user: visitor.session.user, csrf: visitor.csrf, here }
   const body = html`${printTold(visit, visitor)}${page.body}`
-  return sendPage(visit.reply, { title, body, status, scripts, environment: visit.context.environment, account })
+  return sendPage(visit.reply, {
+    title,
+    body,
+    status,
+    scripts,
+    environment: visit.context.environment,
+    account,
+  })
 }
 
 export function parseId(text: string | undefined, field: string): number {
-  if (text === undefined || !/^\d{1,15}$/.test(text)) throw new Invalid([{ field, problem: 'must be a number' }])
+  if (text === undefined || !/^\d{1,15}$/.test(text))
+    throw new Invalid([{ field, problem: 'must be a number' }])
   return Number(text)
 }

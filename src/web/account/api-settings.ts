@@ -1,9 +1,15 @@
 /** API settings: the tokens that account holders make for their own programs (Spec 5.1). */
 import type { Context } from '../../context.ts'
-import type { Database } from '../../database/database.ts'
-import { type Environment, environments } from '../../environment.ts'
+import type { Sql } from '../../database/database.ts'
 import { Invalid, Problem } from '../../problem.ts'
-import { type ApiToken, createApiToken, listApiTokens, revokeApiToken, tokensPerUser } from '../../users/api-token.ts'
+import {
+  type ApiToken,
+  createApiToken,
+  listApiTokens,
+  revokeApiToken,
+  tokensPerUser,
+} from '../../users/api-token.ts'
+import { type Environment, environments } from '../../vocabulary/environment.ts'
 import { askFirst } from '../frame/ask.ts'
 import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
@@ -14,7 +20,7 @@ import { csrfField, notice, printDate } from '../frame/page.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates.ts'
+import type { StronglySignedIn } from '../gates/gates.ts'
 import { parseId, sendAccountPage } from './account-page.ts'
 
 const doneWords = {
@@ -30,14 +36,16 @@ export async function createToken(visit: Visit, visitor: StronglySignedIn, form:
   const { context, reply } = visit
   const name = form.find('name') ?? ''
   const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
-  if (!environment) throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
+  if (!environment)
+    throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
   try {
-    const make = (db: Database) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
+    const make = (db: Sql) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
     const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
     if (sent.kind === 'before') return reply.redirect(sent.path, 303)
     return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
   } catch (error) {
-    if (error instanceof Problem && error.status < 500) return sendApiSettings(visit, visitor, { problem: error, name })
+    if (error instanceof Problem && error.status < 500)
+      return sendApiSettings(visit, visitor, { problem: error, name })
     throw error
   }
 }
@@ -76,12 +84,17 @@ function ofThisSite(context: Context, all: readonly ApiToken[]): ApiToken[] {
 
 const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as const
 
-async function sendApiSettings(visit: Visit, visitor: SignedIn, { done, created, problem, name = '' }: ApiSettings) {
+async function sendApiSettings(
+  visit: Visit,
+  visitor: SignedIn,
+  { done, created, problem, name = '' }: ApiSettings,
+) {
   const { context } = visit
   const all = await listApiTokens(context.db, visitor.session.user.id)
   const tokens = ofThisSite(context, all)
   const { baseUrl, sisterUrl, environment } = context
-  const urls = environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
+  const urls =
+    environment === 'live' ? { live: baseUrl, sandbox: sisterUrl } : { live: sisterUrl, sandbox: baseUrl }
   return sendAccountPage(visit, visitor, {
     title: 'API settings',
     here: '/account/api',
@@ -92,12 +105,27 @@ ${done}${created && printCreated(created, urls[created.environment])}
 <section class="card">
 <h2>New token</h2>
 ${problem && notice('error', problem.message)}
-${all.length < tokensPerUser ? printForm(context, visitor, name) : html`<p class="empty">You have ${tokensPerUser} tokens, as many as there may be. Revoke one that you no longer need.</p>`}
-${environment === 'sandbox' && html`<p class="small">A token made here works in the sandbox. Personal API tokens for the live site are made there: <a href="${onLiveSite(context, '/account/api')}">API settings</a>.</p>`}
+${
+  all.length < tokensPerUser
+    ? printForm(context, visitor, name)
+    : html`<p class="empty">You have
+  ${tokensPerUser} tokens, as many as there may be. Revoke one that you no longer need.</p>`
+}
+${
+  environment === 'sandbox' &&
+  html`<p class="small">A token made here works in the sandbox.
+  Personal API tokens for the live site are made there:
+  <a href="${onLiveSite(context, '/account/api')}">API settings</a>.</p>`
+}
 </section>
 <section class="card">
 <h2>Your tokens</h2>
-${tokens.length === 0 ? html`<p class="empty">You have no tokens.</p>` : html`<ul class="tokens">${tokens.map((token) => printToken(token, visitor))}</ul>`}
+${
+  tokens.length === 0
+    ? html`<p class="empty">You have no tokens.</p>`
+    : html`<ul
+  class="tokens">${tokens.map((token) => printToken(token, visitor))}</ul>`
+}
 </section>`,
   })
 }
@@ -105,7 +133,8 @@ ${tokens.length === 0 ? html`<p class="empty">You have no tokens.</p>` : html`<u
 function printForm(context: Context, { csrf }: SignedIn, name: string): Html {
   return html`<form method="post" action="/account/api/tokens" class="row">
 ${csrfField(csrf)}${onceField()}
-<label>Name<input name="name" value="${name}" required maxlength="${fieldLengths['/account/api/tokens'].name}" placeholder="What it is for"></label>
+<label>Name<input name="name" value="${name}" required maxlength="${fieldLengths['/account/api/tokens'].name}"
+  placeholder="What it is for"></label>
 ${printKinds(context)}
 <button class="primary">Create</button>
 </form>`
@@ -113,7 +142,9 @@ ${printKinds(context)}
 
 function printKinds({ environment }: Context): Html {
   if (environment === 'sandbox') return html`<input type="hidden" name="environment" value="sandbox">`
-  return html`<label>Kind<select name="environment"><option value="live">Personal API token (live)</option><option value="sandbox">Sandbox token</option></select></label>`
+  return html`<label>Kind<select name="environment"><option
+    value="live">Personal API token (live)</option><option
+    value="sandbox">Sandbox token</option></select></label>`
 }
 
 function printCreated({ text, environment }: NonNullable<ApiSettings['created']>, url: string): Html {
@@ -127,8 +158,11 @@ function printCreated({ text, environment }: NonNullable<ApiSettings['created']>
 
 function printToken(token: ApiToken, { csrf }: SignedIn): Html {
   return html`<li>
-<div><strong>${token.name}</strong> <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
-<span class="faint">ends in <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
+<div><strong>${token.name}</strong>
+  <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
+<span class="faint">ends in
+  <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used
+  ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
 ${askFirst({
   ...{ action: '/account/api/revoke', csrf, fields: { token: token.id }, of: token.name },
   ...{ label: 'Revoke', text: 'Programs that use it are refused from their next request on.' },

@@ -1,4 +1,6 @@
-/** Connected applications: who may use the account, what for, what they did lately; pause, resume and revoke. */
+/**
+ * Connected applications: who may use the account, what for, what they did lately; pause, resume and revoke.
+ */
 import type { Context } from '../../context.ts'
 import { listActivity, type ScopeActivity } from '../../oauth/activity.ts'
 import {
@@ -8,8 +10,8 @@ import {
   setAuthorizationPaused,
 } from '../../oauth/authorization.ts'
 import { mayAct } from '../../partners/partner-status.ts'
-import { type Scope, scopes } from '../../scope.ts'
-import { scopeWords } from '../../words/scope-words.ts'
+import { type Scope, scopes } from '../../vocabulary/scope.ts'
+import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { askFirst } from '../frame/ask.ts'
 import { ignoreAlreadyGone, leadToDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
@@ -35,7 +37,10 @@ ${applications.map((each) => printApplication(each, activityOf(each.id), visitor
   })
 }
 
-async function listApplications({ db, environment }: Context, { session }: SignedIn): Promise<Authorization[]> {
+async function listApplications(
+  { db, environment }: Context,
+  { session }: SignedIn,
+): Promise<Authorization[]> {
   const all = await listAuthorizations(db, { userId: session.user.id })
   return all.filter((each) => each.environment === environment)
 }
@@ -73,7 +78,10 @@ async function setPaused(visit: Visit, visitor: SignedIn, form: SubmittedForm, p
   const change = { id, ownerId: visitor.session.user.id, paused }
   await setAuthorizationPaused(visit.context.db, change, visitor.act).catch(ignoreAlreadyGone)
   const text = paused ? `${clientName} is paused: it has no access now.` : `${clientName} has access again.`
-  const undo = { action: paused ? '/account/resume' : '/account/pause', fields: { authorization: String(id) } }
+  const undo = {
+    action: paused ? '/account/resume' : '/account/pause',
+    fields: { authorization: String(id) },
+  }
   return leadToDone(visit, visitor, '/account', { text, undo })
 }
 
@@ -83,7 +91,11 @@ function printApplication(each: Authorization, activity: readonly ScopeActivity[
   return html`<article class="card application">
 <h2>${each.clientName} <span class="faint">by ${each.partnerName}</span></h2>
 ${suspended && notice('error', 'The brokerage has suspended this application; it has no access at present.')}
-${each.pausedAt !== null && html`<p class="notice waiting">Paused since ${printDate(each.pausedAt)}. It has no access until you resume it.</p>`}
+${
+  each.pausedAt !== null &&
+  html`<p class="notice waiting">Paused since ${printDate(each.pausedAt)}.
+  It has no access until you resume it.</p>`
+}
 ${granted.length === 0 && notice('error', 'The brokerage no longer lets this application do what you allowed; it has no access at present.')}
 ${each.sharedAccounts && each.accountNumbers.length === 0 && notice('error', 'You no longer hold any of the accounts that you shared with it; it has no access at present.')}
 <ul class="scopes">${granted.map((scope) => printScope(scope, activity))}</ul>
@@ -107,12 +119,18 @@ ${askFirst({
 /** The name of the application is in the button for those who hear the page instead of seeing it. */
 function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume', words: string): Html {
   const kind = { pause: 'plain', resume: 'primary' }[act]
-  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden" name="authorization" value="${each.id}"><button class="${kind}">${words}<span class="unseen"> ${each.clientName}</span></button></form>`
+  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden"
+    name="authorization" value="${each.id}"><button class="${kind}">${words}<span
+    class="unseen"> ${each.clientName}</span></button></form>`
 }
 
 function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
   const { title, text, movesMoney } = scopeWords[scope]
-  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}
+  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${
+    movesMoney &&
+    html`<span
+    class="badge">moves money</span>`
+  }<br>${text}
 <span class="small used">${printUses(activity.find((each) => each.scope === scope))}</span></li>`
 }
 

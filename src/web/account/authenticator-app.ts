@@ -1,6 +1,6 @@
 /**
- * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret travels sealed in
- * the form until then, so that a page left half-way leaves nothing behind.
+ * Setting up an authenticator app: a picture to scan, and a code that proves it was scanned. The secret
+ * travels sealed in the form until then, so that a page left half-way leaves nothing behind.
  */
 
 import { minute } from '../../clock.ts'
@@ -17,7 +17,7 @@ import { csrfField } from '../frame/page.ts'
 import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
 import { holderOf, type SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates.ts'
+import type { StronglySignedIn } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
 import { printQrCode } from './qr-code.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
@@ -86,7 +86,9 @@ function sendSetup(visit: Visit, visitor: SignedIn, secret: string, problem?: st
 <ol class="steps">
 <li>Open an authenticator app on your phone, and scan this picture with it.
 ${printQrCode(uri, 'QR code for your authenticator app')}
-<details><summary>I cannot scan it</summary><p>Enter this key in the app by hand: <code class="secret">${secret.match(/.{1,4}/g)!.join(' ')}</code></p><p><a href="${uri}">Open an app on this device</a></p></details></li>
+<details><summary>I cannot scan it</summary><p>Enter this key in the app by hand:
+  <code class="secret">${secret.match(/.{1,4}/g)!.join(' ')}</code></p><p><a href="${uri}">Open an app on this
+  device</a></p></details></li>
 <li>Enter the code that the app shows now.
 <form method="post" action="${here}">
 ${csrfField(visitor.csrf)}<input type="hidden" name="offer" value="${sealOffer(context, visitor, secret)}">
@@ -94,7 +96,8 @@ ${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time
 <button class="primary">Turn on</button>
 </form></li>
 </ol>
-<p class="small">From then on signing in takes your password and a code. You are signed out everywhere else.</p>
+<p class="small">From then on signing in takes your password and a code.
+  You are signed out everywhere else.</p>
 </section>`,
   })
 }

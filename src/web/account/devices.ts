@@ -1,6 +1,6 @@
 /** Sign-ins and devices: where the account is open at this moment, and how to close it there. */
 import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
-import { deviceWords } from '../../words/device-words.ts'
+import { deviceWords } from '../../vocabulary/device-words.ts'
 import { leadToDone } from '../frame/done.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -20,14 +20,21 @@ export async function showDevices(visit: Visit, visitor: SignedIn) {
     title: 'Sign-ins and devices',
     here,
     body: html`<h1>Sign-ins and devices</h1>
-<p>Where you are signed in now, on the live site and in the sandbox. A sign-in ends by itself after 30 minutes without use. If you do not recognise one, sign it out and <a href="/account/password">change your password</a>.</p>
+<p>Where you are signed in now, on the live site and in the sandbox. A sign-in ends by itself after 30 minutes
+  without use. If you do not recognise one, sign it out and
+  <a href="/account/password">change your password</a>.</p>
 <section class="card">
 <h2>This device</h2>
 <ul class="tokens">${own.map((each) => printDevice(each, undefined))}</ul>
 </section>
 <section class="card">
 <h2>Other devices</h2>
-${others.length === 0 ? html`<p class="empty">You are signed in nowhere else.</p>` : printOthers(others, visitor)}
+${
+  others.length === 0
+    ? html`<p class="empty">You are signed in nowhere
+  else.</p>`
+    : printOthers(others, visitor)
+}
 </section>`,
   })
 }
@@ -50,15 +57,26 @@ export async function closeOtherDevices(visit: Visit, visitor: SignedIn) {
 
 function printOthers(others: readonly SignedInDevice[], { csrf }: SignedIn): Html {
   return html`<ul class="tokens">${others.map((each) => printDevice(each, csrf))}</ul>
-<form method="post" action="/account/devices/close/others">${csrfField(csrf)}<button class="danger">Sign out everywhere else</button></form>`
+<form method="post" action="/account/devices/close/others">${csrfField(csrf)}<button
+  class="danger">Sign out everywhere else</button></form>`
 }
 
 /** Without a form token there is nothing to press: this device is left by the button at the top. */
 function printDevice(each: SignedInDevice, csrf: string | undefined): Html {
   const words = deviceWords(each.userAgent)
   return html`<li>
-<div><strong>${words}</strong> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br>
-<span class="faint">from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active ${printDate(each.lastSeenAt)}</span></div>
-${csrf !== undefined && html`<form method="post" action="/account/devices/close">${csrfField(csrf)}<input type="hidden" name="session" value="${each.id}"><button class="danger">Sign out<span class="unseen"> ${words}, ${each.address}</span></button></form>`}
+<div><strong>${words}</strong> ${
+    each.environment === 'sandbox' &&
+    html`<span
+  class="badge sandbox">Sandbox</span>`
+  }<br>
+<span class="faint">from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active
+  ${printDate(each.lastSeenAt)}</span></div>
+${
+  csrf !== undefined &&
+  html`<form method="post" action="/account/devices/close">${csrfField(csrf)}<input
+  type="hidden" name="session" value="${each.id}"><button class="danger">Sign out<span
+  class="unseen"> ${words}, ${each.address}</span></button></form>`
+}
 </li>`
 }

@@ -9,7 +9,7 @@ import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates.ts'
+import type { StronglySignedIn } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
 
 const notices = '/account/security/notices'
@@ -54,12 +54,17 @@ function sendEmail(visit: Visit, visitor: SignedIn, { now, typed, problem }: Ema
     status: problem === undefined ? 200 : 400,
     body: html`<section class="card narrow">
 <h1>E-mail address</h1>
-<p>Where notices about your account go.${now !== undefined && ' The address that you have now is told of the change, and for 30 days of what concerns your password, second factors and tokens.'}</p>
+<p>Where notices about your account
+  go.${now !== undefined && ' The address that you have now is told of the change, and for 30 days of what concerns your password, second factors and tokens.'}</p>
 <form method="post" action="/account/security/email">
 ${csrf}${printField({ name: 'email', label: 'E-mail address', type: 'email', value: typed ?? now ?? '', autocomplete: 'email', maxLength: fieldLengths['/account/security/email'].email, hint: 'Whoever reads this mailbox learns when you sign in and what you connect, and can ask for a new password if you have one here.', problem, focused: true })}
 <button class="primary">Save</button>
 </form>
-${now !== undefined && html`<form method="post" action="/account/security/email/remove">${csrf}<button class="quiet wide">Remove the address</button></form>`}
+${
+  now !== undefined &&
+  html`<form method="post" action="/account/security/email/remove">${csrf}<button
+  class="quiet wide">Remove the address</button></form>`
+}
 <p class="small"><a href="${notices}">Back to the notices</a></p>
 </section>`,
   })

@@ -1,9 +1,10 @@
 /** Audit entries in the words of the account holder whom they concern. */
-import type { AuditAction, AuditEntry } from '../../audit/audit.ts'
+import type { AuditAction } from '../../audit/action.ts'
+import type { AuditEntry } from '../../audit/audit.ts'
 import { tell } from '../../audit/sentence.ts'
-import { type Scope, scopes } from '../../scope.ts'
-import { deviceWords } from '../../words/device-words.ts'
-import { scopeWords } from '../../words/scope-words.ts'
+import { deviceWords } from '../../vocabulary/device-words.ts'
+import { type Scope, scopes } from '../../vocabulary/scope.ts'
+import { scopeWords } from '../../vocabulary/scope-words.ts'
 
 interface HistoryWords {
   readonly title: string
@@ -27,8 +28,12 @@ const words: Partial<Record<AuditAction, Words>> = {
   'user.renamed': ({ details }) => ({ title: `The brokerage changed your user name to ${details.to}` }),
   'user.named': ({ details }) => ({ title: `${details.provider} told your name: ${details.name}` }),
   'user.account_added': ({ details }) => ({ title: `Account ${details.account_number} was added` }),
-  'user.holding_set': ({ details }) => ({ title: `You became ${details.role} of account ${details.account_number}` }),
-  'user.holding_removed': ({ details }) => ({ title: `You no longer hold account ${details.account_number}` }),
+  'user.holding_set': ({ details }) => ({
+    title: `You became ${details.role} of account ${details.account_number}`,
+  }),
+  'user.holding_removed': ({ details }) => ({
+    title: `You no longer hold account ${details.account_number}`,
+  }),
   'user.password_changed': (entry) => ({
     title: isOwn(entry) ? 'You changed your password' : 'The brokerage set a new password for you',
   }),
@@ -89,10 +94,14 @@ const words: Partial<Record<AuditAction, Words>> = {
   'token.revoked': () => ({ title: 'An application ended its own access' }),
 }
 
-/** For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to somebody else. */
+/**
+ * For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to
+ * somebody else.
+ */
 export function historyWords(entry: AuditEntry, client: string | undefined, readerId: string): HistoryWords {
   const about = aboutWhom(entry)
-  if (about.startsWith('user:') && about !== `user:${readerId}`) return { title: printPlainly(entry, client, readerId) }
+  if (about.startsWith('user:') && about !== `user:${readerId}`)
+    return { title: printPlainly(entry, client, readerId) }
   return words[entry.action]?.(entry, client) ?? { title: printPlainly(entry, client, readerId) }
 }
 
@@ -117,7 +126,9 @@ function refusedAt({ details }: AuditEntry): string {
 
 function listScopes(granted: unknown): string | undefined {
   if (!Array.isArray(granted)) return undefined
-  const titles = scopes.filter((scope: Scope) => granted.includes(scope)).map((scope) => scopeWords[scope].title)
+  const titles = scopes
+    .filter((scope: Scope) => granted.includes(scope))
+    .map((scope) => scopeWords[scope].title)
   return titles.join(' · ')
 }
 
@@ -127,7 +138,10 @@ function listApproved({ scopes: granted, accountNumbers }: AuditEntry['details']
   return `${titles} · in ${accountNumbers.length === 1 ? 'account' : 'accounts'} ${accountNumbers.join(', ')}`
 }
 
-/** Acts that are no everyday ones of account holders, such as those of a partner's member or of an operator, in the words of the log. */
+/**
+ * Acts that are no everyday ones of account holders, such as those of a partner's member or of an operator,
+ * in the words of the log.
+ */
 function printPlainly(entry: AuditEntry, client: string | undefined, readerId: string): string {
   const nameOf = (id: string) => {
     if (id === `user:${readerId}`) return 'You'

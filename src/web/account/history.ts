@@ -16,17 +16,28 @@ const pageSize = 30
 export async function showHistory(visit: Visit, visitor: SignedIn) {
   const { context, request } = visit
   const from = parseBefore(request.query as Form)
-  const { entries, before } = await findHistory(context.db, visitor.session.user.id, { before: from, limit: pageSize })
+  const { entries, before } = await findHistory(context.db, visitor.session.user.id, {
+    before: from,
+    limit: pageSize,
+  })
   const names = await findClientNames(context.db, entries.flatMap(clientOf))
   return sendAccountPage(visit, visitor, {
     title: 'Security history',
     here,
     body: html`<h1>Security history</h1>
-<p>What happened to your account, newest first. If something here was not you, <a href="/account/password">change your password</a> and look at your <a href="/account/devices">devices</a>.</p>
+<p>What happened to your account, newest first. If something here was not you,
+  <a href="/account/password">change your password</a> and look at your
+  <a href="/account/devices">devices</a>.</p>
 <section class="card">
-${entries.length === 0 ? html`<p class="empty">Nothing more is recorded.</p>` : html`<ol class="history">${entries.map((entry) => printEntry(entry, names, visitor.session.user.id))}</ol>`}
+${
+  entries.length === 0
+    ? html`<p class="empty">Nothing more is recorded.</p>`
+    : html`<ol
+  class="history">${entries.map((entry) => printEntry(entry, names, visitor.session.user.id))}</ol>`
+}
 </section>
-<p class="pages">${from !== undefined && html`<a class="button" href="${here}">Newest</a>`} ${before !== undefined && html`<a class="button" href="${here}?before=${before}">Older</a>`}</p>`,
+<p class="pages">${from !== undefined && html`<a class="button" href="${here}">Newest</a>`}
+  ${before !== undefined && html`<a class="button" href="${here}?before=${before}">Older</a>`}</p>`,
   })
 }
 
@@ -45,7 +56,16 @@ function printEntry(entry: AuditEntry, names: ReadonlyMap<string, string>, reade
   // Where an operator sits is not the holder's to know.
   const byOperator = entry.actor.startsWith('user:') && entry.actor !== `user:${readerId}`
   return html`<li${alarming && html` class="alarming"`}>
-<div><strong>${title}</strong> ${entry.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}${text !== undefined && html`<br>${text}`}</div>
-<span class="faint">${printDate(entry.at)}${entry.address !== null && !byOperator && html` · from ${entry.address}`}</span>
+<div><strong>${title}</strong> ${
+    entry.environment === 'sandbox' &&
+    html`<span
+  class="badge sandbox">Sandbox</span>`
+  }${text !== undefined && html`<br>${text}`}</div>
+<span class="faint">${printDate(entry.at)}${
+    entry.address !== null &&
+    !byOperator &&
+    html` · from
+  ${entry.address}`
+  }</span>
 </li>`
 }

@@ -1,12 +1,6 @@
 /** E-mail notices: where they go, which of them come, and the last ones. */
-import {
-  type DeclinableKind,
-  declinable,
-  listNotices,
-  type NoticeSeen,
-  type PersonalKind,
-  staffKinds,
-} from '../../notices/notice.ts'
+import { type DeclinableKind, declinable, type PersonalKind, staffKinds } from '../../notices/facts.ts'
+import { listNotices, type NoticeSeen } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
 import { leadToDone } from '../frame/done.ts'
@@ -59,12 +53,21 @@ ${printAddress(mail)}
 <h2>What you are told</h2>
 <p>Always, because it guards your account:</p>
 <ul>${guards.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>
-${user.role === 'operator' && html`<p>Always, as staff of the brokerage:</p><ul>${staffKinds.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>`}
+${
+  user.role === 'operator' &&
+  html`<p>Always,
+  as staff of the brokerage:</p><ul>${staffKinds.map((kind) => html`<li>${kindWords[kind]}</li>`)}</ul>`
+}
 ${isMember && printChoice(mail, visitor)}
 </section>
 <section class="card">
 <h2>Last notices</h2>
-${last.length === 0 ? html`<p class="empty">There were none in the last 90 days.</p>` : html`<ul class="tokens">${last.map(printLast)}</ul>`}
+${
+  last.length === 0
+    ? html`<p class="empty">There were none in the last 90 days.</p>`
+    : html`<ul
+  class="tokens">${last.map(printLast)}</ul>`
+}
 </section>`,
   })
 }
@@ -87,7 +90,12 @@ const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
 function printAddress({ email }: Mail): Html {
   return html`<section class="card">
 <h2>Address</h2>
-${email === null ? html`<p class="empty">You gave no address, so nothing is sent.</p>` : html`<p><strong class="address">${email}</strong></p>`}
+${
+  email === null
+    ? html`<p class="empty">You gave no address, so nothing is sent.</p>`
+    : html`<p><strong
+  class="address">${email}</strong></p>`
+}
 <p><a class="button" href="/account/security/email">${email === null ? 'Give an address' : 'Change address'}</a></p>
 </section>`
 }
@@ -101,9 +109,14 @@ ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'For your work with
 </form>`
 }
 
-const stateWords: Record<NoticeSeen['state'], string> = { waiting: 'waiting', sent: 'sent', 'given up': 'not sent' }
+const stateWords: Record<NoticeSeen['state'], string> = {
+  waiting: 'waiting',
+  sent: 'sent',
+  'given up': 'not sent',
+}
 
 function printLast({ kind, email, state, createdAt }: NoticeSeen): Html {
   const badge = html`<span class="badge${state !== 'sent' && html` off`}">${stateWords[state]}</span>`
-  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`
+  return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span
+    class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`
 }

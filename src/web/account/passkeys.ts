@@ -1,11 +1,11 @@
 /** Adding and removing passkeys. */
 
 import type { Context } from '../../context.ts'
-import { findNameProblem } from '../../name.ts'
 import { NotFound } from '../../problem.ts'
+import { findNameProblem } from '../../text/name.ts'
 import { askForNew, listPasskeys, type PasskeySite, passkeysPerUser } from '../../users/passkey.ts'
 import { addSecondPasskey, removeSecondPasskey } from '../../users/second-factor.ts'
-import { deviceWords } from '../../words/device-words.ts'
+import { deviceWords } from '../../vocabulary/device-words.ts'
 import { setCookie } from '../frame/cookies.ts'
 import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
@@ -16,7 +16,7 @@ import { csrfField, notice } from '../frame/page.ts'
 import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
 import { browserOf, holderOf, type SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates.ts'
+import type { StronglySignedIn } from '../gates/gates.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from '../sign-in/passkey-form.ts'
 import { parseId, sendAccountPage } from './account-page.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
@@ -77,11 +77,25 @@ async function sendSetup(visit: Visit, visitor: SignedIn, site: PasskeySite, set
   const { context } = visit
   const { user } = visitor.session
   const known = await listPasskeys(context.db, user.id)
-  const asked = await askForNew(context.vault, site, placeOf(visit.reply).brand, user, known, context.clock.now())
+  const asked = await askForNew(
+    context.vault,
+    site,
+    placeOf(visit.reply).brand,
+    user,
+    known,
+    context.clock.now(),
+  )
   const { name, nameProblem, problem } = setup
   const fields = html`${csrfField(visitor.csrf)}
 ${printField({ name: 'name', label: 'Name', value: name, autocomplete: 'off', maxLength: nameMaxCharacters, hint: 'To tell it from others, such as the device that holds it.', problem: nameProblem })}`
-  const form = printPasskeyForm({ action: here, way: 'create', asked, fields, button: 'Add a passkey', primary: true })
+  const form = printPasskeyForm({
+    action: here,
+    way: 'create',
+    asked,
+    fields,
+    button: 'Add a passkey',
+    primary: true,
+  })
   const full = known.length >= passkeysPerUser
   return sendAccountPage(visit, visitor, {
     title: 'Add a passkey',
@@ -90,10 +104,12 @@ ${printField({ name: 'name', label: 'Name', value: name, autocomplete: 'off', ma
     scripts: [passkeyScript],
     body: html`<section class="card narrow">
 <h1>Add a passkey</h1>
-<p>A passkey is kept by your device, your password manager or a security key. It works on this site alone, so that no other page can ask for it: <strong>${site.host}</strong>.</p>
+<p>A passkey is kept by your device, your password manager or a security key. It works on this site alone,
+  so that no other page can ask for it: <strong>${site.host}</strong>.</p>
 ${problem !== undefined && notice('error', problem)}
 ${full ? notice('error', `You have ${passkeysPerUser} passkeys, which is as many as there may be. Remove one first.`) : form}
-<p class="small">From then on signing in takes your password and a second factor. Other sessions that were opened without one end.</p>
+<p class="small">From then on signing in takes your password and a second factor.
+  Other sessions that were opened without one end.</p>
 </section>`,
   })
 }

@@ -1,4 +1,6 @@
-/** The password page: the old one, the new one twice, and whether applications should be paused along with it. */
+/**
+ * The password page: the old one, the new one twice, and whether applications should be paused along with it.
+ */
 
 import { pauseAuthorizationsOf } from '../../oauth/authorization.ts'
 import { Conflict } from '../../problem.ts'
@@ -13,7 +15,7 @@ import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { holderOf, type SignedIn } from '../frame/visitor.ts'
-import type { WithFactor } from '../gates.ts'
+import type { WithFactor } from '../gates/gates.ts'
 import { readDevice, rememberDevice } from '../sign-in/device-cookie.ts'
 import { addressMustWait, loginDesk, tellCrowded } from '../sign-in/login-desk.ts'
 import { sendAccountPage } from './account-page.ts'
@@ -33,9 +35,11 @@ export async function submitPassword(visit: Visit, visitor: WithFactor, form: Su
   const change = { ...typed, device: readDevice(context, request) }
   const holder = holderOf(context, request, visitor)
   const outcome = await changePassword(loginDesk(context), change, holder, async (sql) => {
-    // A second click sends the form again and leaves the first answer unread, and with it the new session: only the second counts.
+    // A second click sends the form again and leaves the first answer unread, and with it the new session:
+    // only the second counts.
     if (request.raw.socket.destroyed) throw new Conflict('The form was sent again.')
-    if (form.find('pause') !== undefined) await pauseAuthorizationsOf(sql, visitor.session.user.id, visitor.act)
+    if (form.find('pause') !== undefined)
+      await pauseAuthorizationsOf(sql, visitor.session.user.id, visitor.act)
   }).catch(tellCrowded)
   switch (outcome.kind) {
     case 'address-must-wait':
@@ -95,14 +99,17 @@ function sendPassword(visit: Visit, visitor: SignedIn, problems: Problems) {
 <h1>Change your password</h1>
 <p>You stay signed in here and are signed out everywhere else.</p>
 <form method="post" action="/account/password">
-${csrfField(visitor.csrf)}<input type="hidden" name="username" value="${visitor.session.user.username}" autocomplete="username">
+${csrfField(visitor.csrf)}<input type="hidden" name="username" value="${visitor.session.user.username}"
+  autocomplete="username">
 ${printField({ ...common, name: 'current', label: 'Current password', autocomplete: 'current-password', problem: problems.current, focused: wrong === undefined || wrong === 'current' })}
 ${printField({ ...common, name: 'next', label: 'New password', autocomplete: 'new-password', hint: `At least ${passwordMinCharacters} characters, of any kind. Several unrelated words are easy to remember and hard to guess.`, problem: problems.next, focused: wrong === 'next' })}
 ${printField({ ...common, name: 'again', label: 'New password, again', autocomplete: 'new-password', problem: problems.again, focused: wrong === 'again' })}
-<label class="tick"><input type="checkbox" name="pause" value="yes"><span>Pause every connected application too, until I resume it</span></label>
+<label class="tick"><input type="checkbox" name="pause"
+  value="yes"><span>Pause every connected application too, until I resume it</span></label>
 <button class="primary">Change password</button>
 </form>
-<p class="small">Applications never see your password and keep working after a change, and so do your API tokens. If somebody else may have used your account, pause or revoke them.</p>
+<p class="small">Applications never see your password and keep working after a change,
+  and so do your API tokens. If somebody else may have used your account, pause or revoke them.</p>
 </section>`,
   })
 }

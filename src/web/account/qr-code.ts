@@ -7,5 +7,6 @@ const quietZone = 4
 export function printQrCode(text: string, label: string): Html {
   const { size, data } = encode(text, { ecc: 'M', border: quietZone })
   const squares = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])))
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path d="${squares.join('')}"/></svg>`
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"
+    shape-rendering="crispEdges"><path d="${squares.join('')}"/></svg>`
 }

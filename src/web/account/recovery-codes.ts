@@ -1,34 +1,40 @@
 /** Recovery codes, shown once: with the first factor, and whenever new ones are asked for. */
 import type { Token } from '../../crypto/token.ts'
-import type { Database } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../../users/second-factor.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { makeOnce } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import { type SignedIn, signedInAs } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates.ts'
+import type { StronglySignedIn } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
 
 export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
   const { context, reply } = visit
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
-  const make = (db: Database) => renewRecoveryCodes(db, user.id, visitor.act)
+  const make = (db: Sql) => renewRecoveryCodes(db, user.id, visitor.act)
   const sent = await makeOnce(context, visitor, form, make, () => '/account/security?done=codes-before')
   if (sent.kind === 'before') return reply.redirect(sent.path, 303)
   return sendRecoveryCodes(visit, visitor, token, sent.made)
 }
 
 /** `token` is the session as it is from now on. */
-export function sendRecoveryCodes(visit: Visit, { session }: SignedIn, token: Token, codes: readonly string[]) {
+export function sendRecoveryCodes(
+  visit: Visit,
+  { session }: SignedIn,
+  token: Token,
+  codes: readonly string[],
+) {
   const visitor = signedInAs(visit.context, visit.request, { ...session, token })
   return sendAccountPage(visit, visitor, {
     title: 'Your recovery codes',
     here: '/account/security',
     body: html`<section class="card narrow created" role="status">
 <h1>Your recovery codes</h1>
-<p>Two-factor sign-in is on. If you ever lose your phone, each of these codes signs you in once. <strong>Write them down or print them now: they are not shown again.</strong></p>
+<p>Two-factor sign-in is on. If you ever lose your phone, each of these codes signs you in once.
+  <strong>Write them down or print them now: they are not shown again.</strong></p>
 <ol class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ol>
 <p>Keep them where you keep papers, not beside your password.</p>
 <p><a class="button primary" href="/account/security">I have kept them</a></p>

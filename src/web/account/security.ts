@@ -40,7 +40,11 @@ ${
 }
 </section>
 <section class="card">
-<h2>Two-factor sign-in <span class="badge${!isGuarded(factors) && html` off`}">${isGuarded(factors) ? 'on' : 'off'}</span></h2>
+<h2>Two-factor sign-in <span class="badge${
+      !isGuarded(factors) &&
+      html`
+  off`
+    }">${isGuarded(factors) ? 'on' : 'off'}</span></h2>
 <p>${isGuarded(factors) ? 'Signing in takes a second factor.' : 'With a second factor, somebody who learns your password still cannot sign in.'}</p>
 <ul class="tokens">
 ${printApp(factors, visitor)}
@@ -51,7 +55,13 @@ ${isGuarded(factors) && printRecovery(factors, visitor)}
 </section>
 <section class="card">
 <h2>E-mail notices</h2>
-<p>${mail?.email ? html`You are told at <strong class="address">${mail.email}</strong> when something happens that you should know of.` : 'You are told nothing by e-mail: there is no address to write to.'}</p>
+<p>${
+      mail?.email
+        ? html`You are told at
+  <strong class="address">${mail.email}</strong> when something happens that you should know
+  of.`
+        : 'You are told nothing by e-mail: there is no address to write to.'
+    }</p>
 <p><a class="button" href="/account/security/notices">${mail?.email ? 'Address and notices' : 'Give an address'}</a></p>
 </section>`,
   })
@@ -62,21 +72,36 @@ const removing =
 
 function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
   if (!totp) {
-    return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an authenticator app</span></a></li>`
+    return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your
+      phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an
+      authenticator app</span></a></li>`
   }
   const lastUse = totp.lastUsedAt ? printDate(totp.lastUsedAt) : 'never'
-  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up ${printDate(totp.createdAt)} · last used ${lastUse}${totp.lockedAt !== null && html` · locked after a hundred wrong codes ${printDate(totp.lockedAt)}; a recovery code unlocks it`}</span></div>
+  return html`<li><div><strong>Authenticator app</strong><br><span class="faint">set up
+    ${printDate(totp.createdAt)} · last used ${lastUse}${
+      totp.lockedAt !== null &&
+      html` · locked after a
+    hundred wrong codes ${printDate(totp.lockedAt)}; a recovery code unlocks it`
+    }</span></div>
 ${askFirst({ action: '/account/security/app/remove', csrf, label: 'Remove', of: 'the authenticator app', text: removing })}</li>`
 }
 
 function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
   const lastUse = each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'
-  return html`<li><div><strong>${each.name}</strong> <span class="badge">Passkey</span> ${each.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}<br><span class="faint">added ${printDate(each.createdAt)} · last used ${lastUse}</span></div>
+  return html`<li><div><strong>${each.name}</strong>
+    <span class="badge">Passkey</span> ${
+      each.environment === 'sandbox' &&
+      html`<span
+    class="badge sandbox">Sandbox</span>`
+    }<br><span class="faint">added ${printDate(each.createdAt)} · last
+    used ${lastUse}</span></div>
 ${askFirst({ action: '/account/security/passkey/remove', csrf, fields: { passkey: each.id }, label: 'Remove', of: `the passkey ${each.name}`, text: removing })}</li>`
 }
 
 function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: SignedIn): Html {
-  const left = recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
-  return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}. New ones replace all that there are.</span></div>
+  const left =
+    recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
+  return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}.
+    New ones replace all that there are.</span></div>
 <form method="post" action="/account/security/recovery">${csrfField(csrf)}${onceField()}<button>Make new ones<span class="unseen"> (recovery codes)</span></button></form></li>`
 }

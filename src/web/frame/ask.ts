@@ -1,11 +1,11 @@
 /**
- * What cannot be taken back, or takes something from somebody, asks first: what will happen, and from an operator why. The question unfolds where
- * its button is, without script.
+ * What cannot be taken back, or takes something from somebody, asks first: what will happen, and from an
+ * operator why. The question unfolds where its button is, without script.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Form } from '../../http/form.ts'
-import { findTextProblem } from '../../name.ts'
 import { Invalid } from '../../problem.ts'
+import { findTextProblem } from '../../text/name.ts'
 import { reasonMaxCharacters } from './field-lengths.ts'
 import { type Content, type Html, html } from './html.ts'
 import { csrfField } from './page.ts'
@@ -32,16 +32,21 @@ export function askFirst({ action, csrf, fields = {}, label, of, text, more, why
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )
-  const reason = html`<label>Reason<textarea name="reason" rows="2" required maxlength="${reasonMaxCharacters}"></textarea><span class="small">Kept in the audit log.</span></label>`
+  const reason = html`<label>Reason<textarea name="reason" rows="2" required
+    maxlength="${reasonMaxCharacters}"></textarea><span class="small">Kept in the audit log.</span></label>`
   const unseen = of !== undefined && html`<span class="unseen"> ${of}</span>`
-  return html`<details class="ask${isGift && ' gift'}"><summary>${label}${unseen}</summary><form method="post" action="${action}">${csrfField(csrf)}${hidden}<p>${text}</p>${more}${why && reason}<button class="${isGift ? 'primary' : 'danger'}">${label}${unseen}</button></form></details>`
+  return html`<details class="ask${isGift && ' gift'}"><summary>${label}${unseen}</summary><form method="post"
+    action="${action}">${csrfField(csrf)}${hidden}<p>${text}</p>${more}${why && reason}<button
+    class="${isGift ? 'primary' : 'danger'}">${label}${unseen}</button></form></details>`
 }
 
 /** Of a question that asks why. */
 export function readWhy(request: FastifyRequest): string {
   const { reason } = (request.body ?? {}) as Form
   const given = [reason ?? ''].flat()[0]!.trim().replaceAll('\r\n', '\n')
-  const problem = Array.isArray(reason) ? 'was sent more than once' : findTextProblem(given, reasonMaxCharacters)
+  const problem = Array.isArray(reason)
+    ? 'was sent more than once'
+    : findTextProblem(given, reasonMaxCharacters)
   if (problem) throw new Invalid([{ field: 'reason', problem }])
   return given
 }

@@ -1,16 +1,24 @@
 /**
- * What pages load beside themselves: the few files of public/, the colours of a brand, and images that were uploaded. Their addresses change with what
- * is in them, by a hash or by the colours themselves, so that browsers may keep them for ever.
+ * What pages load beside themselves: the few files of public/, the colours of a brand, and images that were
+ * uploaded. Their addresses change with what is in them, by a hash or by the colours themselves, so that
+ * browsers may keep them for ever.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type Brand, houseAccent, imageTypes, type Mode, type Picture, printAccent } from '../../brand.ts'
 import type { StoredImage } from '../../brands/image.ts'
 import { printPalette } from '../../brands/palette.ts'
 import type { Context } from '../../context.ts'
 import { NotFound } from '../../problem.ts'
+import {
+  type Brand,
+  houseAccent,
+  imageTypes,
+  type Mode,
+  type Picture,
+  printAccent,
+} from '../../vocabulary/brand.ts'
 import { paramsOf, type Visit } from './visit.ts'
 
 const folder = new URL('../../../public/', import.meta.url)
@@ -86,7 +94,9 @@ function sendForEver(reply: FastifyReply, type: string, content: Buffer | string
   return reply.header('cache-control', forEver).type(type).send(content)
 }
 
-/** It is a picture and nothing else: opened by itself, it can load nothing, run nothing, and is of no origin. */
+/**
+ * It is a picture and nothing else: opened by itself, it can load nothing, run nothing, and is of no origin.
+ */
 function sendImage(reply: FastifyReply, { type, bytes }: StoredImage): FastifyReply {
   return reply
     .headers({
@@ -122,6 +132,9 @@ function printColours(name: string): string | undefined {
     string,
     ...string[],
   ]
-  const colours = { accent: { light: accentLight, dark: accentDark! }, background: { light: light!, dark: dark! } }
+  const colours = {
+    accent: { light: accentLight, dark: accentDark! },
+    background: { light: light!, dark: dark! },
+  }
   return printPalette(colours, found[5] as Mode | undefined)
 }

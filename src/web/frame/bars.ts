@@ -1,7 +1,11 @@
-/** What stands above and below every page: whose it is, which site, who is signed in, the ways on, and the keys for them. */
-import type { Brand, Mode, Picture } from '../../brand.ts'
-import { type Environment, environments } from '../../environment.ts'
+/**
+ * What stands above and below every page: whose it is, which site, who is signed in, the ways on, and the
+ * keys for them.
+ */
+
 import type { User } from '../../users/user.ts'
+import type { Brand, Mode, Picture } from '../../vocabulary/brand.ts'
+import { type Environment, environments } from '../../vocabulary/environment.ts'
 import { pictureUrl } from './assets.ts'
 import { questionCharacters } from './field-lengths.ts'
 import { type Html, html } from './html.ts'
@@ -60,7 +64,10 @@ ${account && printAccountBar(account, waysOn(bars))}
 }
 
 function printSearch(action: string): Html {
-  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q" aria-label="Find by event, delivery, person or address" placeholder="Search" maxlength="${questionCharacters}" spellcheck="false" autocapitalize="none" autocomplete="off"><button class="quiet">Find</button></form>`
+  return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q"
+    aria-label="Find by event, delivery, person or address" placeholder="Search"
+    maxlength="${questionCharacters}" spellcheck="false" autocapitalize="none" autocomplete="off"><button
+    class="quiet">Find</button></form>`
 }
 
 /** A square logo is a mark, and stands beside the name; a wide one is the name. */
@@ -70,9 +77,11 @@ function printLogo({ name, logo }: Brand, only?: Mode): Html {
   if (!light) return html`${name}`
   const isWide = widthOf(light) > 1.6 * logoHeight
   const other = dark && dark !== light && pictureUrl(dark) !== pictureUrl(light)
-  const image = html`<img src="${pictureUrl(light)}" alt="${isWide ? name : ''}" width="${widthOf(light)}" height="${logoHeight}">`
+  const image = html`<img src="${pictureUrl(light)}" alt="${isWide ? name : ''}" width="${widthOf(light)}"
+    height="${logoHeight}">`
   const shown = other
-    ? html`<picture><source srcset="${pictureUrl(dark)}" media="(prefers-color-scheme: dark)">${image}</picture>`
+    ? html`<picture><source srcset="${pictureUrl(dark)}"
+      media="(prefers-color-scheme: dark)">${image}</picture>`
     : image
   return html`${shown}${!isWide && name}`
 }
@@ -89,8 +98,16 @@ export function printBottom(bars: Bars): Html {
   const { brand } = bars
   const links = brand.links.map(({ label, url }) => html`<a href="${url}">${label}</a>`)
   return html`<footer class="bottom">
-<span>${brand.legalName}</span>${links.length > 0 && html`<nav aria-label="About ${brand.name}">${links}</nav>`}
-${bars.account && html`<button class="quiet" type="button" data-opens="keys" hidden>Keyboard shortcuts</button>`}
+<span>${brand.legalName}</span>${
+    links.length > 0 &&
+    html`<nav
+  aria-label="About ${brand.name}">${links}</nav>`
+  }
+${
+  bars.account &&
+  html`<button class="quiet" type="button" data-opens="keys"
+  hidden>Keyboard shortcuts</button>`
+}
 </footer>
 ${bars.account && printKeys(waysOn(bars))}`
 }
@@ -98,14 +115,17 @@ ${bars.account && printKeys(waysOn(bars))}`
 function printSites(here: Environment, other: string): Html {
   const links = environments.map((each) => {
     const name = each === 'live' ? 'Live' : 'Sandbox'
-    return each === here ? html`<span aria-current="true">${name}</span>` : html`<a href="${other}">${name}</a>`
+    return each === here
+      ? html`<span aria-current="true">${name}</span>`
+      : html`<a href="${other}">${name}</a>`
   })
   return html`<nav class="sites" aria-label="Environment">${links}</nav>`
 }
 
 function printPartners({ current, others }: NonNullable<Bars['partners']>): Html {
   const links = others.map(({ path, label }) => html`<a href="${path}">${label}</a>`)
-  return html`<details class="partners"><summary><span class="unseen">Partner: </span>${current}</summary><nav aria-label="Other partners">${links}</nav></details>`
+  return html`<details class="partners"><summary><span class="unseen">Partner:
+    </span>${current}</summary><nav aria-label="Other partners">${links}</nav></details>`
 }
 
 interface WayOn extends Link {
@@ -114,7 +134,8 @@ interface WayOn extends Link {
 }
 
 function waysOn({ environment, account, navigation = accountNavigation }: Bars): readonly WayOn[] {
-  const isOutside = account?.user.role === 'operator' && !navigation.some(({ path }) => path === consoleLink.path)
+  const isOutside =
+    account?.user.role === 'operator' && !navigation.some(({ path }) => path === consoleLink.path)
   const links = [...navigation, ...(isOutside ? [consoleLink] : [])]
   return withKeys(links.filter(({ liveAlone }) => environment === 'live' || !liveAlone))
 }
@@ -136,7 +157,8 @@ function printAccountBar({ user, csrf, here }: Account, ways: readonly WayOn[]):
       html`<a href="${path}" data-key="${key}"${path === here && html` aria-current="page"`}>${label}</a>`,
   )
   return html`<nav aria-label="Account">${links}</nav>
-<form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button class="quiet">Sign out</button></form>`
+<form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button
+  class="quiet">Sign out</button></form>`
 }
 
 /** Opened by script, which is what the keys need too. */

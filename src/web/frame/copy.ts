@@ -1,4 +1,7 @@
-/** Text that is there to be copied. The button works where script does (public/copy.js) and is not shown elsewhere; the text can be selected as ever. */
+/**
+ * Text that is there to be copied. The button works where script does (public/copy.js) and is not shown
+ * elsewhere; the text can be selected as ever.
+ */
 import { type Content, type Html, html } from './html.ts'
 
 const button = (what: string) =>

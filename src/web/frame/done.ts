@@ -1,6 +1,7 @@
 /**
- * Every act answers in one way: the page that follows says what was done, with the way back where there is one, or a link to what came of it or
- * comes next. What it says waits in a cookie, sealed for its person and its page, for minutes: no address can put words or buttons on a page.
+ * Every act answers in one way: the page that follows says what was done, with the way back where there is
+ * one, or a link to what came of it or comes next. What it says waits in a cookie, sealed for its person and
+ * its page, for minutes: no address can put words or buttons on a page.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { minute } from '../../clock.ts'
@@ -15,7 +16,10 @@ import type { Visit } from './visit.ts'
 import type { SignedIn } from './visitor.ts'
 
 /** What a second click finds. Only words of the table are told. */
-export function printDone(request: FastifyRequest, words: Readonly<Record<string, string>>): Html | undefined {
+export function printDone(
+  request: FastifyRequest,
+  words: Readonly<Record<string, string>>,
+): Html | undefined {
   const { done } = request.query as Form
   return typeof done === 'string' && Object.hasOwn(words, done) ? notice('success', words[done]) : undefined
 }
@@ -27,7 +31,9 @@ export interface Undo {
 }
 
 /** One of them at least. */
-type WayOn = { readonly undo: Undo; readonly link?: Link } | { readonly undo?: undefined; readonly link: Link }
+type WayOn =
+  | { readonly undo: Undo; readonly link?: Link }
+  | { readonly undo?: undefined; readonly link: Link }
 
 export type Done = { readonly text: string } & WayOn
 
@@ -55,7 +61,11 @@ export function printTold(visit: Visit, visitor: SignedIn): Html | undefined {
   if (!told) return undefined
   clearCookie(visit.context, visit.reply, 'told')
   const { text, undo, link } = told.done
-  return html`<div class="notice success done" role="status"><p>${text}${link && html` <a href="${link.path}">${link.label}</a>`}</p>${undo && printUndo(undo, visitor)}</div>`
+  return html`<div class="notice success done" role="status"><p>${text}${
+    link &&
+    html`
+    <a href="${link.path}">${link.label}</a>`
+  }</p>${undo && printUndo(undo, visitor)}</div>`
 }
 
 function findTold({ context, request }: Visit, visitor: SignedIn): Told | undefined {
@@ -71,7 +81,8 @@ function printUndo({ action, fields = {} }: Undo, { csrf }: SignedIn): Html {
   const hidden = Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
   )
-  return html`<form method="post" action="${action}">${csrfField(csrf)}${onceField()}${hidden}<button>Undo</button></form>`
+  return html`<form method="post"
+    action="${action}">${csrfField(csrf)}${onceField()}${hidden}<button>Undo</button></form>`
 }
 
 function pathOf(address: string): string {

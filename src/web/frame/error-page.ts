@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Brand } from '../../brand.ts'
-import type { Environment } from '../../environment.ts'
 import { Elsewhere, type Problem } from '../../problem.ts'
+import type { Brand } from '../../vocabulary/brand.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import { type Html, html } from './html.ts'
 import { pageHeaders, printPage } from './page.ts'
 
@@ -33,7 +33,8 @@ export function printErrorPage(
     body: html`<section class="card narrow">
 <h1>${title}</h1>
 <p>${printMessage(problem)}</p>
-<p class="small">You can close this page or go back. If you ask for help, mention request <code>${request.id}</code> (${problem.status}, <code>${problem.code}</code>).</p>
+<p class="small">You can close this page or go back. If you ask for help, mention request
+  <code>${request.id}</code> (${problem.status}, <code>${problem.code}</code>).</p>
 </section>`,
   })
 }

@@ -1,6 +1,6 @@
 /**
- * How many characters somebody may type into each field, by the path that its form is sent to. Pages print it as `maxlength`, and a form that holds more is
- * refused before anything of it is looked at (web/route.ts).
+ * How many characters somebody may type into each field, by the path that its form is sent to. Pages print it
+ * as `maxlength`, and a form that holds more is refused before anything of it is looked at (web/route.ts).
  */
 import type { Form } from '../../http/form.ts'
 import type { FieldProblem } from '../../problem.ts'
@@ -89,7 +89,12 @@ export const fieldLengths = {
   '/console/audit/chain/verify': { anchor: 100 },
   '/console/brand/:site/save': {
     ...{ shortName: 40, legalName: 200, helpUrl: webPage, privacyUrl: webPage, termsUrl: webPage },
-    ...{ accentLight: ofItsKind, backgroundLight: ofItsKind, accentDark: ofItsKind, backgroundDark: ofItsKind },
+    ...{
+      accentLight: ofItsKind,
+      backgroundLight: ofItsKind,
+      accentDark: ofItsKind,
+      backgroundDark: ofItsKind,
+    },
     ...{ securityContact: webPage, phone: 40, mailSender: 320, mailReplyTo: email, mailFooter: 1_000 },
   },
   '/console/partners/:branch/decline': toPartner,
@@ -108,20 +113,29 @@ export const questionCharacters = 300
 /** Why an operator does something (ask.ts), whatever they do. */
 export const reasonMaxCharacters = 500
 
-/** What nobody types, but a page prints or a browser makes: as long as the head of a request may be, in which some of it travels. */
+/**
+ * What nobody types, but a page prints or a browser makes: as long as the head of a request may be, in which
+ * some of it travels.
+ */
 const untypedMost = 16_384
 
 export function lengthOf(path: string, name: string): number {
-  const ofForm: Readonly<Record<string, number>> = (fieldLengths as Record<string, Record<string, number>>)[path] ?? {}
+  const ofForm: Readonly<Record<string, number>> =
+    (fieldLengths as Record<string, Record<string, number>>)[path] ?? {}
   if (Object.hasOwn(ofForm, name)) return ofForm[name]!
   return name === 'reason' ? reasonMaxCharacters : untypedMost
 }
 
-/** Each field that holds more than it may. A line break counts once, as browsers count it, who send two characters for it. */
+/**
+ * Each field that holds more than it may. A line break counts once, as browsers count it, who send two
+ * characters for it.
+ */
 export function findLongFields(path: string, form: Form): FieldProblem[] {
   return Object.entries(form).flatMap(([field, values]) => {
     const most = lengthOf(path, field)
-    const isLong = [values].flat().some((value) => value.length > most && value.replaceAll('\r\n', '\n').length > most)
+    const isLong = [values]
+      .flat()
+      .some((value) => value.length > most && value.replaceAll('\r\n', '\n').length > most)
     return isLong ? [{ field, problem: `must have at most ${most.toLocaleString('en')} characters` }] : []
   })
 }

@@ -21,14 +21,24 @@ export interface Field {
 
 export function textField(draft: Draft, { name, label, hint, more }: Field): Html {
   const attributes = describedBy(draft, name, hint)
-  const input = html`<input id="${name}" name="${name}" value="${draft.values[name] ?? ''}"${more && html` ${more}`}${attributes}>`
-  return html`<div class="field"><label for="${name}">${label}</label>${input}${printNotes(draft, name, hint)}</div>`
+  const input = html`<input id="${name}" name="${name}" value="${draft.values[name] ?? ''}"${
+    more &&
+    html`
+    ${more}`
+  }${attributes}>`
+  return html`<div class="field"><label
+    for="${name}">${label}</label>${input}${printNotes(draft, name, hint)}</div>`
 }
 
 export function longField(draft: Draft, { name, label, hint, more }: Field): Html {
   const attributes = describedBy(draft, name, hint)
-  const area = html`<textarea id="${name}" name="${name}" rows="4"${more && html` ${more}`}${attributes}>${draft.values[name] ?? ''}</textarea>`
-  return html`<div class="field"><label for="${name}">${label}</label>${area}${printNotes(draft, name, hint)}</div>`
+  const area = html`<textarea id="${name}" name="${name}" rows="4"${
+    more &&
+    html`
+    ${more}`
+  }${attributes}>${draft.values[name] ?? ''}</textarea>`
+  return html`<div class="field"><label
+    for="${name}">${label}</label>${area}${printNotes(draft, name, hint)}</div>`
 }
 
 export interface Choice {
@@ -46,10 +56,16 @@ export const any: Choice = { value: '', label: 'any' }
 export function choiceField(draft: Draft, { name, label, hint }: Field, choices: readonly Choice[]): Html {
   const options = choices.map(
     (each) =>
-      html`<option value="${each.value}"${each.value === (draft.values[name] ?? '') && html` selected`}>${each.label}</option>`,
+      html`<option value="${each.value}"${
+        each.value === (draft.values[name] ?? '') &&
+        html`
+        selected`
+      }>${each.label}</option>`,
   )
-  const select = html`<select id="${name}" name="${name}"${describedBy(draft, name, hint)}>${options}</select>`
-  return html`<div class="field"><label for="${name}">${label}</label>${select}${printNotes(draft, name, hint)}</div>`
+  const select = html`<select id="${name}"
+    name="${name}"${describedBy(draft, name, hint)}>${options}</select>`
+  return html`<div class="field"><label
+    for="${name}">${label}</label>${select}${printNotes(draft, name, hint)}</div>`
 }
 
 /** Several of a few. */
@@ -61,7 +77,12 @@ export function ticks(
 ): Html {
   const boxes = choices.map(
     (each) =>
-      html`<label class="tick"><input type="checkbox" name="${name}" value="${each.value}"${ticked.includes(each.value) && html` checked`}><span>${each.label}</span></label>`,
+      html`<label class="tick"><input type="checkbox" name="${name}"
+        value="${each.value}"${
+          ticked.includes(each.value) &&
+          html`
+        checked`
+        }><span>${each.label}</span></label>`,
   )
   return html`<fieldset${describedBy(draft, name, hint)}><legend>${label}</legend>${boxes}${printNotes(draft, name, hint)}</fieldset>`
 }
@@ -70,7 +91,8 @@ export function ticks(
 export function formNotice({ problem }: Draft, ...fields: readonly string[]): Html | undefined {
   if (!problem) return undefined
   const elsewhere = problem.fields?.filter(({ field }) => !fields.includes(field)) ?? []
-  if (problem.fields && elsewhere.length === 0) return notice('error', 'Nothing was changed. See what is marked below.')
+  if (problem.fields && elsewhere.length === 0)
+    return notice('error', 'Nothing was changed. See what is marked below.')
   return notice('error', problem.message)
 }
 
@@ -98,7 +120,15 @@ function describedBy(draft: Draft, name: string, hint: Content): Html | undefine
 
 function printNotes(draft: Draft, name: string, hint: Content): Html {
   const wrong = problemOf(draft, name)
-  return html`${wrong !== undefined && html`<p class="problem" id="${name}-problem">${sentence(wrong)}</p>`}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}`
+  return html`${
+    wrong !== undefined &&
+    html`<p class="problem"
+    id="${name}-problem">${sentence(wrong)}</p>`
+  }${
+    hint &&
+    html`<p class="hint"
+    id="${name}-hint">${hint}</p>`
+  }`
 }
 
 /** `must have 8 characters` → `It must have 8 characters.` */
@@ -121,11 +151,34 @@ interface LoneField {
 }
 
 export function printField(field: LoneField): Html {
-  const { name, label, type = 'text', value, autocomplete, maxLength, inputMode, hint, problem, focused } = field
-  const described = [hint && `${name}-hint`, problem && `${name}-problem`].filter((id) => id !== undefined && id !== '')
+  const {
+    name,
+    label,
+    type = 'text',
+    value,
+    autocomplete,
+    maxLength,
+    inputMode,
+    hint,
+    problem,
+    focused,
+  } = field
+  const described = [hint && `${name}-hint`, problem && `${name}-problem`].filter(
+    (id) => id !== undefined && id !== '',
+  )
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}"${value !== undefined && html` value="${value}"`} autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false" required maxlength="${maxLength}"${inputMode && html` inputmode="${inputMode}"`}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${problem !== undefined && html` aria-invalid="true"`}${focused && html` autofocus`}>
+<input id="${name}" name="${name}" type="${type}"${value !== undefined && html` value="${value}"`}
+  autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false" required
+  maxlength="${maxLength}"${inputMode && html` inputmode="${inputMode}"`}${
+    described.length > 0 &&
+    html`
+  aria-describedby="${described.join(' ')}"`
+  }${
+    problem !== undefined &&
+    html`
+  aria-invalid="true"`
+  }${focused && html` autofocus`}>
 ${hint && html`<p class="small" id="${name}-hint">${hint}</p>`}
 ${problem !== undefined && html`<p class="problem" id="${name}-problem">${problem}</p>`}
 </div>`

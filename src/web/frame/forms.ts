@@ -1,7 +1,8 @@
 /**
- * Every form carries a token derived from a cookie that only this browser holds: the session when there is one, the
- * visit before sign-in. A form sent from another site is refused even earlier, by what the browser says of its origin.
- * Behind the token stands, sealed, whom the form was printed for: it allows nothing, but says whose a form is that came too late.
+ * Every form carries a token derived from a cookie that only this browser holds: the session when there is
+ * one, the visit before sign-in. A form sent from another site is refused even earlier, by what the browser
+ * says of its origin. Behind the token stands, sealed, whom the form was printed for: it allows nothing, but
+ * says whose a form is that came too late.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
@@ -20,11 +21,16 @@ export function markOwner(context: Context, userId: string): string {
   return context.vault.seal(purposeOf(context), userId).toString('base64url')
 }
 
-/** Whom the form was printed for, whatever became of their session; undefined for one that no page of ours printed for anybody, or that comes from elsewhere. */
+/**
+ * Whom the form was printed for, whatever became of their session; undefined for one that no page of ours
+ * printed for anybody, or that comes from elsewhere.
+ */
 export function findOwner(context: Context, request: FastifyRequest): string | undefined {
   const { csrf } = (request.body ?? {}) as Form
   const mark = typeof csrf === 'string' && !isForeign(request) ? csrf.split('.')[1] : undefined
-  return mark === undefined ? undefined : context.vault.open(purposeOf(context), Buffer.from(mark, 'base64url'))
+  return mark === undefined
+    ? undefined
+    : context.vault.open(purposeOf(context), Buffer.from(mark, 'base64url'))
 }
 
 export interface SubmittedForm {
@@ -39,7 +45,11 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
   const form = (request.body ?? {}) as Form
   const presented = typeof form.csrf === 'string' ? form.csrf.split('.')[0] : undefined
   const expected = secret === undefined ? undefined : issueFormToken(secret)
-  if (presented === undefined || expected === undefined || !equalBytes(Buffer.from(presented), Buffer.from(expected))) {
+  if (
+    presented === undefined ||
+    expected === undefined ||
+    !equalBytes(Buffer.from(presented), Buffer.from(expected))
+  ) {
     throw outOfDate()
   }
   return {
@@ -47,7 +57,8 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
     find(name) {
       const value = form[name]
       if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])
-      if (value?.includes('\0')) throw new Invalid([{ field: name, problem: 'must not contain a NUL character' }])
+      if (value?.includes('\0'))
+        throw new Invalid([{ field: name, problem: 'must not contain a NUL character' }])
       // As it was typed: browsers send every line break of a field as two characters.
       return value?.replaceAll('\r\n', '\n')
     },
@@ -64,7 +75,10 @@ export function outOfDate(): OutOfDate {
   return new OutOfDate('This form is out of date. Go back, load the page again and repeat what you did.')
 }
 
-/** Our pages withhold the referrer, so browsers send `Origin: null` for our own forms; a foreign origin is spelled out. */
+/**
+ * Our pages withhold the referrer, so browsers send `Origin: null` for our own forms; a foreign origin is
+ * spelled out.
+ */
 export function refuseForeignOrigin(request: FastifyRequest): void {
   if (isForeign(request)) throw new Forbidden('This form was sent from another site.')
 }

@@ -1,7 +1,8 @@
 /**
- * What somebody typed is theirs until it is sent. A form that cannot be taken yet, because they have to sign in or to confirm that it is them,
- * is kept here meanwhile: sealed, for half an hour, under a secret of this browser, for this person alone. The page that holds the form shows it
- * filled in again (refill.ts), once, and nothing is done before they send it. Passwords, secrets and codes are never kept.
+ * What somebody typed is theirs until it is sent. A form that cannot be taken yet, because they have to sign
+ * in or to confirm that it is them, is kept here meanwhile: sealed, for half an hour, under a secret of this
+ * browser, for this person alone. The page that holds the form shows it filled in again (refill.ts), once,
+ * and nothing is done before they send it. Passwords, secrets and codes are never kept.
  */
 import type { FastifyReply } from 'fastify'
 import { after, minute } from '../../clock.ts'
@@ -10,7 +11,12 @@ import { sha256 } from '../../crypto/hash.ts'
 import type { Sql } from '../../database/database.ts'
 import type { Form } from '../../http/form.ts'
 import type { Problem } from '../../problem.ts'
-import { deleteOldKeptForms, insertKeptForm, selectKeptForm, takeKeptForm } from '../../users/kept-forms.sql.ts'
+import {
+  deleteOldKeptForms,
+  insertKeptForm,
+  selectKeptForm,
+  takeKeptForm,
+} from '../../users/kept-forms.sql.ts'
 import { ensureKeeping, readCookie, readKeeping } from './cookies.ts'
 import { findOwner } from './forms.ts'
 import { asksForStream } from './live.ts'
@@ -39,26 +45,26 @@ export function findReturned(reply: FastifyReply): Returned | undefined {
 
 /** The form as this request sends it, but for what is secret. */
 export function readTyped({ request }: Pick<Visit, 'request'>): Typed {
-  const values = Object.entries((request.body ?? {}) as Form).filter(([name, value]) => !isSecret(name, value))
+  const values = Object.entries((request.body ?? {}) as Form).filter(
+    ([name, value]) => !isSecret(name, value),
+  )
   return { action: request.url.split('?')[0]!, values: Object.fromEntries(values) }
 }
 
-/** For whom it was printed, in a browser that had a session; `at` is the address of the page that shows it again. */
+/**
+ * For whom it was printed, in a browser that had a session; `at` is the address of the page that shows it
+ * again.
+ */
 export async function keepForm(visit: Visit, at: string): Promise<void> {
   const { context, request, reply } = visit
-  const userId = readCookie(context, request, 'session') === undefined ? undefined : findOwner(context, request)
+  const userId =
+    readCookie(context, request, 'session') === undefined ? undefined : findOwner(context, request)
   if (userId === undefined) return
   const text = JSON.stringify(readTyped(visit))
   if (Buffer.byteLength(text) > mostBytes) return
   const id = idOf(context, ensureKeeping(context, request, reply), at)
   const sealed = context.vault.seal(purposeOf(id), text)
-  await context.db.query(insertKeptForm, [id, userId, sealed, context.clock.now(), othersOfUser])
-}
-
-interface KeptRow {
-  readonly userId: string
-  readonly sealed: Buffer
-  readonly keptAt: Date
+  await context.db.query(insertKeptForm, { id, userId, sealed, keptAt: context.clock.now(), othersOfUser })
 }
 
 /** For the page at the address of this request. What somebody else typed in this browser is dropped. */
@@ -66,18 +72,21 @@ export async function returnKeptForm({ context, request, reply }: Visit, userId:
   const key = readKeeping(context, request)
   if (key === undefined || asksForStream(request) || returned.has(reply)) return
   const id = idOf(context, key, request.url)
-  const [row] = await context.db.query<KeptRow>(takeKeptForm, [id])
+  const [row] = await context.db.query(takeKeptForm, { id })
   if (!row || row.userId !== userId || row.keptAt <= after(context.clock.now(), -keptMs)) return
   const text = context.vault.open(purposeOf(id), row.sealed)
   if (text !== undefined) returnForm(reply, JSON.parse(text) as Typed)
 }
 
 /** Whether something waits there for whoever signs in. */
-export async function isKept({ context, request }: Pick<Visit, 'context' | 'request'>, at: string): Promise<boolean> {
+export async function isKept(
+  { context, request }: Pick<Visit, 'context' | 'request'>,
+  at: string,
+): Promise<boolean> {
   const key = readKeeping(context, request)
   if (key === undefined) return false
-  const since = after(context.clock.now(), -keptMs)
-  return (await context.db.query(selectKeptForm, [idOf(context, key, at), since])).length > 0
+  const values = { id: idOf(context, key, at), since: after(context.clock.now(), -keptMs) }
+  return (await context.db.query(selectKeptForm, values)).length > 0
 }
 
 function idOf({ environment }: Context, key: string, at: string): string {
@@ -89,5 +98,5 @@ function purposeOf(id: string): string {
 }
 
 export function removeOldKeptForms(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(deleteOldKeptForms, [after(now, -keptMs), most])
+  return sql.query(deleteOldKeptForms, { until: after(now, -keptMs), most })
 }

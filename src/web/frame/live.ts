@@ -1,6 +1,7 @@
 /**
- * A page that changes by itself. It is asked for at its own address as an event stream, and sends its changing part whenever that
- * differs from what was sent before. It ends with the right to see it, and does not keep a session alive.
+ * A page that changes by itself. It is asked for at its own address as an event stream, and sends its
+ * changing part whenever that differs from what was sent before. It ends with the right to see it, and does
+ * not keep a session alive.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
@@ -33,7 +34,11 @@ export interface Watcher {
   readonly judge: Judge
 }
 
-export async function streamPart(visit: Visit, watcher: Watcher, print: () => Promise<Html>): Promise<unknown> {
+export async function streamPart(
+  visit: Visit,
+  watcher: Watcher,
+  print: () => Promise<Html>,
+): Promise<unknown> {
   const { context, request, reply } = visit
   // What is not there is refused while that can still be said.
   await print()

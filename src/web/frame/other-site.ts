@@ -1,9 +1,12 @@
-/** What is on one site alone has an address on the other too: there it is not found, and the page says where it is. */
+/**
+ * What is on one site alone has an address on the other too: there it is not found, and the page says where
+ * it is.
+ */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
-import type { Environment } from '../../environment.ts'
 import type { Address } from '../../http/addresses.ts'
 import { Elsewhere } from '../../problem.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 
 /** An address on the live site, seen from either. */
 export function onLiveSite(context: Context, path: string): string {
@@ -29,7 +32,8 @@ export function isHere({ environment }: Context, { sites }: Placed): boolean {
 
 /** For the rows that are not of this site. */
 export function leadToOtherSite(context: Context, routes: readonly Placed[]): Address[] {
-  const where = context.environment === 'live' ? 'This is in the sandbox alone' : 'This is on the live site alone'
+  const where =
+    context.environment === 'live' ? 'This is in the sandbox alone' : 'This is on the live site alone'
   const refuse = ({ method, url }: FastifyRequest) =>
     // Its address is known once it listens.
     new Elsewhere(where, context.sisterUrl + (method === 'GET' ? url.split('?')[0]! : '/account'))

@@ -1,6 +1,6 @@
 /** The frame of every page, and the headers that keep it from being framed, cached, leaked or scripted. */
 import type { FastifyReply } from 'fastify'
-import type { Brand } from '../../brand.ts'
+import type { Brand } from '../../vocabulary/brand.ts'
 import { assetUrl, brandStyleUrl, pictureUrl, styleUrl } from './assets.ts'
 import { type Bars, printBottom, printTop } from './bars.ts'
 import { type Content, type Html, html } from './html.ts'
@@ -10,10 +10,13 @@ import { withTyped } from './typed-page.ts'
 export { csrfField, type Link } from './bars.ts'
 
 /** Signed-in pages say whose they are, and show the account's navigation or that of a part of the site. */
-export interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
+interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
   readonly title: string
   readonly body: Html
-  /** A form of this page ends at the callback, or wherever the callback leads on to: no form-action can name that. */
+  /**
+   * A form of this page ends at the callback, or wherever the callback leads on to: no form-action can name
+   * that.
+   */
   readonly leadsOn?: boolean
   readonly status?: number
   /** Of public/, beside those that every page has. */
@@ -93,10 +96,16 @@ export function notice(kind: 'error' | 'success', content: Content): Html {
 }
 
 /** Made once: to make one takes longer than to print a page of dates. */
-const dates = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+const dates = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
 
 export function printDate(date: Date): Html {
   const words = dates.format(date)
   const time = date.toISOString().slice(11, 16)
-  return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}">${words}, ${time} UTC</time>`
+  return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}">${words},
+    ${time} UTC</time>`
 }

@@ -14,8 +14,9 @@ export function badge(tone: Tone, label: string): Html {
 }
 
 /**
- * A table that scrolls by itself, and on a phone is a card for each row: every cell knows the heading of its column. The roles stay what they
- * are, however it is laid out. A column of moments needs no zone in its heading: each moment names its own.
+ * A table that scrolls by itself, and on a phone is a card for each row: every cell knows the heading of its
+ * column. The roles stay what they are, however it is laid out. A column of moments needs no zone in its
+ * heading: each moment names its own.
  */
 export function table(caption: string, head: readonly Content[], rows: readonly Html[]): Html {
   const labels = head.map((each) =>
@@ -25,7 +26,9 @@ export function table(caption: string, head: readonly Content[], rows: readonly 
     (each, at) => html`<th role="columnheader" scope="col">${each instanceof Html ? each : labels[at]}</th>`,
   )
   const cards = rows.map((row) => labelCells(row, labels))
-  return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table role="table"><caption class="unseen">${caption}</caption><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${cards}</tbody></table></div>`
+  return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table
+    role="table"><caption class="unseen">${caption}</caption><thead role="rowgroup"><tr
+    role="row">${heads}</tr></thead><tbody role="rowgroup">${cards}</tbody></table></div>`
 }
 
 const cells = /<(td|th)(?=[\s>])/g
@@ -48,16 +51,21 @@ function textOf(content: Content): string {
   return html`${content}`.text.replaceAll(/<[^<>]*>/g, '').replaceAll('&amp;', '&')
 }
 
-/** What can be done about a row, folded up: links, and forms of one button. On a phone it stands on the row's card. */
+/**
+ * What can be done about a row, folded up: links, and forms of one button. On a phone it stands on the row's
+ * card.
+ */
 export function menu(of: string, items: readonly Content[]): Html {
   const shown = items.filter((item) => item !== undefined && item !== false)
-  return html`<details class="menu"><summary>Actions<span class="unseen"> for ${of}</span></summary><ul>${shown.map((item) => html`<li>${item}</li>`)}</ul></details>`
+  return html`<details class="menu"><summary>Actions<span class="unseen"> for
+    ${of}</span></summary><ul>${shown.map((item) => html`<li>${item}</li>`)}</ul></details>`
 }
 
 /** Short, for tables: to the second. Where script runs, times.js tells it in the reader's own zone. */
 export function printMoment(date: Date): Html {
   const iso = date.toISOString()
-  return html`<time datetime="${iso}" title="${iso}" data-short>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+  return html`<time datetime="${iso}" title="${iso}" data-short>${iso.slice(0, 10)} ${iso.slice(11, 19)}
+    UTC</time>`
 }
 
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {

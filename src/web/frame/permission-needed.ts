@@ -1,6 +1,6 @@
 /** For somebody of the staff whom a page is not open to: what it takes, and how they get it. */
-import { type Permission, rolesWith, type StaffRole } from '../../permission.ts'
-import { staffRoleWords } from '../../words/staff-role-words.ts'
+import { type Permission, rolesWith, type StaffRole } from '../../vocabulary/permission.ts'
+import { staffRoleWords } from '../../vocabulary/staff-role-words.ts'
 import { html } from './html.ts'
 import { sendPage } from './page.ts'
 import type { Visit } from './visit.ts'
@@ -39,7 +39,8 @@ export function sendFactorNeeded({ context, reply }: Visit, { session, csrf }: S
     account: { user: session.user, csrf, here: '/console' },
     body: html`<section class="card narrow">
 <h1>Set up two-factor sign-in first</h1>
-<p>The console can stop partners and lock people out. It opens to staff who have shown, with a second factor, that it is them.</p>
+<p>The console can stop partners and lock people out. It opens to staff who have shown, with a second factor,
+  that it is them.</p>
 <p><a class="button primary" href="/account/security">Set it up now</a></p>
 <p>Then <a href="/console">come back to the console</a>.</p>
 </section>`,

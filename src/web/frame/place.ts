@@ -1,6 +1,8 @@
-/** Where an answer stands among the pages: what the frame around it shows beside what the page says of itself. */
+/**
+ * Where an answer stands among the pages: what the frame around it shows beside what the page says of itself.
+ */
 import type { FastifyReply } from 'fastify'
-import type { Brand, Mode } from '../../brand.ts'
+import type { Brand, Mode } from '../../vocabulary/brand.ts'
 
 interface Place {
   /** The same page on the other site, or the nearest there is. */

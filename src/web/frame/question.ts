@@ -1,8 +1,8 @@
 /** What the address of a list asks for: words that were typed, checked one by one. */
 
-import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
+import { cut } from '../../text/cut.ts'
 import { questionCharacters } from './field-lengths.ts'
 import type { Draft } from './fields.ts'
 import type { Html } from './html.ts'
@@ -25,7 +25,11 @@ export interface Question {
 }
 
 /** `names` are the fields of the form; of each, no more than `longest` characters count. */
-export function readQuestion(query: unknown, names: readonly string[], longest = questionCharacters): Question {
+export function readQuestion(
+  query: unknown,
+  names: readonly string[],
+  longest = questionCharacters,
+): Question {
   const form = query as Form
   const problems: FieldProblem[] = []
   const values: Record<string, string> = {}

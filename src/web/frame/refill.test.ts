@@ -38,7 +38,13 @@ test('fields of one name get their values by place, and a field that was not sen
 test('hidden fields, passwords, secrets and codes are left as they are printed', () => {
   const fields =
     '<input type="hidden" name="csrf" value="new"><input name="x" type="password"><input name="secret"><input name="code">'
-  const filled = fill(formOf(`${fields}<input name="y">`), { csrf: 'old', x: '1', secret: '2', code: '3', y: '4' })!
+  const filled = fill(formOf(`${fields}<input name="y">`), {
+    csrf: 'old',
+    x: '1',
+    secret: '2',
+    code: '3',
+    y: '4',
+  })!
   assert.match(filled, /name="csrf" value="new"/)
   assert.equal([...filled.matchAll(/value="/g)].length, 2)
 })
@@ -55,9 +61,12 @@ test('of forms with one action, the one with the same hidden fields is filled, a
 
 test('a form that is folded away is unfolded, and no other', () => {
   const other = '<details><summary>a</summary></details>'
-  const filled = fill(`${other}<details class="x"><summary>b</summary>${formOf('<input name="a">')}</details>`, {
-    a: '1',
-  })
+  const filled = fill(
+    `${other}<details class="x"><summary>b</summary>${formOf('<input name="a">')}</details>`,
+    {
+      a: '1',
+    },
+  )
   assert.ok(filled!.startsWith(`${other}<details class="x" open>`), filled)
 })
 
@@ -68,7 +77,8 @@ test('the first field at fault has the focus, alone', () => {
     focusFault(body),
     '<input name="a"><input name="b" aria-invalid="true" autofocus><input name="c" aria-invalid="true">',
   )
-  const group = '<fieldset aria-invalid="true"><legend>x</legend><input type="checkbox" name="k" value="1"></fieldset>'
+  const group =
+    '<fieldset aria-invalid="true"><legend>x</legend><input type="checkbox" name="k" value="1"></fieldset>'
   assert.match(focusFault(group), /value="1" autofocus>/)
   assert.equal(focusFault('<input autofocus name="a">'), '<input autofocus name="a">')
 })

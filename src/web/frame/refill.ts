@@ -1,6 +1,7 @@
 /**
- * Puts what was typed back into a form that is printed anew, whichever page prints it. It reads the markup of our own pages, where every
- * value is escaped: no attribute holds a `>`, and no text a `<`. Passwords and hidden fields stay as they are printed.
+ * Puts what was typed back into a form that is printed anew, whichever page prints it. It reads the markup of
+ * our own pages, where every value is escaped: no attribute holds a `>`, and no text a `<`. Passwords and
+ * hidden fields stay as they are printed.
  */
 import type { Form } from '../../http/form.ts'
 import { escapeHtml } from './html.ts'
@@ -50,7 +51,10 @@ const forms = /(<form\b[^<>]*>)([^<]*(?:<(?!\/?form\b)[^<]*)*)<\/form>/g
 /** Of several with one action, such as a button in each row, the one with the same hidden fields. */
 function findForm(body: string, { action, values }: Typed): Found | undefined {
   const found = [...body.matchAll(forms)]
-    .filter(([, head]) => attribute(head!, 'method') === 'post' && attribute(head!, 'action') === escapeHtml(action))
+    .filter(
+      ([, head]) =>
+        attribute(head!, 'method') === 'post' && attribute(head!, 'action') === escapeHtml(action),
+    )
     .map(({ index, 0: whole, 1: head, 2: inner }) => ({
       start: index,
       end: index + whole.length - '</form>'.length,
@@ -78,7 +82,10 @@ function isOfPage(name: string): boolean {
   return /^(csrf|once|offer)$/.test(name)
 }
 
-/** What is never kept and never put back: whoever finds it could use it. A token that is chosen from a list goes by its number. */
+/**
+ * What is never kept and never put back: whoever finds it could use it. A token that is chosen from a list
+ * goes by its number.
+ */
 export function isSecret(name: string, value: string | readonly string[] = ''): boolean {
   if (/token/i.test(name)) return !/^\d{1,15}$/.test(String(value))
   return isOfPage(name) || /passw|secret|code|credential|recovery|^(current|next|again)$/i.test(name)
@@ -139,7 +146,8 @@ function select(options: string, value: string): string {
 
 /** The remark says what is wrong; the field leads to it. */
 function mark(tag: string, wrong: readonly string[]): string {
-  if (!wrong.includes(attribute(tag, 'name') ?? '') || attribute(tag, 'aria-invalid') !== undefined) return tag
+  if (!wrong.includes(attribute(tag, 'name') ?? '') || attribute(tag, 'aria-invalid') !== undefined)
+    return tag
   return add(tag, 'aria-invalid="true"')
 }
 
@@ -152,7 +160,8 @@ function openDetails(before: string): string {
   }
   return open.reduceRight(
     (text, index) =>
-      text.slice(0, index) + text.slice(index).replace(/^<details\b[^<>]*>/, (tag) => withFlag(tag, 'open', true)),
+      text.slice(0, index) +
+      text.slice(index).replace(/^<details\b[^<>]*>/, (tag) => withFlag(tag, 'open', true)),
     before,
   )
 }

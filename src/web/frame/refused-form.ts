@@ -1,4 +1,7 @@
-/** A form whose act was refused, shown again by the page that holds it: a page of its own for the refusal would lose what was typed. */
+/**
+ * A form whose act was refused, shown again by the page that holds it: a page of its own for the refusal
+ * would lose what was typed.
+ */
 import type { FastifyRequest } from 'fastify'
 import { prefersHtml } from '../../http/errors.ts'
 import { parseForm, queryOf } from '../../http/form.ts'
@@ -7,7 +10,10 @@ import { findOwner, OutOfDate } from './forms.ts'
 import { readTyped, returnForm } from './kept-form.ts'
 import type { Visit } from './visit.ts'
 
-/** What whoever typed it can mend, or send again: wrong values, something else that was done meanwhile, too much in a minute. */
+/**
+ * What whoever typed it can mend, or send again: wrong values, something else that was done meanwhile, too
+ * much in a minute.
+ */
 const mendable = [400, 409, 429]
 
 export function isMendable(visit: Visit, error: unknown): error is Problem {
@@ -39,7 +45,9 @@ export async function showAgain(
 
 function wordedAnew(problem: Problem): Problem {
   if (!(problem instanceof OutOfDate)) return problem
-  return new OutOfDate('Nothing was sent: you have signed in again since this page was opened. Check and send.')
+  return new OutOfDate(
+    'Nothing was sent: you have signed in again since this page was opened. Check and send.',
+  )
 }
 
 /** The request as if it had asked for the page. */

@@ -1,7 +1,8 @@
 /** For a member whose role does not reach: which one it takes, and who can give it. */
-import type { MemberRole } from '../../member-role.ts'
+
 import { listMembers, type PartnerMembership } from '../../partners/partner.ts'
-import { roleWords } from '../../words/role-words.ts'
+import type { MemberRole } from '../../vocabulary/member-role.ts'
+import { roleWords } from '../../vocabulary/role-words.ts'
 import { type Html, html } from './html.ts'
 import { sendPage } from './page.ts'
 import type { Visit } from './visit.ts'
@@ -26,7 +27,12 @@ export async function sendRoleNeeded(visit: Visit, member: Refused, least: Membe
     body: html`<section class="card narrow">
 <h1>This needs the ${least} role</h1>
 <p>You are ${roleWords[partner.role].title} of ${partner.name}.</p>
-${owners.length === 0 ? html`<p>It has no owner at present. Ask the brokerage to name one.</p>` : printOwners(owners)}
+${
+  owners.length === 0
+    ? html`<p>It has no owner at present.
+  Ask the brokerage to name one.</p>`
+    : printOwners(owners)
+}
 <p><a class="button primary" href="${home}">Back to ${partner.name}</a></p>
 </section>`,
   })

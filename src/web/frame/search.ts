@@ -1,7 +1,10 @@
-/** One search, in the bar of every page of the console and of the portal: what was found, in groups. What is alone is led to at once. */
+/**
+ * One search, in the bar of every page of the console and of the portal: what was found, in groups. What is
+ * alone is led to at once.
+ */
 import type { FastifyReply } from 'fastify'
-import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
+import { cut } from '../../text/cut.ts'
 import { questionCharacters } from './field-lengths.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Visit } from './visit.ts'
@@ -44,14 +47,24 @@ function printFound(sought: string | undefined, groups: readonly Group[], hint: 
   const found = groups.filter(({ hits }) => hits.length > 0)
   const title = html`<h1>${sought === undefined ? 'Search' : html`Search: ${sought}`}</h1>`
   if (found.length === 0)
-    return html`${title}<p class="card empty" role="status">${sought === undefined ? '' : 'Nothing was found. '}${hint}</p>`
+    return html`${title}<p class="card empty"
+      role="status">${sought === undefined ? '' : 'Nothing was found. '}${hint}</p>`
   return html`${title}${found.map(printGroup)}`
 }
 
 function printGroup({ label, hits, more }: Group): Html {
   const items = hits.map(
     ({ path, title, about }) =>
-      html`<li><div><a href="${path}"><strong>${title}</strong></a>${about !== undefined && html`<br><span class="faint">${about}</span>`}</div></li>`,
+      html`<li><div><a href="${path}"><strong>${title}</strong></a>${
+        about !== undefined &&
+        html`<br><span
+        class="faint">${about}</span>`
+      }</div></li>`,
   )
-  return html`<section class="card"><h2>${label}</h2><ul class="tokens">${items}</ul>${more !== undefined && html`<p><a href="${more}">All that match</a></p>`}</section>`
+  return html`<section class="card"><h2>${label}</h2><ul
+    class="tokens">${items}</ul>${
+      more !== undefined &&
+      html`<p><a href="${more}">All that
+    match</a></p>`
+    }</section>`
 }

@@ -1,13 +1,14 @@
 /**
- * A form that makes something counts once (is idempotent), however often it is sent: by a double click, the back button, a reload, on whichever
- * node. Its mark is used up in the transaction of what it makes. So what fails uses up nothing, of two at once the second waits for the first,
- * and whoever comes second is led to what the first made.
+ * A form that makes something counts once (is idempotent), however often it is sent: by a double click, the
+ * back button, a reload, on whichever node. Its mark is used up in the transaction of what it makes. So what
+ * fails uses up nothing, of two at once the second waits for the first, and whoever comes second is led to
+ * what the first made.
  */
 import { after, day } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { sha256 } from '../../crypto/hash.ts'
 import { randomLetters } from '../../crypto/random.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import {
   deleteOldSubmissions,
   insertSubmission,
@@ -37,16 +38,16 @@ export function makeOnce<Made>(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   visitor: SignedIn,
   form: SubmittedForm,
-  make: (db: Database) => Promise<Made>,
+  make: (db: Sql) => Promise<Made>,
   pathOf: (made: Made) => string,
 ): Promise<Sent<Made>> {
   const id = readMark(visitor, form)
   return db.transaction<Sent<Made>>(async (sql) => {
-    const [first] = await sql.query(insertSubmission, [id, clock.now()])
+    const [first] = await sql.query(insertSubmission, { id, createdAt: clock.now() })
     if (!first) return { kind: 'before', path: await findPath(sql, id) }
-    const made = await make({ ...db, ...sql, transaction: (work) => work(sql) })
+    const made = await make(sql)
     const path = pathOf(made)
-    await sql.query(updateSubmission, [id, path])
+    await sql.query(updateSubmission, { id, leadsTo: path })
     return { kind: 'made', path, made }
   })
 }
@@ -59,10 +60,10 @@ function readMark({ session }: SignedIn, form: SubmittedForm): string {
 }
 
 async function findPath(sql: Sql, id: string): Promise<string> {
-  const [before] = await sql.query<{ leadsTo: string | null }>(selectSubmission, [id])
+  const [before] = await sql.query(selectSubmission, { id })
   return before?.leadsTo ?? '/account'
 }
 
 export function removeOldSubmissions(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(deleteOldSubmissions, [after(now, -keptMs), most])
+  return sql.query(deleteOldSubmissions, { before: after(now, -keptMs), most })
 }

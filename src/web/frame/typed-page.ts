@@ -1,6 +1,7 @@
 /**
- * A page that shows a form again: one that waited while its owner signed in, one that was refused by what it does, or one in which the page itself
- * found something wrong. What was typed stands in it, and the first fault has the focus. No page does anything for it.
+ * A page that shows a form again: one that waited while its owner signed in, one that was refused by what it
+ * does, or one in which the page itself found something wrong. What was typed stands in it, and the first
+ * fault has the focus. No page does anything for it.
  */
 import type { FastifyReply } from 'fastify'
 import { Html, html } from './html.ts'
@@ -47,6 +48,7 @@ function printLost({ values, problem }: Returned): Html {
   const typed = Object.entries(values).filter(([name, value]) => !isSecret(name, value) && value !== '')
   const items = typed.map(([name, value]) => html`<dt>${name}</dt><dd>${[value].flat().join(', ')}</dd>`)
   const words = problem?.message ?? 'Nothing was sent: this page has changed meanwhile.'
-  return html`<div class="notice ${problem ? 'error' : 'waiting'}" role="${problem ? 'alert' : 'status'}"><p>${words}</p>
+  return html`<div class="notice ${problem ? 'error' : 'waiting'}"
+    role="${problem ? 'alert' : 'status'}"><p>${words}</p>
 ${items.length > 0 && html`<details><summary>What you typed</summary><dl>${items}</dl></details>`}</div>`
 }

@@ -1,4 +1,7 @@
-/** An image that came with a form. Whoever sends one is counted before it is looked at: unpacking and packing it is dear, whether it is taken or not. */
+/**
+ * An image that came with a form. Whoever sends one is counted before it is looked at: unpacking and packing
+ * it is dear, whether it is taken or not.
+ */
 import { type CheckedImage, checkImage } from '../../brands/image.ts'
 import { Invalid } from '../../problem.ts'
 import type { Visit } from './visit.ts'

@@ -1,9 +1,12 @@
-/** Spec 4.1: GET /v1/oauth/authorize. Judges the request and sends the browser to the login page; stores nothing. */
+/**
+ * Spec 4.1: GET /v1/oauth/authorize. Judges the request and sends the browser to the login page; stores
+ * nothing.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
-import { cut } from '../../cut.ts'
-import type { OperationSchema } from '../../described-route.ts'
+import type { OperationSchema } from '../../http/described-route.ts'
 import { type Form, parseFormBytes, queryOf } from '../../http/form.ts'
+import { subnetOf } from '../../network/subnet.ts'
 import {
   checkRecipient,
   judgeRequest,
@@ -16,13 +19,16 @@ import {
 } from '../../oauth/authorization-request.ts'
 import type { OAuthError } from '../../oauth/oauth-error.ts'
 import type { Registration } from '../../partners/client.ts'
-import { oneOf, Type, text } from '../../schema.ts'
-import { scopePattern } from '../../scope.ts'
-import { subnetOf } from '../../subnet.ts'
+import { cut } from '../../text/cut.ts'
+import { oneOf, Type, text } from '../../vocabulary/schema.ts'
+import { scopePattern } from '../../vocabulary/scope.ts'
 import { pageHeaders } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 
-/** What a sound request looks like; `oauth/authorization-request.ts` judges it and says where each fault is told. */
+/**
+ * What a sound request looks like; `oauth/authorization-request.ts` judges it and says where each fault is
+ * told.
+ */
 export const authorizeSchema: OperationSchema = {
   operationId: 'authorize',
   summary: 'Start an authorization: send the browser here',
@@ -94,7 +100,9 @@ function describeAuthorize(
       description: error.message,
     },
     sent: cut(
-      names.map((name) => `${name}=${plain.includes(name) ? cut(String(query[name]), 200) : '••••'}`).join('\n'),
+      names
+        .map((name) => `${name}=${plain.includes(name) ? cut(String(query[name]), 200) : '••••'}`)
+        .join('\n'),
       1_000,
     ),
     requestId: request.id,

@@ -3,7 +3,11 @@ import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
-import { type AuthorizationRequest, printCallback, printErrorCallback } from '../../oauth/authorization-request.ts'
+import {
+  type AuthorizationRequest,
+  printCallback,
+  printErrorCallback,
+} from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { findShownLook } from '../../partners/client-look.ts'
 import { mayTry } from '../../partners/tryout.ts'
@@ -12,8 +16,7 @@ import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.t
 import { findOffer, type Offer } from '../../users/offer.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
-import { scopeWords } from '../../words/scope-words.ts'
-import { printLookLogo, printLookWords } from '../frame/client-look.ts'
+import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { issueFormToken, markOwner, readForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { keepForm, returnKeptForm } from '../frame/kept-form.ts'
@@ -21,6 +24,7 @@ import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actOf, currentSession } from '../frame/visitor.ts'
+import { printLookLogo, printLookWords } from '../parts/client-look.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
@@ -29,8 +33,9 @@ export function needsProof(request: AuthorizationRequest): boolean {
 }
 
 /**
- * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that they have; or one
- * that has to be set up first, because the brokerage demands it for trading. Or the application is not open to them yet.
+ * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that
+ * they have; or one that has to be set up first, because the brokerage demands it for trading. Or the
+ * application is not open to them yet.
  */
 export async function findObstacle(
   { config, clock, db }: Context,
@@ -107,7 +112,10 @@ export async function submitConsent(visit: Visit) {
   }
 }
 
-/** What they may allow of what is asked; of an answer, of what the page has shown: what came to be possible since then was not agreed to. */
+/**
+ * What they may allow of what is asked; of an answer, of what the page has shown: what came to be possible
+ * since then was not agreed to.
+ */
 async function offerTo(
   { db, environment }: Context,
   { user }: Session,
@@ -123,7 +131,9 @@ function formSecret(session: string, { request }: PendingRequest): string {
   return `${session} ${request.id}`
 }
 
-/** Of what is offered now, what the form names: an account that it does not name was not shown, or not ticked. */
+/**
+ * Of what is offered now, what the form names: an account that it does not name was not shown, or not ticked.
+ */
 function chooseAccounts(offered: readonly HeldAccount[], named: readonly string[]): string[] {
   return offered.map((account) => account.accountNumber).filter((number) => named.includes(number))
 }
@@ -176,19 +186,29 @@ async function sendConsent(
     body: html`<section class="card narrow">
 ${printLookLogo(look)}
 <h1>Allow <em>${client.name}</em> to use ${whatIsUsed(accounts)}?</h1>
-<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as <strong>${user.name}</strong>.</p>
+<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as
+  <strong>${user.name}</strong>.</p>
 ${printLookWords(look)}
 ${problem !== undefined && notice('error', problem.text)}
 ${standing && printStanding(standing, scopes)}
 <form method="post" action="/consent">
-${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}"><input type="hidden" name="shown" value="${scopes.join(' ')}">
-${scopes.length === 0 && html`<p class="notice error">You cannot grant what it asks for in any of your accounts: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`}
+${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}"><input type="hidden" name="shown"
+  value="${scopes.join(' ')}">
+${
+  scopes.length === 0 &&
+  html`<p class="notice error">You cannot grant what it asks for in any of your
+  accounts: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`
+}
 ${
   scopes.length > 0 &&
   html`<h2>It will be able to</h2>
 <ul class="scopes">${scopes.map(printScope)}</ul>
 ${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
-${accounts.length === 1 && html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p><input type="hidden" name="account" value="${accounts[0]!.accountNumber}">`}
+${
+  accounts.length === 1 &&
+  html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p><input type="hidden"
+  name="account" value="${accounts[0]!.accountNumber}">`
+}
 ${printWithheld(offer, request)}
 <h2>For how long</h2>
 <p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>`
@@ -197,7 +217,8 @@ ${printWithheld(offer, request)}
 ${scopes.length > 0 && html`<button class="primary" name="decision" value="approve">Allow</button>`}
 <button name="decision" value="deny">Deny</button>
 </div>
-<p class="small">Either way you return to <strong>${host}</strong>. The application never sees your password.</p>
+<p class="small">Either way you return to
+  <strong>${host}</strong>. The application never sees your password.</p>
 </form>
 </section>`,
   })
@@ -205,9 +226,20 @@ ${scopes.length > 0 && html`<button class="primary" name="decision" value="appro
 
 /** What allowing this does to what was allowed before. */
 function printStanding(standing: StandingApproval, scopes: AuthorizationRequest['scopes']): Html {
-  const lost = standing.scopes.filter((scope) => !scopes.includes(scope)).map((scope) => scopeWords[scope].title)
-  return html`${standing.pausedAt !== null && html`<p class="notice waiting">You have paused this application. Allowing it resumes its access, with what is listed here.</p>`}
-<p>You have allowed it access before. Allowing this replaces what you allowed before, including the access it already has.${lost.length > 0 && html` It will no longer be able to: <strong>${lost.join(', ')}</strong>.`}</p>`
+  const lost = standing.scopes
+    .filter((scope) => !scopes.includes(scope))
+    .map((scope) => scopeWords[scope].title)
+  return html`${
+    standing.pausedAt !== null &&
+    html`<p class="notice waiting">You have paused this application.
+    Allowing it resumes its access, with what is listed here.</p>`
+  }
+<p>You have allowed it access before. Allowing this replaces what you allowed before,
+  including the access it already has.${
+    lost.length > 0 &&
+    html` It will no longer be able to:
+  <strong>${lost.join(', ')}</strong>.`
+  }</p>`
 }
 
 /** The request waits meanwhile: whoever has set one up comes back to this very address. */
@@ -218,22 +250,33 @@ function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed 
     status: 403,
     body: html`<section class="card narrow">
 <h1>Set up two-factor sign-in first</h1>
-<p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only when you have shown, with a second factor, that it is you.</p>
+<p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only
+  when you have shown, with a second factor, that it is you.</p>
 <p><a class="button primary" href="${onLiveSite(context, '/account/security')}">Set it up now</a></p>
-<p>Then <a href="/consent?request=${sealed}">come back to this request</a>. It stays open for half an hour.</p>
+<p>Then <a href="/consent?request=${sealed}">come back to this request</a>.
+  It stays open for half an hour.</p>
 </section>`,
   })
 }
 
 function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
   const { title, text, movesMoney } = scopeWords[scope]
-  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${movesMoney && html`<span class="badge">moves money</span>`}<br>${text}</li>`
+  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${
+    movesMoney &&
+    html`<span
+    class="badge">moves money</span>`
+  }<br>${text}</li>`
 }
 
 function printAccounts(accounts: readonly HeldAccount[], ticked?: readonly string[]): Html {
   const boxes = accounts.map(
     (account) =>
-      html`<label class="tick"><input type="checkbox" name="account" value="${account.accountNumber}"${(ticked?.includes(account.accountNumber) ?? true) && html` checked`}><span>${wordsOf(account)}</span></label>`,
+      html`<label class="tick"><input type="checkbox" name="account"
+        value="${account.accountNumber}"${
+          (ticked?.includes(account.accountNumber) ?? true) &&
+          html`
+        checked`
+        }><span>${wordsOf(account)}</span></label>`,
   )
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }
@@ -258,7 +301,17 @@ function whatIsUsed(accounts: readonly HeldAccount[]): string {
 
 /** What is asked for and not offered, and why. */
 function printWithheld({ scopes, withheld }: Offer, request: AuthorizationRequest): Html {
-  const lost = request.scopes.filter((scope) => !scopes.includes(scope)).map((scope) => scopeWords[scope].title)
-  return html`${lost.length > 0 && html`<p>It also asked for the following, which you cannot grant: <strong>${lost.join(', ')}</strong>.</p>`}
-${withheld.length > 0 && html`<p>Not listed, because you cannot grant all of this there: ${withheld.map((each) => each.accountNumber).join(', ')}.</p>`}`
+  const lost = request.scopes
+    .filter((scope) => !scopes.includes(scope))
+    .map((scope) => scopeWords[scope].title)
+  return html`${
+    lost.length > 0 &&
+    html`<p>It also asked for the following, which you cannot grant:
+    <strong>${lost.join(', ')}</strong>.</p>`
+  }
+${
+  withheld.length > 0 &&
+  html`<p>Not listed, because you cannot grant all of this there:
+  ${withheld.map((each) => each.accountNumber).join(', ')}.</p>`
+}`
 }

@@ -1,12 +1,15 @@
-/** Where a visitor goes after signing in: to the authorization request they came with, to a page of their own, or home. */
+/**
+ * Where a visitor goes after signing in: to the authorization request they came with, to a page of their own,
+ * or home.
+ */
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { type AuthorizationRequest, unsealRequest } from '../../oauth/authorization-request.ts'
 import { isInForce } from '../../oauth/client-directory.ts'
 import type { Registration } from '../../partners/client.ts'
 import { Problem } from '../../problem.ts'
-import { covers } from '../../scope.ts'
 import type { User } from '../../users/user.ts'
+import { covers } from '../../vocabulary/scope.ts'
 import { homeOf } from '../frame/home.ts'
 
 export interface PendingRequest {
@@ -22,7 +25,10 @@ export interface Destination {
   readonly field: { readonly name: 'request' | 'return'; readonly value: string }
 }
 
-/** Pages of the account, and of the portal and the console with what was asked of them. No slash can follow a slash. */
+/**
+ * Pages of the account, and of the portal and the console with what was asked of them. No slash can follow a
+ * slash.
+ */
 const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+*-]*)?)$/
 
 /** Who came with no address in mind. */

@@ -25,7 +25,8 @@ function send({ context, reply }: Visit, title: string, body: Html, status = 200
   })
 }
 
-const csrfOf = ({ context, request, reply }: Visit) => csrfField(issueFormToken(ensureVisit(context, request, reply)))
+const csrfOf = ({ context, request, reply }: Visit) =>
+  csrfField(issueFormToken(ensureVisit(context, request, reply)))
 
 export async function showForgotten(visit: Visit) {
   return send(
@@ -33,7 +34,8 @@ export async function showForgotten(visit: Visit) {
     'Forgotten password',
     html`<p>We send a link to the e-mail address of your account. It works once, for an hour at most.</p>
 <form method="post" action="/login/forgotten">${csrfOf(visit)}
-<label>Username<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${fieldLengths['/login/forgotten'].username}" autofocus></label>
+<label>Username<input name="username" autocomplete="username" autocapitalize="none" spellcheck="false"
+  required maxlength="${fieldLengths['/login/forgotten'].username}" autofocus></label>
 <button class="primary">Send the link</button></form>
 <p class="small"><a href="/login">Back to sign-in</a></p>`,
   )
@@ -51,21 +53,27 @@ export async function submitForgotten(visit: Visit) {
   return send(
     visit,
     'Check your e-mail',
-    html`<p>If the account exists and has an e-mail address, a link is on its way there. It works once, for an hour at most.</p>
-<p class="small">No e-mail? Then the account has no address, its address was changed lately, or it signs in elsewhere. Contact the brokerage.</p>
+    html`<p>If the account exists and has an e-mail address, a link is on its way there. It works once,
+      for an hour at most.</p>
+<p class="small">No e-mail? Then the account has no address, its address was changed lately,
+  or it signs in elsewhere. Contact the brokerage.</p>
 <p><a class="button" href="/login">Back to sign-in</a></p>`,
   )
 }
 
 /** Undefined for a link that has ended, or never was. */
-async function openLink({ context, request }: Visit): Promise<{ token: Token; username: string } | undefined> {
+async function openLink({
+  context,
+  request,
+}: Visit): Promise<{ token: Token; username: string } | undefined> {
   const token = parseLinkToken(paramsOf(request).token, 'reset')
   const found = token && (await findReset(context.db, token, context.clock.now()))
   return found && { token: token!, username: found.username }
 }
 
 function sendEnded(visit: Visit) {
-  const text = html`<p>It was used, is more than an hour old, or a newer one was sent.</p><p><a class="button" href="/login/forgotten">Send a new link</a></p>`
+  const text = html`<p>It was used, is more than an hour old, or a newer one was sent.</p><p><a class="button"
+    href="/login/forgotten">Send a new link</a></p>`
   return send(visit, 'This link no longer works', text, 404)
 }
 
@@ -84,7 +92,8 @@ function sendReset(visit: Visit, username: string, problem?: string) {
     visit,
     'Choose a new password',
     html`<p>For <strong>${username}</strong>. Whoever is signed in with the old one is signed out.</p>
-<form method="post" action="${visit.request.url.split('?')[0]}">${csrfOf(visit)}<input type="hidden" name="username" value="${username}" autocomplete="username">
+<form method="post" action="${visit.request.url.split('?')[0]}">${csrfOf(visit)}<input type="hidden"
+  name="username" value="${username}" autocomplete="username">
 ${printField({ ...field, name: 'password', label: 'New password', hint: `At least ${passwordMinCharacters} characters, of any kind. Several unrelated words are easy to remember and hard to guess.`, problem, focused: true })}
 <button class="primary">Set the password</button></form>`,
     problem === undefined ? 200 : 400,
@@ -110,7 +119,8 @@ export async function submitReset(visit: Visit) {
     if (!(error instanceof Invalid)) return tellCrowded(error)
     return sendReset(visit, link.username, `The password ${error.fields![0]!.problem}.`)
   }
-  const text = html`<p>Sign in with it. A second factor is asked for as before.</p><p><a class="button primary" href="/login">Sign in</a></p>`
+  const text = html`<p>Sign in with it. A second factor is asked for as before.</p><p><a
+    class="button primary" href="/login">Sign in</a></p>`
   return send(visit, 'Your new password is set', text)
 }
 

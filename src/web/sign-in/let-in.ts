@@ -1,4 +1,7 @@
-/** Somebody is signed in, whichever way they came: the browser gets the session, loses what was for before, and goes on to where it was going. */
+/**
+ * Somebody is signed in, whichever way they came: the browser gets the session, loses what was for before,
+ * and goes on to where it was going.
+ */
 import type { Token } from '../../crypto/token.ts'
 import type { KnownDevice } from '../../users/known-device.ts'
 import type { User } from '../../users/user.ts'

@@ -17,12 +17,21 @@ export function loginDesk({ db, passwords, config, vault, environment }: Context
 
 export function tellCrowded(error: unknown): never {
   if (!(error instanceof TooManyPasswordChecks)) throw error
-  throw new Problem(503, 'temporarily_unavailable', 'Many people are signing in at the moment. Try again shortly.', {
-    headers: { 'retry-after': '5' },
-  })
+  throw new Problem(
+    503,
+    'temporarily_unavailable',
+    'Many people are signing in at the moment. Try again shortly.',
+    {
+      headers: { 'retry-after': '5' },
+    },
+  )
 }
 
-export function addressMustWait({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): TooManyRequests {
+export function addressMustWait({
+  retryAfterSeconds,
+}: {
+  readonly retryAfterSeconds: number
+}): TooManyRequests {
   return new TooManyRequests(
     'There were too many failed sign-ins from this network. Wait a little and try again.',
     retryAfterSeconds,

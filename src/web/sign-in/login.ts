@@ -1,4 +1,6 @@
-/** The login page. The visitor arrives with an authorization request, or on the way to a page of the account. */
+/**
+ * The login page. The visitor arrives with an authorization request, or on the way to a page of the account.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
@@ -22,7 +24,15 @@ import { letIn } from './let-in.ts'
 import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
 import { leadToProvider } from './provider.ts'
 import { goOnToSecondStep } from './second-step.ts'
-import { askOf, findOnlyWay, findWays, findWaysBeside, passwordAlone, printProviders, type Ways } from './ways.ts'
+import {
+  askOf,
+  findOnlyWay,
+  findWays,
+  findWaysBeside,
+  passwordAlone,
+  printProviders,
+  type Ways,
+} from './ways.ts'
 
 const refusedText =
   'That username and password do not match, or there were too many attempts. Check them, or wait a little and try again.'
@@ -31,7 +41,8 @@ const refusedText =
 const endedText = 'Ten codes in a row were wrong. Sign in again.'
 const hasEnded = ({ query }: FastifyRequest) => (query as Form).ended === 'codes'
 
-const keptText = 'Nothing was sent yet. What you entered is kept for half an hour and comes back after you sign in.'
+const keptText =
+  'Nothing was sent yet. What you entered is kept for half an hour and comes back after you sign in.'
 
 export async function showLogin(visit: Visit) {
   const { context, request, reply } = visit
@@ -64,7 +75,9 @@ export async function submitLogin({ context, request, reply }: Visit) {
     device: readDevice(context, request),
   }
   const from = { environment: context.environment, browser: browserOf(request), previous }
-  const outcome = await signIn(loginDesk(context), credentials, from, actOf(context, request)).catch(tellCrowded)
+  const outcome = await signIn(loginDesk(context), credentials, from, actOf(context, request)).catch(
+    tellCrowded,
+  )
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
@@ -113,27 +126,64 @@ async function sendLogin(context: Context, request: FastifyRequest, reply: Fasti
     leadsOn: pending !== undefined,
     body: html`<section class="card narrow">
 <h1>${title}</h1>
-${pending && html`<p><strong>${pending.client.name}</strong> by ${pending.client.partnerName} asks for access to your account. Sign in to see what it asks for.</p>`}
-${session && html`<p>What comes next can move money or hand out lasting access, so please ${ways.providers.length > 0 ? 'sign in' : 'enter your password'} once more.</p>`}
+${
+  pending &&
+  html`<p><strong>${pending.client.name}</strong> by ${pending.client.partnerName} asks for access
+  to your account. Sign in to see what it asks for.</p>`
+}
+${
+  session &&
+  html`<p>What comes next can move money or hand out lasting access,
+  so please ${ways.providers.length > 0 ? 'sign in' : 'enter your password'} once more.</p>`
+}
 ${problem !== undefined && notice('error', problem)}
 ${request.method === 'GET' && hasEnded(request) && notice('error', endedText)}
-${(await isKept({ context, request }, destination.path)) && html`<p class="notice waiting" role="status">${keptText}</p>`}
+${
+  (await isKept({ context, request }, destination.path)) &&
+  html`<p class="notice waiting"
+  role="status">${keptText}</p>`
+}
 ${printProviders(ways, destination, request)}
 ${ways.password && printPasswordForm(csrf, carried, username, session !== undefined, ways.providers.length > 0)}
-${pending && html`<form method="post" action="/login/cancel">${csrf}${carried}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
-${ways.password && html`<p class="small">Enter your password only on this site: <strong>${new URL(context.baseUrl).host}</strong></p>`}
-${ways.password && !session && html`<p class="small"><a href="/login/forgotten">Forgot your password?</a></p>`}
+${
+  pending &&
+  html`<form method="post" action="/login/cancel">${csrf}${carried}<button
+  class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`
+}
+${
+  ways.password &&
+  html`<p class="small">Enter your password only on this site:
+  <strong>${new URL(context.baseUrl).host}</strong></p>`
+}
+${
+  ways.password &&
+  !session &&
+  html`<p class="small"><a href="/login/forgotten">Forgot your
+  password?</a></p>`
+}
 ${ways.staffElsewhere && html`<p class="small"><a href="/login?return=%2Fconsole">Staff sign-in</a></p>`}
 </section>`,
   })
 }
 
-function printPasswordForm(csrf: Html, carried: Html, username: string, confirms: boolean, isSecond: boolean): Html {
+function printPasswordForm(
+  csrf: Html,
+  carried: Html,
+  username: string,
+  confirms: boolean,
+  isSecond: boolean,
+): Html {
   const focusOn = isSecond ? undefined : username === '' ? 'username' : 'password'
   return html`<form method="post" action="/login">
 ${csrf}${carried}
-<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${fieldLengths['/login'].username}"${focusOn === 'username' && html` autofocus`}></label>
-<label>Password<input name="password" type="password" autocomplete="current-password" required maxlength="${fieldLengths['/login'].password}"${focusOn === 'password' && html` autofocus`}></label>
+<label>Username<input name="username" value="${username}" autocomplete="username" autocapitalize="none"
+  spellcheck="false" required maxlength="${fieldLengths['/login'].username}"${
+    focusOn === 'username' &&
+    html`
+  autofocus`
+  }></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required
+  maxlength="${fieldLengths['/login'].password}"${focusOn === 'password' && html` autofocus`}></label>
 <button${!isSecond && html` class="primary"`}>${confirms ? 'Continue' : 'Sign in'}</button>
 </form>`
 }

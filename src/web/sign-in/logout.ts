@@ -26,7 +26,9 @@ export async function logout(visit: Visit) {
   const there =
     session?.upstream && (await findLogout(context, session.upstream, `${context.baseUrl}/login/signed-out`))
   if (!there) return reply.redirect('/login', 303)
-  return there.address ? leadOut(visit, there.provider.label, there.address) : reply.redirect('/login/signed-out', 303)
+  return there.address
+    ? leadOut(visit, there.provider.label, there.address)
+    : reply.redirect('/login/signed-out', 303)
 }
 
 /** By a page: no form of ours leads to another site. */

@@ -1,4 +1,7 @@
-/** A form that public/passkey.js completes. Without script its button stays hidden, and the reason stays on the page. */
+/**
+ * A form that public/passkey.js completes. Without script its button stays hidden, and the reason stays on
+ * the page.
+ */
 import { isIP } from 'node:net'
 import type { Context } from '../../context.ts'
 import type { Asked, PasskeySite } from '../../users/passkey.ts'
@@ -23,8 +26,10 @@ interface PasskeyForm {
 }
 
 export function printPasskeyForm({ action, way, asked, fields, button, primary }: PasskeyForm): Html {
-  return html`<form method="post" action="${action}" data-passkey="${way}" data-options="${JSON.stringify(asked.options)}">
-${fields}<input type="hidden" name="offer" value="${asked.sealed}"><input type="hidden" name="credential" value="">
+  return html`<form method="post" action="${action}" data-passkey="${way}"
+    data-options="${JSON.stringify(asked.options)}">
+${fields}<input type="hidden" name="offer" value="${asked.sealed}"><input type="hidden" name="credential"
+  value="">
 <button type="button"${primary && html` class="primary"`} hidden>${button}</button>
 <p class="small" role="status">Passkeys need JavaScript, which does not run in this browser.</p>
 </form>`

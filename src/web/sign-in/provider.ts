@@ -1,15 +1,24 @@
-/** The pages of a sign-in at the brokerage's identity provider: the way there, the way back, and what is said when it does not lead in. */
+/**
+ * The pages of a sign-in at the brokerage's identity provider: the way there, the way back, and what is said
+ * when it does not lead in.
+ */
 import type { FastifyReply } from 'fastify'
 import { recordAct } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import { cut } from '../../cut.ts'
 import type { Form } from '../../http/form.ts'
-import { type AskedUpstream, comeBack, type Journey, ProviderRefuses, setOut } from '../../identity/journey.ts'
+import {
+  type AskedUpstream,
+  comeBack,
+  type Journey,
+  ProviderRefuses,
+  setOut,
+} from '../../identity/journey.ts'
 import { findProvider, type Provider } from '../../identity/provider.ts'
 import { ProviderMistaken } from '../../identity/said.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
+import { cut } from '../../text/cut.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
 import { issueFormToken } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -35,11 +44,17 @@ async function getProviderOf({ context, request }: Visit): Promise<Provider> {
   return provider
 }
 
-const isWay = ({ config }: Context, { kind }: Provider) => kind === 'staff' || config.signIn.holderSignIn !== 'password'
+const isWay = ({ config }: Context, { kind }: Provider) =>
+  kind === 'staff' || config.signIn.holderSignIn !== 'password'
 
 const redirectUri = ({ baseUrl }: Context, { name }: Provider) => `${baseUrl}/login/from/${name}`
 
-export async function leadToProvider(visit: Visit, provider: Provider, destination: Destination, asked: AskedUpstream) {
+export async function leadToProvider(
+  visit: Visit,
+  provider: Provider,
+  destination: Destination,
+  asked: AskedUpstream,
+) {
   const { context, request, reply } = visit
   await context.providerSignIns.countFrom(request.ip)
   const browser = ensureVisit(context, request, reply)
@@ -61,10 +76,16 @@ function recordRefusal({ context, request }: Visit, { name }: Provider, why: str
 }
 
 /**
- * A form that has to wait leads here, and no page of ours lets a form lead to another site (form-action): so one that is not on the way to an application
- * is led on by a page. Whoever comes without a session has sent no form.
+ * A form that has to wait leads here, and no page of ours lets a form lead to another site (form-action): so
+ * one that is not on the way to an application is led on by a page. Whoever comes without a session has sent
+ * no form.
  */
-function leadOn({ context, request, reply }: Visit, { label }: Provider, destination: Destination, address: URL) {
+function leadOn(
+  { context, request, reply }: Visit,
+  { label }: Provider,
+  destination: Destination,
+  address: URL,
+) {
   const isLink = destination.pending !== undefined || readCookie(context, request, 'session') === undefined
   if (isLink) return reply.redirect(address.href, 303)
   reply.header('refresh', `0; url=${address.href}`)
@@ -91,7 +112,8 @@ export async function comeBackFrom(visit: Visit) {
     throw error
   })
   if (back.kind === 'lost') return sendLost(visit, provider)
-  if (back.kind === 'away') return sendAway(visit, back.error, await getDestination(context, undefined, undefined))
+  if (back.kind === 'away')
+    return sendAway(visit, back.error, await getDestination(context, undefined, undefined))
   if (back.kind === 'mistaken')
     return sendUnfit(visit, provider, await getDestination(context, undefined, undefined), back.error)
   const destination = await getDestination(context, ...wordsOf(back.journey))
@@ -108,7 +130,12 @@ function wordsOf({ field }: Journey): [request: string | undefined, back: string
 
 type Vouched = Extract<Awaited<ReturnType<typeof comeBack>>, { kind: 'vouched' }>
 
-async function finish(visit: Visit, provider: Provider, { vouched, journey }: Vouched, destination: Destination) {
+async function finish(
+  visit: Visit,
+  provider: Provider,
+  { vouched, journey }: Vouched,
+  destination: Destination,
+) {
   const { context, request, reply } = visit
   const from = {
     environment: context.environment,
@@ -137,7 +164,11 @@ interface Told {
   readonly again: Html | undefined
 }
 
-function sendTold({ context, request, reply }: Visit, destination: Destination | undefined, told: Told): FastifyReply {
+function sendTold(
+  { context, request, reply }: Visit,
+  destination: Destination | undefined,
+  told: Told,
+): FastifyReply {
   const { pending, field } = destination ?? {}
   const csrf = pending && csrfField(issueFormToken(ensureVisit(context, request, reply)))
   return sendPage(reply, {
@@ -149,7 +180,13 @@ function sendTold({ context, request, reply }: Visit, destination: Destination |
 <h1>${told.title}</h1>
 ${told.text}
 ${told.again}
-${pending && field && html`<form method="post" action="/login/cancel">${csrf}<input type="hidden" name="${field.name}" value="${field.value}"><button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
+${
+  pending &&
+  field &&
+  html`<form method="post" action="/login/cancel">${csrf}<input type="hidden"
+  name="${field.name}" value="${field.value}"><button
+  class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`
+}
 <p class="small">If you ask for help, mention the reference <code>${request.id}</code>.</p>
 </section>`,
   })
@@ -157,10 +194,14 @@ ${pending && field && html`<form method="post" action="/login/cancel">${csrf}<in
 
 function linkAgain({ name, label }: Provider, { field }: Destination, confirm = ''): Html {
   const words = new URLSearchParams([[field.name, field.value]]).toString()
-  return html`<p><a class="button" href="/login/with/${name}?${words}${confirm}">Try again with ${label}</a></p>`
+  return html`<p><a class="button" href="/login/with/${name}?${words}${confirm}">Try again with
+    ${label}</a></p>`
 }
 
-/** Whoever is remembered there under another name would come back as the same stranger, however often they try. */
+/**
+ * Whoever is remembered there under another name would come back as the same stranger, however often they
+ * try.
+ */
 function linkOther({ name }: Provider, { field }: Destination): Html {
   const words = new URLSearchParams([
     [field.name, field.value],
@@ -176,7 +217,9 @@ function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: 
   return sendTold(visit, destination, {
     title: `${provider.label} is not available`,
     status: 503,
-    text: html`<p>You sign in at <strong>${provider.label}</strong>, which has not answered since ${printDate(since)}. Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
+    text: html`<p>You sign in at
+      <strong>${provider.label}</strong>, which has not answered since ${printDate(since)}.
+      Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
     again: linkAgain(provider, destination),
   })
 }
@@ -196,7 +239,9 @@ async function sendUnfit(
   return sendTold(visit, destination, {
     title: `${provider.label} is not available`,
     status: 503,
-    text: html`<p>You sign in at <strong>${provider.label}</strong>, which ${how} at the moment. The brokerage can see why, and has to fix it. Whoever is signed in already, and every application that you allowed, goes on as before.</p>`,
+    text: html`<p>You sign in at <strong>${provider.label}</strong>, which ${how} at the moment.
+      The brokerage can see why, and has to fix it. Whoever is signed in already,
+      and every application that you allowed, goes on as before.</p>`,
     again: linkAgain(provider, destination),
   })
 }
@@ -205,16 +250,23 @@ function sendLost(visit: Visit, { label }: Provider): FastifyReply {
   return sendTold(visit, undefined, {
     title: 'This sign-in cannot be finished here',
     status: 400,
-    text: html`<p>It was begun in another browser or more than a quarter of an hour ago, or it has been finished already. Nothing was lost: begin again, and ${label} will remember you.</p>`,
+    text: html`<p>It was begun in another browser or more than a quarter of an hour ago,
+      or it has been finished already. Nothing was lost: begin again, and ${label} will remember you.</p>`,
     again: html`<p><a class="button" href="/login">Sign in</a></p>`,
   })
 }
 
-function sendDeclined(visit: Visit, provider: Provider, destination: Destination, code: string): FastifyReply {
+function sendDeclined(
+  visit: Visit,
+  provider: Provider,
+  destination: Destination,
+  code: string,
+): FastifyReply {
   return sendTold(visit, destination, {
     title: 'You did not sign in',
     status: 403,
-    text: html`<p><strong>${provider.label}</strong> sent you back without a sign-in (<code>${code}</code>).</p>`,
+    text: html`<p><strong>${provider.label}</strong> sent you back without a sign-in
+      (<code>${code}</code>).</p>`,
     again: linkAgain(provider, destination),
   })
 }
@@ -230,7 +282,9 @@ function sendNotBelieved(
   return sendTold(visit, destination, {
     title: 'This sign-in was not accepted',
     status: 403,
-    text: html`<p>What <strong>${label}</strong> says of your sign-in could not be verified${isLate && ', or it did not ask you to sign in once more'}. You are not signed in by it, and the brokerage can see why.</p>`,
+    text: html`<p>What <strong>${label}</strong> says of your sign-in could not be
+      verified${isLate && ', or it did not ask you to sign in once more'}. You are not signed in by it,
+      and the brokerage can see why.</p>`,
     again: linkAgain(provider, destination, isLate ? '&confirm=1' : ''),
   })
 }
@@ -245,7 +299,9 @@ function sendNotLetIn(
   const tellings: Record<typeof why, Omit<Told, 'status' | 'again'>> = {
     unknown: {
       title: 'We do not know you yet',
-      text: html`<p>You signed in at <strong>${label}</strong>, but ${kind === 'staff' ? 'you have no role here. Ask an administrator for one.' : 'no customer here belongs to that sign-in. A new customer can take a while to appear. If you have been one for longer, contact the brokerage.'}</p>`,
+      text: html`<p>You signed in at
+        <strong>${label}</strong>,
+        but ${kind === 'staff' ? 'you have no role here. Ask an administrator for one.' : 'no customer here belongs to that sign-in. A new customer can take a while to appear. If you have been one for longer, contact the brokerage.'}</p>`,
     },
     locked: {
       title: 'Your access is locked',
@@ -253,7 +309,8 @@ function sendNotLetIn(
     },
     'too-weak': {
       title: 'A second factor is needed',
-      text: html`<p>What comes next takes a sign-in with a second factor, and <strong>${label}</strong> did not say that you gave one. Set one up there, then try again.</p>`,
+      text: html`<p>What comes next takes a sign-in with a second factor, and
+        <strong>${label}</strong> did not say that you gave one. Set one up there, then try again.</p>`,
     },
   }
   const offers = {

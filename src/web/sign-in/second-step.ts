@@ -1,4 +1,7 @@
-/** The second page of a sign-in, for those who have a second factor: a passkey, a code of the app, or a recovery code. */
+/**
+ * The second page of a sign-in, for those who have a second factor: a passkey, a code of the app, or a
+ * recovery code.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
@@ -31,7 +34,10 @@ import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
 const refusedText =
   'That code is not right, has been used, or there were too many attempts. Wait for the next one and try again.'
 
-/** After the right password: the note for the second step, and nothing that was known to the login page stays good. */
+/**
+ * After the right password: the note for the second step, and nothing that was known to the login page stays
+ * good.
+ */
 export function goOnToSecondStep(
   context: Context,
   reply: FastifyReply,
@@ -107,7 +113,12 @@ interface SecondStepPage {
   readonly refused?: Proof['kind']
 }
 
-async function sendSecondStep(context: Context, request: FastifyRequest, reply: FastifyReply, page: SecondStepPage) {
+async function sendSecondStep(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: SecondStepPage,
+) {
   const { destination, user, refused } = page
   const { pending, field } = destination
   const factors = await findSecondFactors(context.db, user.id)
@@ -126,7 +137,11 @@ async function sendSecondStep(context: Context, request: FastifyRequest, reply: 
 ${passkey}
 ${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(hidden, refused))}
 ${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}
-${pending && html`<form method="post" action="/login/cancel">${hidden}<button class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`}
+${
+  pending &&
+  html`<form method="post" action="/login/cancel">${hidden}<button
+  class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`
+}
 <p class="small"><a href="/login?${new URLSearchParams([[field.name, field.value]]).toString()}&amp;confirm=1">Start again</a></p>
 </section>`,
   })
@@ -143,9 +158,17 @@ async function printPasskey(
   const site = passkeySite(context)
   if (!site || !passkeys.some(({ environment }) => environment === site.environment)) return undefined
   const asked = await askForKnown(context.vault, site, user, passkeys, context.clock.now())
-  const form = { action: '/login/second', way: 'get', asked, fields, button: 'Use a passkey', primary: !totp } as const
+  const form = {
+    action: '/login/second',
+    way: 'get',
+    asked,
+    fields,
+    button: 'Use a passkey',
+    primary: !totp,
+  } as const
   const problem =
-    refused === 'passkey' && notice('error', 'That passkey was not accepted, or there were too many attempts.')
+    refused === 'passkey' &&
+    notice('error', 'That passkey was not accepted, or there were too many attempts.')
   return html`${problem}${printPasskeyForm(form)}`
 }
 

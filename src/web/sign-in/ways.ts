@@ -1,4 +1,7 @@
-/** Which ways in there are, for whoever stands before the login page: the brokerage's providers, a password, or both. */
+/**
+ * Which ways in there are, for whoever stands before the login page: the brokerage's providers, a password,
+ * or both.
+ */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
@@ -19,15 +22,23 @@ export interface Ways {
 
 export const passwordAlone: Ways = { providers: [], password: true, staffElsewhere: false }
 
-/** Whoever confirms that it is them does so where they signed in. The console is for staff, everything else for holders. */
-export async function findWays(context: Context, { path }: Destination, session: Session | undefined): Promise<Ways> {
+/**
+ * Whoever confirms that it is them does so where they signed in. The console is for staff, everything else
+ * for holders.
+ */
+export async function findWays(
+  context: Context,
+  { path }: Destination,
+  session: Session | undefined,
+): Promise<Ways> {
   const all = await listProviders(context.db)
   if (all.length === 0) return passwordAlone
   const own = session?.upstream && all.find(({ id }) => id === session.upstream!.providerId)
   if (own) return { providers: [own], password: false, staffElsewhere: false }
   if (session) return passwordAlone
   const staff = all.filter(({ kind }) => kind === 'staff')
-  if (/^\/console\b/.test(path)) return { providers: staff, password: staff.length === 0, staffElsewhere: false }
+  if (/^\/console\b/.test(path))
+    return { providers: staff, password: staff.length === 0, staffElsewhere: false }
   const { holderSignIn } = context.config.signIn
   const providers = holderSignIn === 'password' ? [] : all.filter(({ kind }) => kind === 'holder')
   return { providers, password: holderSignIn !== 'provider', staffElsewhere: staff.length > 0 }
@@ -47,7 +58,10 @@ export function findOnlyWay({ providers, password }: Ways): Provider | undefined
   return providers.length === 1 && !password ? providers[0] : undefined
 }
 
-/** What comes next may take a sign-in of a moment ago, by a second factor where the provider says so. It leaves some minutes to act on it. */
+/**
+ * What comes next may take a sign-in of a moment ago, by a second factor where the provider says so. It
+ * leaves some minutes to act on it.
+ */
 const youngSeconds = 120
 
 export function askOf({ confirm, other }: Form, { pending }: Destination, provider: Provider): AskedUpstream {
@@ -66,13 +80,22 @@ export function printProviders(
   if (providers.length === 0)
     return (
       !password &&
-      html`<p class="notice error" role="alert">Nobody can sign in here at the moment: there is no identity provider. The brokerage has to set one up.</p>`
+      html`<p class="notice error" role="alert">Nobody can sign in here at the moment:
+        there is no identity provider. The brokerage has to set one up.</p>`
     )
   const { confirm } = query as Form
-  const words = new URLSearchParams({ [field.name]: field.value, ...(typeof confirm === 'string' && { confirm }) })
+  const words = new URLSearchParams({
+    [field.name]: field.value,
+    ...(typeof confirm === 'string' && { confirm }),
+  })
   const links = providers.map(
     ({ name, label, awaySince }) =>
-      html`<p><a class="button primary wide" href="/login/with/${name}?${words.toString()}">Continue with ${label}</a>${awaySince !== null && html`<br><span class="small">Unavailable since ${printDate(awaySince)}.</span>`}</p>`,
+      html`<p><a class="button primary wide" href="/login/with/${name}?${words.toString()}">Continue with
+        ${label}</a>${
+          awaySince !== null &&
+          html`<br><span class="small">Unavailable since
+        ${printDate(awaySince)}.</span>`
+        }</p>`,
   )
   return html`${links}${password && html`<p class="small">Or with a password:</p>`}`
 }

@@ -1,12 +1,21 @@
-/** The deliveries of several webhooks of one branch, in the order of its log, newest first, in pages whose cost does not depend on how many there are. */
+/**
+ * The deliveries of several webhooks of one branch, in the order of its log, newest first, in pages whose
+ * cost does not depend on how many there are.
+ */
 import { after, minute } from '../../clock.ts'
-import type { Sql, Statement } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { type DeliveryKey, parseDeliveryId } from '../engine/delivery-id.ts'
 import { type BranchLog, logOf } from '../events/branch-log.ts'
 import { selectFirstSince } from '../events/branch-logs.sql.ts'
 import { findReceiver, type Receiver } from '../events/event-search.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
-import { type Delivery, type DeliveryFilter, getDelivery, nameDelivery, type ReadDelivery } from './delivery.ts'
+import {
+  type Delivery,
+  type DeliveryFilter,
+  getDelivery,
+  nameDelivery,
+  type ReadDelivery,
+} from './delivery.ts'
 import * as table from './delivery-search.sql.ts'
 
 /** How many are looked at for one page, over all webhooks. */
@@ -16,7 +25,9 @@ const looksAtMost = 50
 /** Nodes give their times by one clock; what differs beyond this is not found by its time. */
 const slackMs = minute
 
-/** From where on to look: a delivery, which is not among those that follow. Opaque to whoever passes it on. */
+/**
+ * From where on to look: a delivery, which is not among those that follow. Opaque to whoever passes it on.
+ */
 export interface FoundDeliveries {
   readonly deliveries: readonly Delivery[]
   /** From where to look on; undefined when there is no more. */
@@ -24,7 +35,11 @@ export interface FoundDeliveries {
 }
 
 /** Where a search goes on: after this delivery, in the order of number, webhook and round. */
-const endPlace: DeliveryKey = { seq: Number.MAX_SAFE_INTEGER, webhookId: Number.MAX_SAFE_INTEGER, round: 2 ** 31 - 1 }
+const endPlace: DeliveryKey = {
+  seq: Number.MAX_SAFE_INTEGER,
+  webhookId: Number.MAX_SAFE_INTEGER,
+  round: 2 ** 31 - 1,
+}
 
 export const placePattern = '[0-9]{1,16}(-[0-9]{1,16}-[0-9]{1,10})?'
 
@@ -47,8 +62,6 @@ function printPlace({ seq, webhookId, round }: DeliveryKey): string {
 
 type SearchedWebhook = Pick<Webhook, 'id' | 'branchId' | 'environment'>
 
-type FoundRow = ReadDelivery & { readonly reached: number | null }
-
 interface Sought {
   readonly feed: BranchLog
   readonly ids: readonly number[]
@@ -56,7 +69,10 @@ interface Sought {
   readonly lowest: number
 }
 
-/** All of one branch. A page may be short, or empty, though there is more: then `next` says from where to look on. */
+/**
+ * All of one branch. A page may be short, or empty, though there is more: then `next` says from where to look
+ * on.
+ */
 export async function searchDeliveries(
   sql: Sql,
   webhooks: readonly SearchedWebhook[],
@@ -92,42 +108,63 @@ interface Step {
   readonly next: DeliveryKey | undefined
 }
 
-async function look(sql: Sql, sought: Sought, place: DeliveryKey, room: number, wanted: number): Promise<Step> {
+async function look(
+  sql: Sql,
+  sought: Sought,
+  place: DeliveryKey,
+  room: number,
+  wanted: number,
+): Promise<Step> {
   const start = isPassed(sought.filter) ? await jump(sql, sought, place) : place
   if (!start) return { deliveries: [], next: undefined }
   const { feed, ids, filter, lowest } = sought
-  const { state, kind, entity, from, to } = filter
-  const rows = await sql.query<FoundRow>(chooseStatement(filter), [
-    ...[feed.part, feed.feed, ids, start.seq, lowest, room],
-    ...[state, kind, entity, from, to, start.webhookId, start.round, wanted],
-  ])
-  const deliveries = rows.filter((row) => row.seq !== null).map(({ reached: _, ...row }) => nameDelivery(row))
+  const { seq: highest, webhookId, round } = start
+  const bounds = { ...feed, webhookIds: ids, highest, webhookId, round, lowest }
+  const rows = await sql.query(chooseStatement(filter), { ...bounds, room, ...filter, wanted })
+  const deliveries = rows.filter(isDelivery).map(({ reached: _, ...row }) => nameDelivery(row))
   if (deliveries.length === wanted) return { deliveries, next: deliveries.at(-1) }
   const reached = rows[0]?.reached
   return { deliveries, next: reached && reached > lowest ? { ...endPlace, seq: reached - 1 } : undefined }
+}
+
+type Found = NonNullable<(typeof table.searchAll)['row']>
+
+function isDelivery(row: Found): row is Found & ReadDelivery {
+  return row.seq !== null
 }
 
 const isPassed = ({ state }: DeliveryFilter) => state === 'canceled' || state === 'expired'
 
 /** What was skipped or has expired lies below the last number that was passed, or was skipped one by one. */
 async function jump(sql: Sql, { feed, ids }: Sought, place: DeliveryKey): Promise<DeliveryKey | undefined> {
-  const [passed] = await sql.query<{ seq: number | null }>(table.selectPassed, [feed.part, ids, place.seq])
+  const [passed] = await sql.query(table.selectPassed, {
+    part: feed.part,
+    webhookIds: ids,
+    highest: place.seq,
+  })
   if (!passed?.seq) return undefined
   return passed.seq < place.seq ? { ...endPlace, seq: passed.seq } : place
 }
 
-async function findStart(sql: Sql, { feed, filter }: Sought, before: DeliveryKey): Promise<DeliveryKey | undefined> {
+async function findStart(
+  sql: Sql,
+  { feed, filter }: Sought,
+  before: DeliveryKey,
+): Promise<DeliveryKey | undefined> {
   if (!filter.to) return before
   const past = await findFirstSince(sql, feed, after(filter.to, slackMs))
   return past <= before.seq ? { ...endPlace, seq: past - 1 } : before
 }
 
 export async function findFirstSince(sql: Sql, { part, feed }: BranchLog, at: Date): Promise<number> {
-  const [first] = await sql.query<{ seq: number }>(selectFirstSince, [part, feed, at])
+  const [first] = await sql.query(selectFirstSince, { part, feed, since: at })
   return first!.seq
 }
 
-/** The same of one webhook, as many as are asked for unless there are no more, however rare they are; after many looks it says from where to look on. */
+/**
+ * The same of one webhook, as many as are asked for unless there are no more, however rare they are; after
+ * many looks it says from where to look on.
+ */
 export async function listDeliveries(
   sql: Sql,
   webhook: Webhook,
@@ -146,7 +183,7 @@ export async function listDeliveries(
   return { deliveries, next }
 }
 
-function chooseStatement({ state, kind, entity }: DeliveryFilter): Statement {
+function chooseStatement({ state, kind, entity }: DeliveryFilter) {
   if (state === 'exhausted') return table.searchExhausted
   if (state === 'unfinished' || state === 'waiting' || state === 'blocked') return table.searchUnfinished
   if (entity !== undefined) return table.searchEntity

@@ -13,7 +13,11 @@ export interface DeliverySummary extends Delivery {
 
 const none = { outcome: null, status: null, why: null, durationMs: null }
 
-export async function listNewestDeliveries(sql: Sql, webhook: Webhook, most: number): Promise<DeliverySummary[]> {
+export async function listNewestDeliveries(
+  sql: Sql,
+  webhook: Webhook,
+  most: number,
+): Promise<DeliverySummary[]> {
   const { deliveries } = await searchDeliveries(sql, [webhook], {}, undefined, most)
   const attempts = await findLastAttempts(sql, webhook, deliveries)
   return deliveries.map((delivery) => {

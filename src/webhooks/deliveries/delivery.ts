@@ -1,6 +1,6 @@
 /** One event for one webhook: what became of it, attempt by attempt, and how to set it going again. */
 import { type Act, recordAct } from '../../audit/audit.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { Conflict, NotFound } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { type DeliveryKey, parseDeliveryId, printDeliveryId } from '../engine/delivery-id.ts'
@@ -78,12 +78,16 @@ export async function getDelivery(sql: Sql, branch: Branch, id: string): Promise
   return delivery
 }
 
-async function findDelivery(sql: Sql, branch: Branch, key: DeliveryKey): Promise<DeliveryWithBody | undefined> {
+async function findDelivery(
+  sql: Sql,
+  branch: Branch,
+  key: DeliveryKey,
+): Promise<DeliveryWithBody | undefined> {
   const webhook = await getWebhook(sql, branch, key.webhookId).catch(ifAbsent)
   if (!webhook) return undefined
   const { part, feed } = logOf(branch)
-  const values = [part, feed, key.webhookId, key.seq, key.round]
-  const [row] = await sql.query<ReadDelivery<DeliveryWithBody>>(table.selectDelivery, values)
+  const values = { part, feed, ...key }
+  const [row] = await sql.query(table.selectDelivery, values)
   return row && nameDelivery(row)
 }
 
@@ -96,30 +100,32 @@ export function listAttempts(
   { branchId }: Pick<Branch, 'branchId'>,
   { webhookId, seq, round, day }: Pick<Delivery, 'webhookId' | 'seq' | 'round' | 'day'>,
 ): Promise<Attempt[]> {
-  return sql.query<Attempt>(table.selectAttempts, [partOf(branchId), webhookId, seq, round, day])
+  return sql.query(table.selectAttempts, { part: partOf(branchId), webhookId, seq, round, day })
 }
 
 /**
- * One that has ended stays as it is: sending again is a new delivery of the same event, in a round of its own. One that waits for its next attempt is tried
- * at once. Answers the name of the one that goes out.
+ * One that has ended stays as it is: sending again is a new delivery of the same event, in a round of its
+ * own. One that waits for its next attempt is tried at once. Answers the name of the one that goes out.
  */
-export function redeliver(db: Database, branchId: number, delivery: Delivery, act: Act): Promise<string> {
+export function redeliver(db: Sql, branchId: number, delivery: Delivery, act: Act): Promise<string> {
   if (delivery.state === 'blocked')
     throw new Conflict('This delivery waits for an earlier one of the same entity. Redeliver that one.')
   return db.transaction(async (sql) => {
     const { id, webhookId, state } = delivery
     const sent =
-      state === 'waiting' ? await hurry(sql, branchId, delivery, act.at) : await repeat(sql, branchId, delivery, act.at)
+      state === 'waiting'
+        ? await hurry(sql, branchId, delivery, act.at)
+        : await repeat(sql, branchId, delivery, act.at)
     await recordAct(sql, act, 'webhook.redelivered', `webhook:${webhookId}`, { deliveryId: id })
-    await sql.query(acts.tellOfAct, [partOf(branchId), webhookId])
+    await sql.query(acts.tellOfAct, { part: partOf(branchId), webhookId })
     return sent
   })
 }
 
 async function hurry(sql: Sql, branchId: number, { id, webhookId, seq, round, entity }: Delivery, now: Date) {
   const part = partOf(branchId)
-  await sql.query(acts.hurryCursor, [part, webhookId, round === 0 ? entity : '', now])
-  if (round > 0) await sql.query(acts.hurryAgain, [part, webhookId, seq, round, now])
+  await sql.query(acts.hurryCursor, { part, webhookId, entity: round === 0 ? entity : '', now })
+  if (round > 0) await sql.query(acts.hurryAgain, { part, webhookId, seq, round, now })
   return id
 }
 
@@ -129,8 +135,8 @@ async function repeat(
   { webhookId, seq, day, entity }: Delivery,
   now: Date,
 ): Promise<string> {
-  const values = [partOf(branchId), webhookId, seq, day, entity, now]
-  const [asked] = await sql.query<{ round: number | null }>(acts.sendAgain, values)
+  const values = { part: partOf(branchId), webhookId, seq, day, entity, now }
+  const [asked] = await sql.query(acts.sendAgain, values)
   if (!asked?.round) throw new Conflict('This delivery cannot be sent again: its webhook is deleted.')
   return printDeliveryId({ webhookId, seq, round: asked.round })
 }
@@ -147,8 +153,9 @@ export async function listDeliveriesOfEvent(sql: Sql, branch: Branch, uid: strin
   if (!entry) return []
   const webhooks = await listWebhooks(sql, branch, 0, webhooksPerBranch)
   const { part, feed } = logOf(branch)
-  const values = [part, feed, entry.seq, entry.day, webhooks.map(({ id }) => id)]
-  const deliveries = (await sql.query<ReadDelivery>(table.selectDeliveriesOfEntry, values)).map(nameDelivery)
+  const { seq, day } = entry
+  const values = { part, feed, seq, day, webhookIds: webhooks.map(({ id }) => id) }
+  const deliveries = (await sql.query(table.selectDeliveriesOfEntry, values)).map(nameDelivery)
   const attempts = await findLastAttempts(sql, branch, deliveries)
   return deliveries.map((delivery) => {
     const { url, state: webhookState } = webhooks.find(({ id }) => id === delivery.webhookId)!
@@ -164,13 +171,13 @@ export async function findLastAttempts(
 ): Promise<ReadonlyMap<string, Attempt>> {
   const tried = deliveries.filter(({ attempts }) => attempts > 0)
   if (tried.length === 0) return new Map()
-  const rows = await sql.query<Attempt & DeliveryKey>(table.selectLastAttempts, [
-    partOf(branchId),
-    tried.map(({ webhookId }) => webhookId),
-    tried.map(({ seq }) => seq),
-    tried.map(({ round }) => round),
-    tried.map(({ day }) => day),
-  ])
+  const rows = await sql.query(table.selectLastAttempts, {
+    part: partOf(branchId),
+    webhookIds: tried.map(({ webhookId }) => webhookId),
+    seqs: tried.map(({ seq }) => seq),
+    rounds: tried.map(({ round }) => round),
+    days: tried.map(({ day }) => day),
+  })
   return new Map(rows.map((row) => [printDeliveryId(row), row]))
 }
 
@@ -189,11 +196,12 @@ export async function findAhead(
 ): Promise<ReadonlyMap<string, Ahead>> {
   const blocked = deliveries.filter(({ state }) => state === 'blocked')
   if (blocked.length === 0) return new Map()
-  const values = [partOf(branchId), blocked.map(({ webhookId }) => webhookId), blocked.map(({ entity }) => entity)]
-  const rows = await sql.query<Omit<Ahead, 'aheadId'> & { webhookId: number; entity: string; seq: number }>(
-    table.selectAhead,
-    values,
-  )
+  const values = {
+    part: partOf(branchId),
+    webhookIds: blocked.map(({ webhookId }) => webhookId),
+    entities: blocked.map(({ entity }) => entity),
+  }
+  const rows = await sql.query(table.selectAhead, values)
   const ahead = new Map(
     rows.map(({ webhookId, entity, seq, attempts, dueAt }) => [
       `${webhookId} ${entity}`,

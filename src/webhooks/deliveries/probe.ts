@@ -1,6 +1,6 @@
 /** For whoever wants to know whether a receiver is well again: one attempt at once, and what became of it. */
 import { type Act, recordAct } from '../../audit/audit.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { parseDeliveryId, printDeliveryId } from '../engine/delivery-id.ts'
@@ -20,30 +20,25 @@ export interface Probe {
   readonly attemptsBefore: number
 }
 
-interface Found {
-  readonly seq: number
-  readonly round: number
-  readonly entity: string
-  readonly attemptsBefore: number
-}
-
 /**
- * A real attempt of a real delivery, made by a worker through the same guard as any other: it counts as one of the delivery's attempts, and what is behind
- * it keeps its order. Whoever is switched off is sent nothing.
+ * A real attempt of a real delivery, made by a worker through the same guard as any other: it counts as one
+ * of the delivery's attempts, and what is behind it keeps its order. Whoever is switched off is sent nothing.
  */
-export function startProbe(db: Database, webhook: Webhook, act: Act): Promise<Probe> {
-  if (webhook.state !== 'active') throw new Conflict(`This webhook is ${webhook.state}. Resume it, then probe.`)
-  const part = partOf(webhook.branchId)
+export function startProbe(db: Sql, webhook: Webhook, act: Act): Promise<Probe> {
+  if (webhook.state !== 'active')
+    throw new Conflict(`This webhook is ${webhook.state}. Resume it, then probe.`)
+  const cursor = { part: partOf(webhook.branchId), webhookId: webhook.id }
   return db.transaction(async (sql) => {
-    await sql.query(acts.lockCursor, [part, webhook.id])
-    const [found] = await sql.query<Found>(selectProbe, [part, webhook.id])
+    await sql.query(acts.lockCursor, cursor)
+    const [found] = await sql.query(selectProbe, cursor)
     if (!found) throw new Conflict('Nothing is queued for this webhook. Send a test event instead.')
     const { seq, round, entity, attemptsBefore } = found
-    await sql.query(acts.hurryCursor, [part, webhook.id, round === 0 ? entity : '', act.at])
-    if (round > 0) await sql.query(acts.hurryAgain, [part, webhook.id, seq, round, act.at])
+    const now = act.at
+    await sql.query(acts.hurryCursor, { ...cursor, entity: round === 0 ? entity : '', now })
+    if (round > 0) await sql.query(acts.hurryAgain, { ...cursor, seq, round, now })
     const deliveryId = printDeliveryId({ webhookId: webhook.id, seq, round })
     await recordAct(sql, act, 'webhook.probed', `webhook:${webhook.id}`, { deliveryId })
-    await sql.query(acts.tellOfAct, [part, webhook.id])
+    await sql.query(acts.tellOfAct, cursor)
     return { deliveryId, attemptsBefore }
   })
 }
@@ -63,7 +58,6 @@ export async function findProbeOutcome(
   const key = parseDeliveryId(deliveryId)
   if (key?.webhookId !== webhook.id) return undefined
   const { part, feed } = logOf(webhook)
-  const values = [part, feed, key.webhookId, key.seq, key.round, attemptsBefore]
-  const [made] = await sql.query<Attempt>(selectAttemptAfter, values)
+  const [made] = await sql.query(selectAttemptAfter, { part, feed, ...key, attempts: attemptsBefore })
   return made && { ...made, deliveryId, response: made.response?.slice(0, excerpt) ?? null }
 }

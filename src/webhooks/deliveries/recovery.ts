@@ -1,9 +1,9 @@
 /**
- * After a receiver was mended: what waits for its next attempt is tried now, a probe goes out at once where the breaker is open, and what was given up
- * since a moment is sent again, by a replay.
+ * After a receiver was mended: what waits for its next attempt is tried now, a probe goes out at once where
+ * the breaker is open, and what was given up since a moment is sent again, by a replay.
  */
 import { type Act, recordAct } from '../../audit/audit.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { partOf } from '../events/part.ts'
@@ -26,26 +26,40 @@ export interface RecoveryCount {
   readonly waiting: number
 }
 
-export async function countRecovery(sql: Sql, webhook: Webhook, since: Date, now: Date): Promise<RecoveryCount> {
+export async function countRecovery(
+  sql: Sql,
+  webhook: Webhook,
+  since: Date,
+  now: Date,
+): Promise<RecoveryCount> {
   const { total } = await countReplay(sql, webhook, { since: since.getTime() })
-  const [later] = await sql.query<{ waiting: number }>(countLater, [partOf(webhook.branchId), webhook.id, now])
+  const [later] = await sql.query(countLater, {
+    part: partOf(webhook.branchId),
+    webhookId: webhook.id,
+    now,
+  })
   return { total, waiting: later!.waiting }
 }
 
-/** One that was switched off because it failed is switched on again; one that its owner paused is the owner's to resume. */
-export async function startRecovery(db: Database, webhook: Webhook, since: Date, act: Act): Promise<Replay> {
+/**
+ * One that was switched off because it failed is switched on again; one that its owner paused is the owner's
+ * to resume.
+ */
+export async function startRecovery(db: Sql, webhook: Webhook, since: Date, act: Act): Promise<Replay> {
   const selection = { since: since.getTime() }
   const chosen = await countReplay(db, webhook, selection)
   return db.transaction(async (sql) => {
     await lockReplays(sql, webhook)
     const refusal = await findRecoveryRefusal(sql, webhook)
     if (refusal !== undefined) throw new Conflict(refusal)
-    const joined: Database = { ...db, ...sql, transaction: (work) => work(sql) }
-    if (webhook.state === 'disabled') await setWebhookState(joined, webhook, 'active', act)
-    const values = [partOf(webhook.branchId), webhook.id, null, act.at]
-    const [pulled] = await sql.query<{ hurried: number }>(acts.hurryCursor, values)
+    if (webhook.state === 'disabled') await setWebhookState(sql, webhook, 'active', act)
+    const values = { part: partOf(webhook.branchId), webhookId: webhook.id, now: act.at }
+    const [pulled] = await sql.query(acts.hurryCursor, values)
     const replay = await addReplay(sql, webhook, selection, { ...chosen, pulled: pulled!.hurried }, act.at)
-    await recordAct(sql, act, 'webhook.recovered', `webhook:${webhook.id}`, { ...selection, ...counted(chosen.total) })
+    await recordAct(sql, act, 'webhook.recovered', `webhook:${webhook.id}`, {
+      ...selection,
+      ...counted(chosen.total),
+    })
     return replay
   })
 }

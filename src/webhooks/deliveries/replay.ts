@@ -1,6 +1,9 @@
-/** Sends deliveries again, by time, by entity or all that failed: a cursor of its own beside the webhook's, which its lane moves on and shows how far it is. */
+/**
+ * Sends deliveries again, by time, by entity or all that failed: a cursor of its own beside the webhook's,
+ * which its lane moves on and shows how far it is.
+ */
 import { type Act, recordAct } from '../../audit/audit.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { Conflict, NotFound } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { logOf } from '../events/branch-log.ts'
@@ -48,7 +51,11 @@ interface ReplayChoice {
   readonly total: number | null
 }
 
-export async function countReplay(sql: Sql, webhook: ReplayedWebhook, selection: Selection): Promise<ReplayChoice> {
+export async function countReplay(
+  sql: Sql,
+  webhook: ReplayedWebhook,
+  selection: Selection,
+): Promise<ReplayChoice> {
   const first = await findFirst(sql, webhook, selection)
   if (first === undefined) return { first, total: 0 }
   return { first, total: await countFrom(sql, webhook, selection, first) }
@@ -57,29 +64,46 @@ export async function countReplay(sql: Sql, webhook: ReplayedWebhook, selection:
 async function findFirst(sql: Sql, webhook: ReplayedWebhook, { from, failed, since }: Selection) {
   const earliest = from === undefined ? 1 : await findFirstSince(sql, logOf(webhook), new Date(from))
   if (!failed && since === undefined) return earliest
-  const [first] = await sql.query<{ seq: number }>(table.selectFirstGivenUp, [partOf(webhook.branchId), webhook.id])
+  const [first] = await sql.query(table.selectFirstGivenUp, {
+    part: partOf(webhook.branchId),
+    webhookId: webhook.id,
+  })
   return first && Math.max(earliest, first.seq)
 }
 
 async function countFrom(sql: Sql, webhook: ReplayedWebhook, selection: Selection, first: number) {
-  const { part, feed } = logOf(webhook)
-  const { entity, from, to, since } = selection
-  const isFailed = selection.failed === true || since !== undefined
-  if (entity === undefined && !isFailed && (await spanFrom(sql, webhook, first, to)) > replayedAtMost) return null
-  const [found] = await sql.query<{ total: number; looked: number }>(chooseCount(selection), [
-    ...[part, webhook.id, feed, first, entity, instant(from), instant(to), isFailed, instant(since)],
-    replayedAtMost + 1,
-  ])
+  const chosen = chosenBy(selection)
+  const isWhole = chosen.entity === undefined && !chosen.failed
+  if (isWhole && (await spanFrom(sql, webhook, first, selection.to)) > replayedAtMost) return null
+  const place = { ...logOf(webhook), webhookId: webhook.id, first }
+  const [found] = await sql.query(chooseCount(selection), { ...place, ...chosen, most: replayedAtMost + 1 })
   return found!.looked > replayedAtMost ? null : found!.total
 }
 
 /** How many entries lie between, wanted or not. */
-async function spanFrom(sql: Sql, webhook: ReplayedWebhook, first: number, to: number | undefined): Promise<number> {
+async function spanFrom(
+  sql: Sql,
+  webhook: ReplayedWebhook,
+  first: number,
+  to: number | undefined,
+): Promise<number> {
   const { part, feed } = logOf(webhook)
-  const [kept] = await sql.query<{ first: number; reach: number | null }>(table.selectSpan, [part, webhook.id, feed])
+  const [kept] = await sql.query(table.selectSpan, { part, webhookId: webhook.id, feed })
   if (!kept?.reach) return 0
-  const past = to === undefined ? Number.POSITIVE_INFINITY : await findFirstSince(sql, { part, feed }, new Date(to))
+  const past =
+    to === undefined ? Number.POSITIVE_INFINITY : await findFirstSince(sql, { part, feed }, new Date(to))
   return Math.min(kept.reach + 1, past) - Math.max(kept.first, first)
+}
+
+/** As statements take it. */
+function chosenBy({ from, to, entity, failed, since }: Selection) {
+  return {
+    entity,
+    from: instantOf(from),
+    to: instantOf(to),
+    failed: failed === true || since !== undefined,
+    since: instantOf(since),
+  }
 }
 
 function chooseCount({ entity, failed, since }: Selection) {
@@ -88,14 +112,22 @@ function chooseCount({ entity, failed, since }: Selection) {
 }
 
 /** What it chooses is counted before anything is locked. */
-export async function startReplay(db: Database, webhook: Webhook, selection: Selection, act: Act): Promise<Replay> {
+export async function startReplay(
+  db: Sql,
+  webhook: Webhook,
+  selection: Selection,
+  act: Act,
+): Promise<Replay> {
   const chosen = await countReplay(db, webhook, selection)
   return db.transaction(async (sql) => {
     await lockReplays(sql, webhook)
     const refusal = await findReplayRefusal(sql, webhook)
     if (refusal !== undefined) throw new Conflict(refusal)
     const replay = await addReplay(sql, webhook, selection, { ...chosen, pulled: 0 }, act.at)
-    await recordAct(sql, act, 'webhook.replayed', `webhook:${webhook.id}`, { ...selection, ...counted(chosen.total) })
+    await recordAct(sql, act, 'webhook.replayed', `webhook:${webhook.id}`, {
+      ...selection,
+      ...counted(chosen.total),
+    })
     return replay
   })
 }
@@ -109,42 +141,33 @@ export async function addReplay(
   now: Date,
 ): Promise<Replay> {
   const part = partOf(webhook.branchId)
-  const { from, to, entity, since } = selection
-  const isFailed = selection.failed === true || since !== undefined
   // One that chooses nothing ends where it begins.
-  const values = [part, webhook.id, first ?? Number.MAX_SAFE_INTEGER]
-  const chosen = [entity, instant(from), instant(to), isFailed, instant(since)]
-  const [started] = await sql.query<{ round: number | null }>(acts.startReplay, [...values, ...chosen, now])
+  const place = { part, webhookId: webhook.id, first: first ?? Number.MAX_SAFE_INTEGER }
+  const [started] = await sql.query(acts.startReplay, { ...place, ...chosenBy(selection), now })
   if (!started?.round) throw new NotFound(`This branch has no webhook ${webhook.id}.`)
-  await sql.query(table.noteCounts, [part, webhook.id, started.round, total, pulled])
-  await sql.query(acts.tellOfAct, [part, webhook.id])
+  await sql.query(table.noteCounts, { part, webhookId: webhook.id, round: started.round, total, pulled })
+  await sql.query(acts.tellOfAct, { part, webhookId: webhook.id })
   return getReplay(sql, webhook, started.round)
 }
 
 /** In a transaction. Whoever comes second waits, and sees what the first has started. */
 export async function lockReplays(sql: Sql, { id, branchId }: Webhook): Promise<void> {
-  await sql.query(acts.lockCursor, [partOf(branchId), id])
+  await sql.query(acts.lockCursor, { part: partOf(branchId), webhookId: id })
 }
 
 /** Why none can be started just now: who offers one asks first. */
 export async function findReplayRefusal(sql: Sql, { id, branchId }: Webhook): Promise<string | undefined> {
-  const running = await sql.query(table.selectRunning, [partOf(branchId), id])
+  const running = await sql.query(table.selectRunning, { part: partOf(branchId), webhookId: id })
   if (running.length < runningAtMost) return undefined
   return `This webhook has ${runningAtMost} replays running. Wait for one to finish, or cancel one.`
 }
 
 export async function hasRunningRecovery(sql: Sql, { id, branchId }: Webhook): Promise<boolean> {
-  const running = await sql.query<{ since: Date | null }>(table.selectRunning, [partOf(branchId), id])
+  const running = await sql.query(table.selectRunning, { part: partOf(branchId), webhookId: id })
   return running.some(({ since }) => since !== null)
 }
 
-interface Row extends Omit<Replay, 'selection'> {
-  readonly entity: string | null
-  readonly fromAt: Date | null
-  readonly toAt: Date | null
-  readonly failed: boolean
-  readonly since: Date | null
-}
+type Row = NonNullable<(typeof table.selectReplay)['row']>
 
 function replayOf({ entity, fromAt, toAt, failed, since, ...replay }: Row): Replay {
   const selection = {
@@ -158,25 +181,25 @@ function replayOf({ entity, fromAt, toAt, failed, since, ...replay }: Row): Repl
 }
 
 export async function getReplay(sql: Sql, webhook: ReplayedWebhook, id: number): Promise<Replay> {
-  const values = [partOf(webhook.branchId), webhook.id, Math.min(id, 2 ** 31 - 1)]
-  const [row] = await sql.query<Row>(table.selectReplay, values)
+  const values = { part: partOf(webhook.branchId), webhookId: webhook.id, round: Math.min(id, 2 ** 31 - 1) }
+  const [row] = await sql.query(table.selectReplay, values)
   if (!row) throw new NotFound(`This webhook has no replay ${id}.`)
   return replayOf(row)
 }
 
 export async function listReplays(sql: Sql, { id, branchId }: Webhook): Promise<Replay[]> {
-  return (await sql.query<Row>(table.selectReplays, [partOf(branchId), id])).map(replayOf)
+  return (await sql.query(table.selectReplays, { part: partOf(branchId), webhookId: id })).map(replayOf)
 }
 
 /** In a transaction. One that has ended stays as it ended. */
 export async function cancelReplay(sql: Sql, webhook: Webhook, id: number, act: Act): Promise<Replay> {
   const part = partOf(webhook.branchId)
-  const values = [part, webhook.id, Math.min(id, 2 ** 31 - 1), act.at]
-  const [found] = await sql.query<{ canceled: boolean }>(acts.cancelReplay, values)
+  const values = { part, webhookId: webhook.id, round: Math.min(id, 2 ** 31 - 1), now: act.at }
+  const [found] = await sql.query(acts.cancelReplay, values)
   const subject = `webhook:${webhook.id}`
   if (found?.canceled) {
     await recordAct(sql, act, 'webhook.replay_canceled', subject, { replayId: id })
-    await sql.query(acts.tellOfAct, [part, webhook.id])
+    await sql.query(acts.tellOfAct, { part, webhookId: webhook.id })
   }
   return getReplay(sql, webhook, id)
 }
@@ -186,6 +209,6 @@ export function counted(total: number | null): { total?: number } {
   return total === null ? {} : { total }
 }
 
-function instant(ms: number | undefined): Date | null {
-  return ms === undefined ? null : new Date(ms)
+function instantOf(ms: number | undefined): Date | undefined {
+  return ms === undefined ? undefined : new Date(ms)
 }

@@ -1,11 +1,12 @@
 /**
- * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in them. What is still unfinished then is passed as
- * expired, told and counted. A day that somebody is reading just now, a dump say, is dropped at the next turn.
+ * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in
+ * them. What is still unfinished then is passed as expired, told and counted. A day that somebody is reading
+ * just now, a dump say, is dropped at the next turn.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayAct, recordAct } from '../../audit/audit.ts'
 import { after, day as dayMs } from '../../clock.ts'
-import { type Database, isBlocked, isMissing, type Sql } from '../../database/database.ts'
+import { isBlocked, isMissing, type Sql } from '../../database/database.ts'
 import { expireUpTo, tellOfAct } from '../engine/cursor-acts.sql.ts'
 import { dayOf } from '../events/days.ts'
 import { allParts } from '../events/part.ts'
@@ -13,7 +14,10 @@ import { countedAtMost } from '../health/webhook-health.ts'
 import * as table from './retention.sql.ts'
 
 const bite = 1_000
-/** Everybody else who comes to the tables waits as long as whoever would drop a day: so it is short, and tried again. */
+/**
+ * Everybody else who comes to the tables waits as long as whoever would drop a day: so it is short, and tried
+ * again.
+ */
 const lockPatienceMs = 25
 const tries = 20
 const pauseMs = 100
@@ -33,7 +37,7 @@ interface Retired {
 
 /** Answers what left. */
 export async function retireOnce(
-  db: Database,
+  db: Sql,
   { attemptDays, eventDays }: RetentionPolicy,
   now: Date,
 ): Promise<Retired> {
@@ -41,7 +45,7 @@ export async function retireOnce(
   const keys = await deleteKeys(db, oldest)
   let days = await dropAnswers(db, dayOf(after(now, -attemptDays * dayMs)))
   let expired = 0
-  for (const { day } of await db.query<{ day: number }>(table.selectOldDays, [dayOf(oldest)])) {
+  for (const { day } of await db.query(table.selectOldDays, { day: dayOf(oldest) })) {
     for (const part of allParts) {
       expired += await expire(db, part, day, now)
       await moveOn(db, part, day)
@@ -49,34 +53,29 @@ export async function retireOnce(
     if (await drop(db, day)) days++
   }
   for (const part of allParts) {
-    await db.query(table.deletePasses, [part, oldest])
-    await db.query(table.deleteReplays, [part, oldest])
+    await db.query(table.deletePasses, { part, before: oldest })
+    await db.query(table.deleteReplays, { part, before: oldest })
   }
   return { days, expired, keys }
 }
 
-async function deleteKeys(db: Database, before: Date): Promise<number> {
+async function deleteKeys(db: Sql, before: Date): Promise<number> {
   for (let keys = 0; ; ) {
-    const { length } = await db.query(table.deleteKeys, [before, bite])
+    const { length } = await db.query(table.deleteKeys, { before, most: bite })
     keys += length
     if (length < bite) return keys
   }
 }
 
 /** They are told of, and entities that failed go on with what came later. */
-async function expire(db: Database, part: number, day: number, now: Date): Promise<number> {
+async function expire(db: Sql, part: number, day: number, now: Date): Promise<number> {
   let expired = 0
-  for (const { webhookId, upto } of await db.query<Behind>(table.selectBehind, [part, day]))
+  for (const { webhookId, upto } of await db.query(table.selectBehind, { part, day }))
     expired += await db.transaction(async (sql) => {
-      const [behind] = await sql.query<{ deliveries: number }>(table.countBehind, [
-        part,
-        webhookId,
-        countedAtMost,
-        upto,
-      ])
+      const [behind] = await sql.query(table.countBehind, { part, webhookId, most: countedAtMost, upto })
       const deliveries = behind?.deliveries ?? 0
-      await sql.query(expireUpTo, [part, webhookId, upto, now])
-      await sql.query(tellOfAct, [part, webhookId])
+      await sql.query(expireUpTo, { part, webhookId, upto, now })
+      await sql.query(tellOfAct, { part, webhookId })
       if (deliveries > 0)
         await recordAct(sql, gatewayAct(now), 'webhook.expired', `webhook:${webhookId}`, { deliveries })
       return deliveries
@@ -84,44 +83,42 @@ async function expire(db: Database, part: number, day: number, now: Date): Promi
   return expired
 }
 
-interface Behind {
-  readonly webhookId: number
-  readonly upto: number
-}
-
 /** Where the numbers of a feed end must be known for ever. */
-function moveOn(db: Database, part: number, day: number): Promise<void> {
+function moveOn(db: Sql, part: number, day: number): Promise<void> {
   return db.transaction(async (sql) => {
-    await sql.query(table.lockPart, [part])
-    await sql.query(table.forgetFormer, [part, day])
-    await sql.query(table.keepHeads, [part, day])
-    await sql.query(table.forgetDay, [part, day])
+    await sql.query(table.lockPart, { part })
+    await sql.query(table.forgetFormer, { part, day })
+    await sql.query(table.keepHeads, { part, day })
+    await sql.query(table.forgetDay, { part, day })
   })
 }
 
-async function dropAnswers(db: Database, oldest: number): Promise<number> {
-  const kept = await db.query<{ day: number }>(table.selectKept, ['answers'])
+async function dropAnswers(db: Sql, oldest: number): Promise<number> {
+  const kept = await db.query(table.selectKept, { table: 'answers' })
   let dropped = 0
   for (const { day } of kept)
-    if (day < oldest && (await patiently(db, (sql) => sql.query(table.dropDay, ['answers', day])))) dropped++
+    if (day < oldest && (await patiently(db, (sql) => sql.query(table.dropDay, { table: 'answers', day }))))
+      dropped++
   return dropped
 }
 
-/** Only a day of which no feed has anything: a sequencer whose clock was set back may have been at it since. */
-function drop(db: Database, day: number): Promise<boolean> {
+/**
+ * Only a day of which no feed has anything: a sequencer whose clock was set back may have been at it since.
+ */
+function drop(db: Sql, day: number): Promise<boolean> {
   return patiently(db, async (sql) => {
     await sql.script(`LOCK TABLE log_d${day}, outcomes_d${day} IN ACCESS EXCLUSIVE MODE`)
     for (const part of allParts)
-      if ((await sql.query(table.selectFeedOfDay, [part, day])).length > 0) throw new StillUsed()
-    for (const whole of ['log', 'outcomes', 'answers']) await sql.query(table.dropDay, [whole, day])
-    await sql.query(table.deleteDay, [day])
+      if ((await sql.query(table.selectFeedOfDay, { part, day })).length > 0) throw new StillUsed()
+    for (const whole of ['log', 'outcomes', 'answers']) await sql.query(table.dropDay, { table: whole, day })
+    await sql.query(table.deleteDay, { day })
   })
 }
 
 class StillUsed extends Error {}
 
 /** Nobody waits long for a day to leave. */
-async function patiently(db: Database, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
+async function patiently(db: Sql, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
   for (let tried = 1; ; tried++)
     try {
       await db.transaction(async (sql) => {

@@ -1,9 +1,9 @@
 /**
- * What a partner does not want any more is skipped: one delivery, or all that wait at a webhook. A skipped delivery is canceled, with the reason and who
- * wanted it; what waited behind it goes on.
+ * What a partner does not want any more is skipped: one delivery, or all that wait at a webhook. A skipped
+ * delivery is canceled, with the reason and who wanted it; what waited behind it goes on.
  */
 import { type Act, recordAct } from '../../audit/audit.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { Invalid, NotFound } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { partOf } from '../events/part.ts'
@@ -29,7 +29,7 @@ export interface Skip {
 
 /** One that has ended stays as it ended; answers whether this one was skipped. */
 export async function skipDelivery(
-  db: Database,
+  db: Sql,
   branchId: number,
   { id, webhookId, seq, round, day, entity }: Delivery,
   reason: string,
@@ -38,32 +38,41 @@ export async function skipDelivery(
   checkReason(reason)
   const part = partOf(branchId)
   return db.transaction(async (sql) => {
-    const said = [reason, act.by.name, act.at]
-    const [statement, values] =
+    const values = { part, webhookId, seq, day, reason, by: act.by.name, now: act.at }
+    const [found] =
       round === 0
-        ? [acts.skipOne, [part, webhookId, seq, day, entity, ...said]]
-        : [acts.skipAgain, [part, webhookId, seq, day, round, ...said]]
-    const [found] = await sql.query<{ skipped: boolean }>(statement, values)
+        ? await sql.query(acts.skipOne, { ...values, entity })
+        : await sql.query(acts.skipAgain, { ...values, round })
     if (!found?.skipped) return false
     await recordAct(sql, act, 'webhook.delivery_skipped', `webhook:${webhookId}`, { deliveryId: id, reason })
-    await sql.query(acts.tellOfAct, [part, webhookId])
+    await sql.query(acts.tellOfAct, { part, webhookId })
     return true
   })
 }
 
 /** What waits now, whatever it is; what is numbered later does not belong to it. */
-export async function startSkip(db: Database, webhook: Webhook, reason: string, act: Act): Promise<Skip> {
+export async function startSkip(db: Sql, webhook: Webhook, reason: string, act: Act): Promise<Skip> {
   checkReason(reason)
   const part = partOf(webhook.branchId)
   return db.transaction(async (sql) => {
     const waiting = (await readHealth(sql, [webhook])).get(webhook.id)?.waiting ?? 0
     const skipped = waiting < countedAtMost ? waiting : null
-    const values = [part, webhook.id, reason, act.by.name, act.at]
-    const [passed] = await sql.query<{ upto: number }>(acts.skipToNow, values)
+    const values = { part, webhookId: webhook.id, reason, by: act.by.name, now: act.at }
+    const [passed] = await sql.query(acts.skipToNow, values)
     const id = passed!.upto
-    await sql.query(table.noteSkipped, [part, webhook.id, id, skipped, act.at])
-    await recordAct(sql, act, 'webhook.skipped', `webhook:${webhook.id}`, { skipId: id, deliveries: skipped, reason })
-    await sql.query(acts.tellOfAct, [part, webhook.id])
+    await sql.query(table.noteSkipped, {
+      part,
+      webhookId: webhook.id,
+      upto: id,
+      deliveries: skipped,
+      now: act.at,
+    })
+    await recordAct(sql, act, 'webhook.skipped', `webhook:${webhook.id}`, {
+      skipId: id,
+      deliveries: skipped,
+      reason,
+    })
+    await sql.query(acts.tellOfAct, { part, webhookId: webhook.id })
     return getSkip(sql, webhook, id)
   })
 }
@@ -75,13 +84,13 @@ function checkReason(reason: string): void {
 }
 
 export async function getSkip(sql: Sql, { id: webhookId, branchId }: Webhook, id: number): Promise<Skip> {
-  const [skip] = await sql.query<Skip>(table.selectSkip, [partOf(branchId), webhookId, id])
+  const [skip] = await sql.query(table.selectSkip, { part: partOf(branchId), webhookId, upto: id })
   if (!skip) throw new NotFound(`This webhook has no skip ${id}.`)
   return skip
 }
 
 export function listSkips(sql: Sql, { id, branchId }: Webhook): Promise<Skip[]> {
-  return sql.query<Skip>(table.selectSkips, [partOf(branchId), id])
+  return sql.query(table.selectSkips, { part: partOf(branchId), webhookId: id })
 }
 
 /** Who it was, for the partner: of the brokerage's people only that it was one of them. */

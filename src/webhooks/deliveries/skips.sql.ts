@@ -1,20 +1,40 @@
-/** $1 is the part, $2 the webhook; a skip is named by the number up to which it went. */
-import { statement } from '../../database/database.ts'
+/** A skip of a webhook is named by the number up to which it went. */
+import { instant, int, orNull, sure, text } from '../../database/column.ts'
+import { statement } from '../../database/statement.ts'
 
-const columns = `upto AS id, webhook_id AS "webhookId", reason, passed_by AS "askedBy", deliveries AS skipped, passed_at AS "createdAt"`
+const columns = `upto AS id, webhook_id AS "webhookId", reason, passed_by AS "askedBy", deliveries AS skipped,
+  passed_at AS "createdAt"`
 
-export const selectSkip = statement(
-  'select_skip',
-  `SELECT ${columns} FROM passes WHERE part = $1 AND webhook_id = $2 AND upto = $3 AND state = 'canceled'`,
-)
+const row = {
+  id: int,
+  webhookId: int,
+  reason: sure(text),
+  askedBy: sure(text),
+  skipped: orNull(int),
+  createdAt: instant,
+}
 
-export const selectSkips = statement(
-  'select_skips',
-  `SELECT ${columns} FROM passes WHERE part = $1 AND webhook_id = $2 AND state = 'canceled' ORDER BY upto DESC LIMIT 20`,
-)
+export const selectSkip = statement({
+  name: 'select_skip',
+  takes: { part: int, webhookId: int, upto: int },
+  gives: row,
+  text: `SELECT ${columns} FROM passes
+   WHERE part = :part AND webhook_id = :webhookId AND upto = :upto AND state = 'canceled'`,
+})
 
-/** $3 up to which number, $4 how many it was. The first to go as far keeps what it counted. */
-export const noteSkipped = statement(
-  'note_skipped',
-  'UPDATE passes SET deliveries = $4 WHERE part = $1 AND webhook_id = $2 AND upto = $3 AND passed_at = $5 AND deliveries IS NULL',
-)
+export const selectSkips = statement({
+  name: 'select_skips',
+  takes: { part: int, webhookId: int },
+  gives: row,
+  text: `SELECT ${columns} FROM passes
+   WHERE part = :part AND webhook_id = :webhookId AND state = 'canceled' ORDER BY upto DESC LIMIT 20`,
+})
+
+/** The first to go as far keeps what it counted. */
+export const noteSkipped = statement({
+  name: 'note_skipped',
+  takes: { part: int, webhookId: int, upto: int, deliveries: orNull(int), now: instant },
+  text: `UPDATE passes SET deliveries = :deliveries
+   WHERE part = :part AND webhook_id = :webhookId AND upto = :upto AND passed_at = :now
+     AND deliveries IS NULL`,
+})

@@ -1,6 +1,6 @@
 /** What receivers said: most say the same each time, and it is written once a day. */
 import { hash } from 'node:crypto'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../concurrency/bounded-map.ts'
 
 export interface ReceiverWords {
   readonly webhookId: number

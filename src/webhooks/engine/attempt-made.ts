@@ -1,4 +1,7 @@
-/** One attempt with all that is known of it: what the log, the metrics and the traces are told when it has been settled. */
+/**
+ * One attempt with all that is known of it: what the log, the metrics and the traces are told when it has
+ * been settled.
+ */
 import type { Logger } from 'pino'
 import type { LogEntry } from '../events/entry.ts'
 import { printEventId } from '../events/event.ts'

@@ -1,7 +1,8 @@
 /**
- * How many attempts a node has under way, and which of them count. One that takes longer than a receiver usually does keeps no slot: receivers that hang starve
- * nobody, and thousands that are well wait for each other in turns instead of being sent to all at once. While more are under way than the limit, an owner of which
- * something takes so long gets no further slot.
+ * How many attempts a node has under way, and which of them count. One that takes longer than a receiver
+ * usually does keeps no slot: receivers that hang starve nobody, and thousands that are well wait for each
+ * other in turns instead of being sent to all at once. While more are under way than the limit, an owner of
+ * which something takes so long gets no further slot.
  */
 import type { Pace } from '../outbound/pace.ts'
 

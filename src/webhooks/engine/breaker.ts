@@ -1,6 +1,7 @@
 /**
- * A circuit breaker. It opens when of the last ten attempts, of at least three entities, none was accepted: then one attempt at a time probes, 5 to 60
- * seconds apart, until one is accepted. One entity that its receiver always refuses opens nothing: its own schedule holds it.
+ * A circuit breaker. It opens when of the last ten attempts, of at least three entities, none was accepted:
+ * then one attempt at a time probes, 5 to 60 seconds apart, until one is accepted. One entity that its
+ * receiver always refuses opens nothing: its own schedule holds it.
  */
 import { after, day, minute, second } from '../../clock.ts'
 

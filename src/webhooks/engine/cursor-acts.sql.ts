@@ -1,44 +1,109 @@
-/** What people do to a cursor: the kernel's functions (migrations/0024-engine.sql), in the transaction that records the act. $1 is the part, $2 the webhook. */
-import { statement } from '../../database/database.ts'
+/**
+ * What people do to a cursor: the kernel's functions (migrations/0012-engine.sql), in the transaction that
+ * records the act.
+ */
+import { bool, instant, int, orNull, text } from '../../database/column.ts'
+import { statement } from '../../database/statement.ts'
+
+const cursor = { part: int, webhookId: int }
+
+/** An entry of the log, of which the webhook has a delivery. */
+const entry = { seq: int, day: int }
+
+/** Why, who, and when. */
+const said = { reason: text, by: text, now: instant }
 
 /** Whoever else wants to change it waits, and sees what this transaction has done. */
-export const lockCursor = statement(
-  'lock_cursor',
-  'SELECT webhook_id AS "webhookId", position FROM cursors WHERE part = $1 AND webhook_id = $2 FOR NO KEY UPDATE',
-)
+export const lockCursor = statement({
+  name: 'lock_cursor',
+  takes: cursor,
+  text: `SELECT webhook_id AS "webhookId", position FROM cursors
+   WHERE part = :part AND webhook_id = :webhookId FOR NO KEY UPDATE`,
+})
 
-/** $3 number, $4 its day, $5 its entity, $6 now. */
-export const sendAgain = statement('send_again', 'SELECT send_again($1, $2, $3, $4, $5, $6) AS round')
+export const sendAgain = statement({
+  name: 'send_again',
+  takes: { ...cursor, ...entry, entity: text, now: instant },
+  gives: { round: orNull(int) },
+  text: 'SELECT send_again(:part, :webhookId, :seq, :day, :entity, :now) AS round',
+})
 
-/** $3: the entity; null for all that wait for their next attempt. */
-export const hurryCursor = statement('hurry_cursor', 'SELECT hurry_cursor($1, $2, $3, $4) AS hurried')
+/** Of one entity, or all that wait for their next attempt. */
+export const hurryCursor = statement({
+  name: 'hurry_cursor',
+  takes: { ...cursor, entity: orNull(text), now: instant },
+  gives: { hurried: int },
+  text: 'SELECT hurry_cursor(:part, :webhookId, :entity, :now) AS hurried',
+})
 
-/** One that was asked for again ($3 number, $4 round) is due now. For whoever has locked its cursor. */
-export const hurryAgain = statement(
-  'hurry_again',
-  'UPDATE agains SET due_at = $5, written_at = $5 WHERE part = $1 AND webhook_id = $2 AND seq = $3 AND round = $4 AND due_at > $5',
-)
+/** One that was asked for again is due now. For whoever has locked its cursor. */
+export const hurryAgain = statement({
+  name: 'hurry_again',
+  takes: { ...cursor, seq: int, round: int, now: instant },
+  text: `UPDATE agains SET due_at = :now, written_at = :now
+   WHERE part = :part AND webhook_id = :webhookId AND seq = :seq AND round = :round AND due_at > :now`,
+})
 
-/** $3 number, $4 its day, $5 its entity, $6 why, $7 who, $8 now. */
-export const skipOne = statement('skip_one', 'SELECT skip_one($1, $2, $3, $4, $5, $6, $7, $8) AS skipped')
+export const skipOne = statement({
+  name: 'skip_one',
+  takes: { ...cursor, ...entry, entity: text, ...said },
+  gives: { skipped: bool },
+  text: 'SELECT skip_one(:part, :webhookId, :seq, :day, :entity, :reason, :by, :now) AS skipped',
+})
 
-/** One that was asked for again: $3 number, $4 its day, $5 round, $6 why, $7 who, $8 now. */
-export const skipAgain = statement('skip_again', 'SELECT skip_again($1, $2, $3, $4, $5, $6, $7, $8) AS skipped')
+/** One that was asked for again. */
+export const skipAgain = statement({
+  name: 'skip_again',
+  takes: { ...cursor, ...entry, round: int, ...said },
+  gives: { skipped: bool },
+  text: 'SELECT skip_again(:part, :webhookId, :seq, :day, :round, :reason, :by, :now) AS skipped',
+})
 
-/** $3 why, $4 who, $5 now. */
-export const skipToNow = statement('skip_to_now', 'SELECT skip_to_now($1, $2, $3, $4, $5) AS upto')
+/** Answers the number up to which it went. */
+export const skipToNow = statement({
+  name: 'skip_to_now',
+  takes: { ...cursor, ...said },
+  gives: { upto: int },
+  text: 'SELECT skip_to_now(:part, :webhookId, :reason, :by, :now) AS upto',
+})
 
-/** $3 up to which number, $4 now. */
-export const expireUpTo = statement('expire_up_to', "SELECT pass_cursor($1, $2, $3, 'expired', NULL, NULL, $4)")
+export const expireUpTo = statement({
+  name: 'expire_up_to',
+  takes: { ...cursor, upto: int, now: instant },
+  text: "SELECT pass_cursor(:part, :webhookId, :upto, 'expired', NULL, NULL, :now)",
+})
 
-/** $3 from which number on, $4 entity, $5 and $6 from when to when, $7 only what was given up, $8 since when, $9 now. */
-export const startReplay = statement('start_replay', 'SELECT start_replay($1, $2, $3, $4, $5, $6, $7, $8, $9) AS round')
+/**
+ * From a number on; of an entity, of what was published from a moment to another, of what was given up, of
+ * what was given up since a moment.
+ */
+export const startReplay = statement({
+  name: 'start_replay',
+  takes: {
+    ...cursor,
+    first: int,
+    entity: orNull(text),
+    from: orNull(instant),
+    to: orNull(instant),
+    failed: bool,
+    since: orNull(instant),
+    now: instant,
+  },
+  gives: { round: orNull(int) },
+  text: `SELECT start_replay(:part, :webhookId, :first, :entity, :from, :to, :failed, :since, :now) AS round`,
+})
 
-/** $3 round, $4 now. */
-export const cancelReplay = statement('cancel_replay', 'SELECT cancel_replay($1, $2, $3, $4) AS canceled')
+export const cancelReplay = statement({
+  name: 'cancel_replay',
+  takes: { ...cursor, round: int, now: instant },
+  gives: { canceled: bool },
+  text: 'SELECT cancel_replay(:part, :webhookId, :round, :now) AS canceled',
+})
 
 /** A hint for the worker that has the lane, or will take it: nothing depends on it. */
-export const tellOfAct = statement(
-  'tell_of_act',
-  "SELECT announce('webhook:' || $2::bigint), pg_notify('countersign_work', ' ' || $1::int || ' ')",
-)
+export const tellOfAct = statement({
+  name: 'tell_of_act',
+  takes: cursor,
+  text: `SELECT announce('webhook:' || :webhookId::bigint),
+    pg_notify('countersign_work', ' ' || :part::int || ' ')`,
+})

@@ -1,6 +1,7 @@
 /**
- * The name of a delivery: which webhook, which entry of its branch's log and, of what was asked for again, which time. `12-345` is entry 345 for webhook 12,
- * `12-345-2` the same once more, in round 2. It is known from the moment the entry has its number, also while no row tells of the delivery.
+ * The name of a delivery: which webhook, which entry of its branch's log and, of what was asked for again,
+ * which time. `12-345` is entry 345 for webhook 12, `12-345-2` the same once more, in round 2. It is known
+ * from the moment the entry has its number, also while no row tells of the delivery.
  */
 export interface DeliveryKey {
   readonly webhookId: number

@@ -1,11 +1,13 @@
 /**
- * A webhook's place in the log of its feed, as the worker that holds it remembers it: what it has read and not finished, which entities fail, what was asked
- * for again, what is in the air, and which answers are to be written down. It sends nothing and writes nothing itself: `next` says what may be sent, `compose`
- * what is to be written, and it alone assigns its fields. docs/delivery.md draws its states.
+ * A webhook's place in the log of its feed, as the worker that holds it remembers it: what it has read and
+ * not finished, which entities fail, what was asked for again, what is in the air, and which answers are to
+ * be written down. It sends nothing and writes nothing itself: `next` says what may be sent, `compose` what
+ * is to be written, and it alone assigns its fields. docs/delivery.md draws its states.
  *
- * The rules are those of the model in test/engine. The next of an entity goes when the one before is settled, not when it is answered (head-of-line blocking,
- * of that entity alone). What is sent and not settled is bounded. Failing entities and what may become one are bounded: that is asked before something new is
- * sent, and retries go on.
+ * The rules are those of the model in test/engine. The next of an entity goes when the one before is settled,
+ * not when it is answered (head-of-line blocking, of that entity alone). What is sent and not settled is
+ * bounded. Failing entities and what may become one are bounded: that is asked before something new is sent,
+ * and retries go on.
  */
 
 import { type Filter, isWanted, type LogEntry } from '../events/entry.ts'
@@ -13,7 +15,10 @@ import type { Feed } from '../events/feed.ts'
 import { Breaker } from './breaker.ts'
 
 export const attemptsAtOnce = 10
-/** Sent and not settled: what a crash would send again, and what may go out after a pause that has not been heard of. */
+/**
+ * Sent and not settled: what a crash would send again, and what may go out after a pause that has not been
+ * heard of.
+ */
 const unsettledAtMost = 100
 /** Read and not sent. */
 const queuedAtMost = 50
@@ -24,7 +29,10 @@ export const exceptionsAtMost = 1_000
 const againsAtMost = 1_000
 /** Read above the position: what whoever takes over has to read again. */
 const windowAtMost = 10_000
-/** So many are finished ahead of the position that is written down: it is time to write it. Otherwise it has time. */
+/**
+ * So many are finished ahead of the position that is written down: it is time to write it. Otherwise it has
+ * time.
+ */
 const positionAhead = 1_000
 /** Retries keep a fifth of the attempts at once from what is new, and what is new a fifth from them. */
 const fifth = (slots: number) => (slots > 1 ? Math.max(1, Math.floor(slots / 5)) : 0)
@@ -53,7 +61,7 @@ export interface ExceptionRow {
   readonly writtenAt: Date
 }
 
-export interface AgainRow extends ExceptionRow {
+interface AgainRow extends ExceptionRow {
   readonly round: number
 }
 
@@ -65,7 +73,12 @@ export interface LoadedLane {
   /** What is finished above the position. */
   readonly ahead: readonly number[]
   readonly replay:
-    | { readonly round: number; readonly position: number; readonly last: number; readonly ahead: readonly number[] }
+    | {
+        readonly round: number
+        readonly position: number
+        readonly last: number
+        readonly ahead: readonly number[]
+      }
     | undefined
 }
 
@@ -96,7 +109,10 @@ export interface Answered<Answer> {
   readonly judgedAt: Date
 }
 
-/** What a lane has to have written down. Bound when it is composed: whatever the lane learns later does not change it. */
+/**
+ * What a lane has to have written down. Bound when it is composed: whatever the lane learns later does not
+ * change it.
+ */
 export interface LaneSettlement<Answer> {
   readonly epoch: number
   readonly results: readonly Answered<Answer>[]
@@ -133,8 +149,8 @@ interface Replaying {
 }
 
 /**
- * Open: it sends. Closed: its webhook is paused or disabled, or its partner may not act. Leaving: it finishes what is in the air and is given back. Lost: it is
- * somebody else's, and no answer of it counts any more.
+ * Open: it sends. Closed: its webhook is paused or disabled, or its partner may not act. Leaving: it finishes
+ * what is in the air and is given back. Lost: it is somebody else's, and no answer of it counts any more.
  */
 type LaneMode = 'open' | 'closed' | 'leaving' | 'lost'
 
@@ -171,7 +187,10 @@ export class Lane<Answer> {
   #holdUntil: Date | undefined
   #heldAt: Date | undefined
   #lastWasRetry = false
-  /** Nothing that waits for a moment is due before this, unless the clock has been set back since it was looked at. */
+  /**
+   * Nothing that waits for a moment is due before this, unless the clock has been set back since it was
+   * looked at.
+   */
   #dueFromMs = Number.NEGATIVE_INFINITY
   #lookedMs = Number.NEGATIVE_INFINITY
 
@@ -194,7 +213,10 @@ export class Lane<Answer> {
     return this.#read
   }
 
-  /** Everything up to it is finished, or its entity is an exception. Of what is being written down it counts nothing. */
+  /**
+   * Everything up to it is finished, or its entity is an exception. Of what is being written down it counts
+   * nothing.
+   */
   get finished(): number {
     const first = this.#open.keys().next().value
     return first === undefined ? this.#read : first - 1
@@ -213,7 +235,10 @@ export class Lane<Answer> {
     return this.#results.length
   }
 
-  /** How often something of it was written down. What was read before the last time is older than what the lane knows. */
+  /**
+   * How often something of it was written down. What was read before the last time is older than what the
+   * lane knows.
+   */
   get settlements(): number {
     return this.#settlements
   }
@@ -242,7 +267,8 @@ export class Lane<Answer> {
   get hasProgress(): boolean {
     const replay = this.#replay
     return (
-      replay !== undefined && (replay.deferred.length > 0 || (replay.open.size === 0 && replay.read >= replay.last))
+      replay !== undefined &&
+      (replay.deferred.length > 0 || (replay.open.size === 0 && replay.read >= replay.last))
     )
   }
 
@@ -273,10 +299,14 @@ export class Lane<Answer> {
 
   // ---- taking and losing ----
 
-  /** Reads anew what is written down. What is in the air stays so; answers that no longer matter are forgotten. */
+  /**
+   * Reads anew what is written down. What is in the air stays so; answers that no longer matter are
+   * forgotten.
+   */
   load({ cursor, filters, exceptions, agains, ahead, replay }: LoadedLane): void {
     const isFirst = this.#epoch === -1
-    // Where nobody has acted on it, what the lane knows of its receiver is as new as what is written, or newer.
+    // Where nobody has acted on it, what the lane knows of its receiver is as new as what is written, or
+    // newer.
     const wasTouched = cursor.epoch !== this.#epoch
     this.#epoch = cursor.epoch
     if (this.#state === 'open' || this.#state === 'closed') this.#state = cursor.isOpen ? 'open' : 'closed'
@@ -346,7 +376,10 @@ export class Lane<Answer> {
     return undefined
   }
 
-  /** While an entity that failed is being written down as finished, its next is looked for up to what was read: nothing more is read meanwhile. */
+  /**
+   * While an entity that failed is being written down as finished, its next is looked for up to what was
+   * read: nothing more is read meanwhile.
+   */
   #isFrozen(): boolean {
     return (
       this.#settling?.results.some(
@@ -392,7 +425,10 @@ export class Lane<Answer> {
     return { round: replay.round, after: replay.read }
   }
 
-  /** What was read after a number, up to another. One that was read before the lane was loaded anew is not what it wants now. */
+  /**
+   * What was read after a number, up to another. One that was read before the lane was loaded anew is not
+   * what it wants now.
+   */
   takeReplayed(round: number, after: number, upto: number, entries: readonly LogEntry[]): void {
     const replay = this.#replay
     if (replay?.round !== round || after !== replay.read) return
@@ -401,7 +437,8 @@ export class Lane<Answer> {
       if (replay.ahead.delete(seq) || this.#agains.has(keyOf({ seq, round }))) continue
       replay.open.set(seq, entry)
       // It may have been sent before the lane was loaded anew.
-      if (!this.#isUnderWay((sending) => sending.seq === seq && sending.round === round)) replay.queue.push(entry)
+      if (!this.#isUnderWay((sending) => sending.seq === seq && sending.round === round))
+        replay.queue.push(entry)
     }
     replay.read = upto
   }
@@ -437,7 +474,8 @@ export class Lane<Answer> {
   #nextInTurn(now: Date): Sending | undefined {
     const retries = this.#count(({ source, attempt }) => source !== 'new' && attempt > 1)
     const due = this.#nextDue(now)
-    const mayRetry = due !== undefined && (due.attempt === 1 || retries < attemptsAtOnce - fifth(attemptsAtOnce))
+    const mayRetry =
+      due !== undefined && (due.attempt === 1 || retries < attemptsAtOnce - fifth(attemptsAtOnce))
     const mayBegin =
       this.#ready.size > 0 &&
       this.#hasRoomForNew() &&
@@ -452,7 +490,9 @@ export class Lane<Answer> {
   #hasRoomForNew(): boolean {
     if (this.#exceptions.size + unsettledAtMost < exceptionsAtMost) return true
     const underWay =
-      this.#count(({ source }) => source === 'new') + this.#results.length + (this.#settling?.results.length ?? 0)
+      this.#count(({ source }) => source === 'new') +
+      this.#results.length +
+      (this.#settling?.results.length ?? 0)
     return this.#exceptions.size + underWay < exceptionsAtMost
   }
 
@@ -497,7 +537,10 @@ export class Lane<Answer> {
     }
   }
 
-  /** In the order of each entity. What waits behind one that failed is written down as asked for, so that the replay goes on with the others. */
+  /**
+   * In the order of each entity. What waits behind one that failed is written down as asked for, so that the
+   * replay goes on with the others.
+   */
   #nextReplayed(now: Date): Sending | undefined {
     const replay = this.#replay
     if (!replay) return undefined
@@ -592,12 +635,16 @@ export class Lane<Answer> {
     return true
   }
 
-  /** It could not be sent at all: it is as if it had not been begun. What a lane that was loaded anew has not read yet, it will read. */
+  /**
+   * It could not be sent at all: it is as if it had not been begun. What a lane that was loaded anew has not
+   * read yet, it will read.
+   */
   putBack(sending: Sending): void {
     const { source, seq, round, entity, entry } = sending
     this.#flying.delete(sending)
     if (source === 'replay') {
-      if (entry && this.#replay?.round === round && this.#replay.open.has(seq)) this.#replay.queue.unshift(entry)
+      if (entry && this.#replay?.round === round && this.#replay.open.has(seq))
+        this.#replay.queue.unshift(entry)
     } else if (source === 'new') {
       this.#sentBefore.delete(seq)
       const open = this.#open.get(seq)
@@ -617,7 +664,10 @@ export class Lane<Answer> {
     this.#breakerIsWritten = false
   }
 
-  /** Whether an answer still changes something: not if the entry was skipped or has expired meanwhile, or if this attempt is written down already. */
+  /**
+   * Whether an answer still changes something: not if the entry was skipped or has expired meanwhile, or if
+   * this attempt is written down already.
+   */
   #matters({ source, seq, entity, round, attempt }: Sending): boolean {
     if (source === 'replay') return this.#replay?.round === round && seq > this.#replay.position
     if (source === 'again') {
@@ -667,12 +717,16 @@ export class Lane<Answer> {
       position = seq - 1
       break
     }
-    if (done.size === 0 && (position <= replay.position || !(isThorough || position >= replay.last))) return undefined
+    if (done.size === 0 && (position <= replay.position || !(isThorough || position >= replay.last)))
+      return undefined
     replay.deferred = []
     return { round: replay.round, position, sent: done.size, deferred }
   }
 
-  /** What was composed is written down. A lane that was loaded meanwhile has its answers still, where they matter, and writes them down once more. */
+  /**
+   * What was composed is written down. A lane that was loaded meanwhile has its answers still, where they
+   * matter, and writes them down once more.
+   */
   settled(settlement: LaneSettlement<Answer>, nexts: Nexts, now: Date): { readonly replayEnded: boolean } {
     if (this.#settling !== settlement) return { replayEnded: false }
     const { results, position, replay } = settlement
@@ -700,9 +754,21 @@ export class Lane<Answer> {
     return { replayEnded: true }
   }
 
-  #settleLive({ source, seq, day, entity, attempt }: Sending, verdict: Verdict, nexts: Nexts, now: Date): void {
+  #settleLive(
+    { source, seq, day, entity, attempt }: Sending,
+    verdict: Verdict,
+    nexts: Nexts,
+    now: Date,
+  ): void {
     if (verdict.state === 'retrying') {
-      this.#exceptions.set(entity, { entity, seq, day, attempts: attempt, dueAt: verdict.dueAt!, writtenAt: now })
+      this.#exceptions.set(entity, {
+        entity,
+        seq,
+        day,
+        attempts: attempt,
+        dueAt: verdict.dueAt!,
+        writtenAt: now,
+      })
       // What waits behind it is found in the log when its turn comes.
       for (const entry of this.#lines.get(entity) ?? []) this.#forget(entry, entry.seq !== seq)
       this.#lines.delete(entity)
@@ -734,12 +800,22 @@ export class Lane<Answer> {
     // A replay that was loaded anew comes by here once more.
     if (verdict.state !== 'retrying' && replay && seq > replay.read) replay.ahead.add(seq)
     if (verdict.state !== 'retrying') this.#agains.delete(key)
-    else this.#agains.set(key, { entity, seq, day, round, attempts: attempt, dueAt: verdict.dueAt!, writtenAt: now })
+    else
+      this.#agains.set(key, {
+        entity,
+        seq,
+        day,
+        round,
+        attempts: attempt,
+        dueAt: verdict.dueAt!,
+        writtenAt: now,
+      })
   }
 
   /** The next of an entity may go. */
   #free(entity: string): void {
-    if (this.#lines.has(entity) && !this.#exceptions.has(entity) && !this.#isBusy(entity)) this.#ready.add(entity)
+    if (this.#lines.has(entity) && !this.#exceptions.has(entity) && !this.#isBusy(entity))
+      this.#ready.add(entity)
   }
 }
 
@@ -754,7 +830,10 @@ function retryOf(
   return { source, seq, day, entity, round, attempt: attempts + 1, dueAt, writtenAt, entry: undefined }
 }
 
-/** Judged by a clock that has been set back since: its moment would be taken for one of the clock that is right. */
+/**
+ * Judged by a clock that has been set back since: its moment would be taken for one of the clock that is
+ * right.
+ */
 function dueBy<Answer>(result: Answered<Answer>, now: Date): Answered<Answer> {
   const { verdict, judgedAt } = result
   return verdict.dueAt && now < judgedAt ? { ...result, verdict: { ...verdict, dueAt: now } } : result

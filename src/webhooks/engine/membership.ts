@@ -1,13 +1,14 @@
 /**
- * Who delivers, and who of them lives (a failure detector). The connection by which a worker hears of work holds the lock of its number: PostgreSQL lets
- * go of it when the process is gone, and whoever sees that frees the lanes of the dead one. A worker that loses the connection and lives takes a new number,
- * and takes along what it holds. Who is wrongly taken for dead loses lanes and nothing else: epochs keep it from writing.
+ * Who delivers, and who of them lives (a failure detector). The connection by which a worker hears of work
+ * holds the lock of its number: PostgreSQL lets go of it when the process is gone, and whoever sees that
+ * frees the lanes of the dead one. A worker that loses the connection and lives takes a new number, and takes
+ * along what it holds. Who is wrongly taken for dead loses lanes and nothing else: epochs keep it from
+ * writing.
  */
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../../clock.ts'
-import { plainArray } from '../../database/array-literal.ts'
+import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../../database/database.ts'
-import { openFlights } from '../../single-flight.ts'
 import { allParts, poolOf } from '../events/part.ts'
 import { freeLanes, keepLanes, selectHolders } from './kernel.sql.ts'
 import * as table from './workers.sql.ts'
@@ -23,7 +24,9 @@ export const silentAfterMs = 12 * second
 const orphansEvery = 10
 /** Somebody who lost no more than the connection is back by then. */
 const graceMs = 600
-/** When the database itself was away, everybody's lock is gone: whoever is back first waits for the others. */
+/**
+ * When the database itself was away, everybody's lock is gone: whoever is back first waits for the others.
+ */
 const reunionMs = 3 * second
 
 interface MembershipOptions {
@@ -86,17 +89,21 @@ export class Membership {
   async #join(): Promise<void> {
     const { db, clock, heard, joined } = this.#options
     const id = randomUUID()
-    const [row] = await db.query<{ number: number }>(table.registerWorker, [id, clock.now()])
+    const [row] = await db.query(table.registerWorker, { id, now: clock.now() })
     const { number } = row!
     let opened: Listener | undefined
-    opened = await db.listen('countersign_work', heard, () => this.#leave(opened), { kind: table.lifeLock, number })
+    opened = await db.listen('countersign_work', heard, () => this.#leave(opened), {
+      kind: table.lifeLock,
+      number,
+    })
     const former = this.#member
     this.#numbers.add(number)
-    for (const part of former ? allParts : []) await poolOf(db, part).query(keepLanes, [part, former!.number, number])
+    for (const part of former ? allParts : [])
+      await poolOf(db, part).query(keepLanes, { part, former: former!.number, worker: number })
     this.#listener = opened
     this.#member = { id, number }
     joined()
-    if (former) await db.query(table.removeWorker, [former.id])
+    if (former) await db.query(table.removeWorker, { id: former.id })
   }
 
   #leave(listener: Listener | undefined): void {
@@ -107,8 +114,8 @@ export class Membership {
   }
 
   /**
-   * Says that this worker is there, and sees who else is; undefined when it could not. By the connection that holds its lock: one that
-   * does not answer is left, whether or not it says that it has ended.
+   * Says that this worker is there, and sees who else is; undefined when it could not. By the connection that
+   * holds its lock: one that does not answer is left, whether or not it says that it has ended.
    */
   async report(lanes: number, follows: boolean): Promise<ClusterView | undefined> {
     const member = this.#member
@@ -116,8 +123,15 @@ export class Membership {
     if (!member || !listener) return undefined
     const now = this.#options.clock.now()
     const silentSince = this.#findSilence(now)
-    const values = [member.id, now, lanes, after(now, -absentAfterMs), follows, silentSince]
-    const asked = listener.query<ClusterView>(table.reportWorker, values, silenceLimitMs)
+    const values = {
+      id: member.id,
+      now,
+      lanes,
+      absentSince: after(now, -absentAfterMs),
+      follows,
+      silentSince,
+    }
+    const asked = listener.query(table.reportWorker, values, silenceLimitMs)
     const [view] = await asked.catch((error: unknown) => {
       if (error instanceof DatabaseUnavailable) this.#leave(listener)
       throw error
@@ -127,7 +141,10 @@ export class Membership {
     return view && { ...view, silentSince }
   }
 
-  /** Who has said nothing since then is gone; nobody, where the clock was moved and the others have not had the time to look at it. */
+  /**
+   * Who has said nothing since then is gone; nobody, where the clock was moved and the others have not had
+   * the time to look at it.
+   */
   #findSilence(now: Date): Date {
     if (Math.abs(now.getTime() - this.#reportedAt.getTime()) > absentAfterMs)
       this.#judgesFromMs = performance.now() + silentAfterMs
@@ -140,16 +157,17 @@ export class Membership {
     const { db, clock } = this.#options
     const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
     const now = clock.now()
-    const gone = isTime ? await db.query(table.buryWorkers, [after(now, -this.#graceMs), silentSince, now]) : []
+    const limits = { missingSince: after(now, -this.#graceMs), silentSince }
+    const gone = isTime ? await db.query(table.buryWorkers, { ...limits, now }) : []
     this.#graceMs = graceMs
     if (gone.length === 0 && this.#reports++ % orphansEvery !== 0) return false
-    const living = new Set((await db.query<{ number: number }>(table.selectNumbers)).map(({ number }) => number))
+    const living = new Set((await db.query(table.selectNumbers)).map(({ number }) => number))
     let freed = 0
     for (const part of allParts) {
-      const holders = await poolOf(db, part).query<{ holder: number }>(selectHolders, [part])
+      const holders = await poolOf(db, part).query(selectHolders, { part })
       const dead = holders.map(({ holder }) => holder).filter((holder) => !living.has(holder))
       if (dead.length === 0) continue
-      const [row] = await poolOf(db, part).query<{ freed: number }>(freeLanes, [part, plainArray(dead)])
+      const [row] = await poolOf(db, part).query(freeLanes, { part, workers: dead })
       freed += row!.freed
     }
     return freed > 0
@@ -160,6 +178,7 @@ export class Membership {
     this.#isClosing = true
     await this.#joining.landed()
     await this.#listener?.close().catch(() => {})
-    if (this.#member) await this.#options.db.query(table.removeWorker, [this.#member.id]).catch(() => {})
+    if (this.#member)
+      await this.#options.db.query(table.removeWorker, { id: this.#member.id }).catch(() => {})
   }
 }

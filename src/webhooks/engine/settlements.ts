@@ -1,11 +1,11 @@
 /**
- * Writes down what lanes have to have written down: one statement at a time for each part, of all lanes of the part that have something. Few answers linger
- * for more to come, unless a delivery is blocked on one of them.
+ * Writes down what lanes have to have written down: one statement at a time for each part, of all lanes of
+ * the part that have something. Few answers linger for more to come, unless a delivery is blocked on one of
+ * them.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { Bell } from '../../bell.ts'
 import type { Clock } from '../../clock.ts'
-import { plainArray, textArray } from '../../database/array-literal.ts'
+import { Bell } from '../../concurrency/bell.ts'
 import type { Database } from '../../database/database.ts'
 import { dayOf } from '../events/days.ts'
 import { poolOf } from '../events/part.ts'
@@ -28,7 +28,10 @@ const lingerMs = 50
 const retryMs = 250
 /** Enough of a part to be worth a statement at once. */
 const lingerCount = 200
-/** How often positions are written. Each time leaves a dead version of the cursor behind, for as long as any snapshot is open; what is done ahead of them is known by its outcomes. */
+/**
+ * How often positions are written. Each time leaves a dead version of the cursor behind, for as long as any
+ * snapshot is open; what is done ahead of them is known by its outcomes.
+ */
 const positionEveryMs = 10_000
 
 interface SettlementsOptions {
@@ -40,7 +43,10 @@ interface SettlementsOptions {
 export interface Written {
   /** What was composed is written down, and the lane knows it. */
   readonly settled: readonly { readonly lane: DeliveryLane; readonly replayEnded: boolean }[]
-  /** Refused by their epoch (a fencing token), or nobody knows whether they were written: they are to be loaded anew. */
+  /**
+   * Refused by their epoch (a fencing token), or nobody knows whether they were written: they are to be
+   * loaded anew.
+   */
   readonly refused: readonly DeliveryLane[]
   readonly error?: unknown
 }
@@ -84,7 +90,10 @@ export class Settlements {
     if (!part.isWriting) this.#plan(lane.feed.part, part, false)
   }
 
-  /** What was written, statement by statement, until nothing is left to write after it was closed. As many may run as parts are written at once. */
+  /**
+   * What was written, statement by statement, until nothing is left to write after it was closed. As many may
+   * run as parts are written at once.
+   */
   async *run(): AsyncGenerator<Written, void, void> {
     for (;;) {
       const [number] = this.#ripe
@@ -165,12 +174,8 @@ export class Settlements {
       results.flatMap(({ words }) => words ?? []),
     )
     try {
-      const rows = await poolOf(db, part).query<SettledRow>(settle, [
-        part,
-        now,
-        dayOf(now),
-        ...columnsOf(composed, results, answers, now),
-      ])
+      const columns = columnsOf(composed, results, answers, now)
+      const rows = await poolOf(db, part).query(settle, { part, now, today: dayOf(now), ...columns })
       const held = new Set(rows.flatMap((row) => (row.entity === null ? [row.webhookId] : [])))
       this.#answers.note(
         dayOf(now),
@@ -191,12 +196,7 @@ export class Settlements {
   }
 }
 
-interface SettledRow {
-  readonly webhookId: number
-  readonly entity: string | null
-  readonly next: number | null
-  readonly nextDay: number | null
-}
+type SettledRow = NonNullable<(typeof settle)['row']>
 
 function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
   const nexts = new Map<number, Map<string, { seq: number; day: number } | undefined>>()
@@ -228,15 +228,17 @@ function columnsOf(
   results: readonly Result[],
   answers: readonly ReceiverWords[],
   now: Date,
-): string[] {
+) {
   const lanes = [...composed]
   const entities = results.filter(
-    ({ sending, verdict }) => isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying'),
+    ({ sending, verdict }) =>
+      isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying'),
   )
   const agains = [
     ...results
       .filter(
-        ({ sending, verdict }) => !isLive(sending) && (sending.source === 'again' || verdict.state === 'retrying'),
+        ({ sending, verdict }) =>
+          !isLive(sending) && (sending.source === 'again' || verdict.state === 'retrying'),
       )
       .map(({ webhookId, sending, verdict }) => ({
         ...sending,
@@ -245,52 +247,64 @@ function columnsOf(
         dueAt: verdict.dueAt,
       })),
     ...lanes.flatMap(([{ webhookId }, { replay }]) =>
-      (replay?.deferred ?? []).map((entry) => ({ ...entry, webhookId, round: replay!.round, attempts: 0, dueAt: now })),
+      (replay?.deferred ?? []).map((entry) => ({
+        ...entry,
+        webhookId,
+        round: replay!.round,
+        attempts: 0,
+        dueAt: now,
+      })),
     ),
   ]
-  const replays = lanes.flatMap(([lane, { replay }]) => (replay ? [{ webhookId: lane.webhookId, ...replay }] : []))
-  return [
-    plainArray(lanes.map(([lane]) => lane.webhookId)),
-    plainArray(lanes.map(([, { epoch }]) => epoch)),
-    plainArray(lanes.map(([, { position }]) => position ?? null)),
-    plainArray(lanes.map(([, { read }]) => read)),
-    plainArray(lanes.map(([, { holdUntil }]) => (holdUntil === null ? '-infinity' : printInstant(holdUntil)))),
-    plainArray(lanes.map(([, { failures }]) => failures ?? null)),
-    plainArray(lanes.map(([, { failingSince }]) => printInstant(failingSince))),
-    plainArray(results.map(({ webhookId }) => webhookId)),
-    plainArray(results.map(({ sending }) => sending.seq)),
-    plainArray(results.map(({ sending }) => sending.round)),
-    plainArray(results.map(({ sending }) => sending.attempt)),
-    plainArray(results.map(({ sending }) => sending.day)),
-    plainArray(results.map(({ answer }) => printInstant(answer.at))),
-    plainArray(results.map(({ answer }) => Math.round(answer.durationMs))),
-    plainArray(results.map(({ answer: { outcome } }) => (outcome.kind === 'unreachable' ? null : outcome.status))),
-    plainArray(results.map(({ verdict }) => verdict.state)),
-    plainArray(results.map(({ answer }) => answer.outcome.kind)),
-    plainArray(results.map(({ answer: { outcome } }) => (outcome.kind === 'unreachable' ? outcome.why : null))),
-    plainArray(results.map(({ words }) => words?.said ?? null)),
-    plainArray(answers.map(({ webhookId }) => webhookId)),
-    plainArray(answers.map(({ said }) => said)),
-    textArray(answers.map(({ response }) => response)),
-    textArray(answers.map(({ detail }) => detail)),
-    plainArray(entities.map(({ webhookId }) => webhookId)),
-    textArray(entities.map(({ sending }) => sending.entity)),
-    plainArray(entities.map(({ sending }) => sending.seq)),
-    plainArray(entities.map(({ sending }) => sending.day)),
-    plainArray(entities.map(({ sending }) => sending.attempt)),
-    plainArray(entities.map(({ verdict }) => printInstant(verdict.dueAt))),
-    plainArray(agains.map(({ webhookId }) => webhookId)),
-    plainArray(agains.map(({ seq }) => seq)),
-    plainArray(agains.map(({ round }) => round)),
-    plainArray(agains.map(({ day }) => day)),
-    textArray(agains.map(({ entity }) => entity)),
-    plainArray(agains.map(({ attempts }) => attempts)),
-    plainArray(agains.map(({ dueAt }) => printInstant(dueAt))),
-    plainArray(replays.map(({ webhookId }) => webhookId)),
-    plainArray(replays.map(({ round }) => round)),
-    plainArray(replays.map(({ position }) => position)),
-    plainArray(replays.map(({ sent }) => sent)),
-  ]
+  const replays = lanes.flatMap(([lane, { replay }]) =>
+    replay ? [{ webhookId: lane.webhookId, ...replay }] : [],
+  )
+  return {
+    laneIds: lanes.map(([lane]) => lane.webhookId),
+    laneEpochs: lanes.map(([, { epoch }]) => epoch),
+    lanePositions: lanes.map(([, { position }]) => position ?? null),
+    laneReads: lanes.map(([, { read }]) => read),
+    laneHolds: lanes.map(([, { holdUntil }]) => (holdUntil === null ? '-infinity' : (holdUntil ?? null))),
+    laneFailures: lanes.map(([, { failures }]) => failures ?? null),
+    laneFailingSince: lanes.map(([, { failingSince }]) => failingSince ?? null),
+    resultIds: results.map(({ webhookId }) => webhookId),
+    resultSeqs: results.map(({ sending }) => sending.seq),
+    resultRounds: results.map(({ sending }) => sending.round),
+    resultAttempts: results.map(({ sending }) => sending.attempt),
+    resultDays: results.map(({ sending }) => sending.day),
+    resultMoments: results.map(({ answer }) => answer.at),
+    resultDurations: results.map(({ answer }) => Math.round(answer.durationMs)),
+    resultStatuses: results.map(({ answer: { outcome } }) =>
+      outcome.kind === 'unreachable' ? null : outcome.status,
+    ),
+    resultStates: results.map(({ verdict }) => verdict.state),
+    resultOutcomes: results.map(({ answer }) => answer.outcome.kind),
+    resultReasons: results.map(({ answer: { outcome } }) =>
+      outcome.kind === 'unreachable' ? outcome.why : null,
+    ),
+    resultHashes: results.map(({ words }) => words?.said ?? null),
+    answerIds: answers.map(({ webhookId }) => webhookId),
+    answerHashes: answers.map(({ said }) => said),
+    answerResponses: answers.map(({ response }) => response ?? null),
+    answerDetails: answers.map(({ detail }) => detail ?? null),
+    exceptionIds: entities.map(({ webhookId }) => webhookId),
+    exceptionEntities: entities.map(({ sending }) => sending.entity),
+    exceptionSeqs: entities.map(({ sending }) => sending.seq),
+    exceptionDays: entities.map(({ sending }) => sending.day),
+    exceptionAttempts: entities.map(({ sending }) => sending.attempt),
+    exceptionDues: entities.map(({ verdict }) => verdict.dueAt ?? null),
+    againIds: agains.map(({ webhookId }) => webhookId),
+    againSeqs: agains.map(({ seq }) => seq),
+    againRounds: agains.map(({ round }) => round),
+    againDays: agains.map(({ day }) => day),
+    againEntities: agains.map(({ entity }) => entity),
+    againAttempts: agains.map(({ attempts }) => attempts),
+    againDues: agains.map(({ dueAt }) => dueAt ?? null),
+    replayIds: replays.map(({ webhookId }) => webhookId),
+    replayRounds: replays.map(({ round }) => round),
+    replayPositions: replays.map(({ position }) => position),
+    replaySent: replays.map(({ sent }) => sent),
+  }
 }
 
 const isLive = ({ source }: Answered<ReceiverAnswer>['sending']) => source === 'new' || source === 'exception'
@@ -301,8 +315,4 @@ function responseOf(outcome: Outcome): string | undefined {
 
 function detailOf(outcome: Outcome): string | undefined {
   return outcome.kind === 'accepted' ? undefined : outcome.detail
-}
-
-function printInstant(at: Date | undefined): string | null {
-  return at ? at.toISOString() : null
 }

@@ -1,6 +1,10 @@
-import { statement } from '../../database/database.ts'
+import { int, list, orNull, text } from '../../database/column.ts'
+import { statement } from '../../database/statement.ts'
 
-export const selectTargets = statement(
-  'select_targets',
-  'SELECT id AS "webhookId", url, rate_limit AS "rateLimit" FROM webhooks WHERE id = ANY ($1::bigint[])',
-)
+export const selectTargets = statement({
+  name: 'select_targets',
+  takes: { webhookIds: list(int) },
+  gives: { webhookId: int, url: text, rateLimit: orNull(int) },
+  text: `SELECT id AS "webhookId", url, rate_limit AS "rateLimit" FROM webhooks
+   WHERE id = ANY (:webhookIds::bigint[])`,
+})

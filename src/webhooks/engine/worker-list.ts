@@ -11,11 +11,14 @@ export interface SeenWorker {
   readonly address: string | null
   readonly since: Date | null
   readonly seenAt: Date
-  /** `silent`: it is there and has said nothing for so long that others have its lanes; `gone`: nobody holds its lock. */
+  /**
+   * `silent`: it is there and has said nothing for so long that others have its lanes; `gone`: nobody holds
+   * its lock.
+   */
   readonly state: 'well' | 'silent' | 'gone'
 }
 
 /** Without a time of one's own, which may not be theirs, who is silent is told by the others. */
 export function listWorkers(sql: Sql, now?: Date): Promise<SeenWorker[]> {
-  return sql.query<SeenWorker>(selectSeenWorkers, [now, silentAfterMs / second])
+  return sql.query(selectSeenWorkers, { now, silentSeconds: silentAfterMs / second })
 }

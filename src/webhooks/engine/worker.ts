@@ -1,18 +1,18 @@
 /**
- * What a node delivers: it takes lanes, reads their feeds, sends what may be sent, and has the answers written down. Notifications are hints: what is not heard
- * of is found by a look. A worker knows no lease: whoever lost a lane is refused by its epoch, and has sent no more than may be unsettled.
+ * What a node delivers: it takes lanes, reads their feeds, sends what may be sent, and has the answers
+ * written down. Notifications are hints: what is not heard of is found by a look. A worker knows no lease:
+ * whoever lost a lane is refused by its epoch, and has sent no more than may be unsettled.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { gatewayAct } from '../../audit/audit.ts'
 import { after, type Clock, second } from '../../clock.ts'
-import { plainArray } from '../../database/array-literal.ts'
+import type { Repeated } from '../../concurrency/repeat.ts'
+import { openRerun } from '../../concurrency/rerun.ts'
+import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Changes, everything } from '../../database/changes.ts'
-import type { Database } from '../../database/database.ts'
-import type { Repeated } from '../../repeat.ts'
-import { openRerun } from '../../rerun.ts'
-import type { Rounds } from '../../rounds.ts'
-import { openFlights } from '../../single-flight.ts'
+import { type Database, step } from '../../database/database.ts'
+import type { Rounds } from '../../database/rounds.ts'
 import type { LogEntry } from '../events/entry.ts'
 import { printEventId } from '../events/event.ts'
 import { Feed, FeedRoom } from '../events/feed.ts'
@@ -33,16 +33,7 @@ import type { AttemptMade } from './attempt-made.ts'
 import { AttemptSlots, slotMs } from './attempt-slots.ts'
 import { printDeliveryId } from './delivery-id.ts'
 import * as kernel from './kernel.sql.ts'
-import {
-  type AgainRow,
-  attemptsAtOnce,
-  type CursorRow,
-  type ExceptionRow,
-  Lane,
-  type LoadedLane,
-  type Sending,
-  type Verdict,
-} from './lane.ts'
+import { attemptsAtOnce, Lane, type LoadedLane, type Sending, type Verdict } from './lane.ts'
 import { type ClusterView, Membership } from './membership.ts'
 import { RoundRobin } from './round-robin.ts'
 import { type DeliveryLane, Settlements } from './settlements.ts'
@@ -146,7 +137,9 @@ class DeliveryWorker implements Worker {
   )
   #resting: NodeJS.Timeout | undefined
   #sending: NodeJS.Timeout | undefined
-  readonly #feedLooks = openFlights(() => this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)))
+  readonly #feedLooks = openFlights(() =>
+    this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)),
+  )
   readonly #reports = openFlights(() => this.#report().catch(() => {}))
   /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
   readonly #arriving = new Set<number>()
@@ -258,7 +251,9 @@ class DeliveryWorker implements Worker {
   }
 
   #tell(news: News): void {
-    this.#options.db.query(log.notify, [printNews(news)]).catch((error: unknown) => this.#complain(error))
+    this.#options.db
+      .query(log.notify, { news: printNews(news) })
+      .catch((error: unknown) => this.#complain(error))
   }
 
   /** What stands in a cursor may have changed, or where it goes. */
@@ -271,13 +266,18 @@ class DeliveryWorker implements Worker {
       if (held) this.#load([held])
       else this.#take(allParts)
     } else if (kind === 'branch' || tag === everything) {
-      const all = [...this.#held.values()].filter(({ branchId }) => tag === everything || branchId === Number(id))
+      const all = [...this.#held.values()].filter(
+        ({ branchId }) => tag === everything || branchId === Number(id),
+      )
       this.#load(all)
       if (kind === 'branch') this.#take([partOf(Number(id))])
     }
   }
 
-  /** A new number, or the first: what it still holds by its epochs is its own, and others may have freed some of it. */
+  /**
+   * A new number, or the first: what it still holds by its epochs is its own, and others may have freed some
+   * of it.
+   */
   #rejoin(): void {
     this.#load([...this.#held.values()])
     this.#take(allParts)
@@ -299,8 +299,14 @@ class DeliveryWorker implements Worker {
       this.#partsToTake.delete(part)
       const room = Math.min(takenAtOnce, this.#share() - this.#held.size)
       if (room <= 0) continue
-      const values = [part, number, clock.now(), room, plainArray(this.#recentlyGivenBack())]
-      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.take, values)
+      const values = {
+        part,
+        worker: number,
+        now: clock.now(),
+        most: room,
+        exceptIds: this.#recentlyGivenBack(),
+      }
+      const rows = await poolOf(db, part).query(kernel.take, values)
       if (rows.length === takenAtOnce) this.#partsToTake.add(part)
       await this.#loadNew(
         part,
@@ -310,19 +316,21 @@ class DeliveryWorker implements Worker {
     if (this.#partsToTake.size > 0) this.#takes.call()
   }
 
-  /** Lanes that were taken by a statement whose answer was lost, or that could not be loaded: nobody else would come for them as long as this worker lives. */
+  /**
+   * Lanes that were taken by a statement whose answer was lost, or that could not be loaded: nobody else
+   * would come for them as long as this worker lives.
+   */
   async #takeForgotten(): Promise<void> {
     const { db } = this.#options
-    const numbers = plainArray([...this.#membership.numbers])
+    const holders = [...this.#membership.numbers]
     for (const part of allParts) {
-      const mine = await poolOf(db, part).query<{ webhookId: number }>(kernel.selectHeld, [part, numbers])
-      const forgotten = mine.map(({ webhookId }) => webhookId).filter((webhookId) => !this.#held.has(webhookId))
+      const mine = await poolOf(db, part).query(kernel.selectHeld, { part, holders })
+      const forgotten = mine
+        .map(({ webhookId }) => webhookId)
+        .filter((webhookId) => !this.#held.has(webhookId))
       if (forgotten.length === 0) continue
-      const rows = await poolOf(db, part).query<{ webhookId: number }>(kernel.takeForgotten, [
-        part,
-        numbers,
-        plainArray(forgotten),
-      ])
+      const values = { part, holders, webhookIds: forgotten }
+      const rows = await poolOf(db, part).query(kernel.takeForgotten, values)
       await this.#loadNew(
         part,
         rows.map((row) => row.webhookId),
@@ -331,7 +339,10 @@ class DeliveryWorker implements Worker {
     this.#mayForget = false
   }
 
-  /** How many lanes are a worker's, with a little more that is not worth a move. What is above it is given back (rebalancing). */
+  /**
+   * How many lanes are a worker's, with a little more that is not worth a move. What is above it is given
+   * back (rebalancing).
+   */
   #share(): number {
     const { count, lanes } = this.#others
     if (count === 0) return Number.MAX_SAFE_INTEGER
@@ -361,9 +372,8 @@ class DeliveryWorker implements Worker {
     const { db, clock } = this.#options
     const loaded = await this.#read(part, webhookIds)
     const limited = webhookIds.filter((webhookId) => (loaded.get(webhookId)?.rateLimit ?? null) !== null)
-    const values = [part, plainArray(limited), after(clock.now(), -second)]
-    const rows =
-      limited.length === 0 ? [] : await poolOf(db, part).query<Of & { readonly at: Date }>(kernel.loadBegun, values)
+    const values = { part, webhookIds: limited, since: after(clock.now(), -second) }
+    const rows = limited.length === 0 ? [] : await poolOf(db, part).query(kernel.loadBegun, values)
     const begun = Map.groupBy(rows, (row) => row.webhookId)
     return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
   }
@@ -420,7 +430,8 @@ class DeliveryWorker implements Worker {
       held.isLoading = true
       this.#turns.delete(held)
     }
-    // One that was touched, or of which something was written down meanwhile, is read again: what was read might not have it.
+    // One that was touched, or of which something was written down meanwhile, is read again: what was read
+    // might not have it.
     for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; )
       left = await this.#loadOnce(part, left)
   }
@@ -458,24 +469,28 @@ class DeliveryWorker implements Worker {
     if (held.lane.answered > 0) this.#settlements.note(held.lane)
   }
 
-  async #read(part: number, webhookIds: readonly number[]): Promise<ReadonlyMap<number, LoadedLane & Around>> {
+  async #read(
+    part: number,
+    webhookIds: readonly number[],
+  ): Promise<ReadonlyMap<number, LoadedLane & Around>> {
     const { db } = this.#options
-    const values = [part, plainArray(webhookIds)]
+    const values = { part, webhookIds }
     // Of one moment: half of what a settlement writes would be taken for all of it.
-    const [[, cursors, heads, filters, exceptions, agains, ahead, replays, replayed], targets] = await Promise.all([
-      poolOf(db, part).together([
-        [kernel.readOneMoment, []],
-        [kernel.loadCursors, values],
-        [kernel.loadHeads, values],
-        [kernel.loadFilters, values],
-        [kernel.loadExceptions, values],
-        [kernel.loadAgains, values],
-        [kernel.loadAhead, values],
-        [kernel.loadReplays, values],
-        [kernel.loadReplayed, values],
-      ]) as unknown as Promise<LoadedRows>,
-      db.query<Of & Target>(selectTargets, [plainArray(webhookIds)]),
-    ])
+    const [[, cursors, heads, filters, exceptions, agains, ahead, replays, replayed], targets] =
+      await Promise.all([
+        poolOf(db, part).together([
+          step(kernel.readOneMoment),
+          step(kernel.loadCursors, values),
+          step(kernel.loadHeads, values),
+          step(kernel.loadFilters, values),
+          step(kernel.loadExceptions, values),
+          step(kernel.loadAgains, values),
+          step(kernel.loadAhead, values),
+          step(kernel.loadReplays, values),
+          step(kernel.loadReplayed, values),
+        ]),
+        db.query(selectTargets, { webhookIds }),
+      ])
     const of = <Row extends Of>(rows: readonly Row[]) => Map.groupBy(rows, (row) => row.webhookId)
     const seqs = (rows: readonly { readonly seq: number }[] = []) => rows.map(({ seq }) => seq)
     const [filtersOf, exceptionsOf, againsOf, aheadOf] = [of(filters), of(exceptions), of(agains), of(ahead)]
@@ -517,7 +532,10 @@ class DeliveryWorker implements Worker {
     if (held.quietSince === undefined && lane.isIdle) this.#restLater()
   }
 
-  /** Lanes that have something to send, one after the other, as long as there is room: none goes on before the others had their turn. */
+  /**
+   * Lanes that have something to send, one after the other, as long as there is room: none goes on before the
+   * others had their turn.
+   */
   #sendInTurn(): void {
     while (this.#slots.hasRoomFor(attemptsAtOnce, performance.now())) {
       const held = this.#turns.next()
@@ -551,23 +569,27 @@ class DeliveryWorker implements Worker {
 
   #waitForRate(held: Held, now: Date): void {
     const clearAt = held.limit!.clearAt(now)
-    setTimeout(() => this.#serve(held), clearAt ? Math.max(20, (clearAt.getTime() - now.getTime()) / 20) : 20).unref()
+    setTimeout(
+      () => this.#serve(held),
+      clearAt ? Math.max(20, (clearAt.getTime() - now.getTime()) / 20) : 20,
+    ).unref()
   }
 
-  async #readReplay(held: Held, { round, after }: { readonly round: number; readonly after: number }): Promise<void> {
+  async #readReplay(
+    held: Held,
+    { round, after }: { readonly round: number; readonly after: number },
+  ): Promise<void> {
     held.isReplaying = true
     try {
-      const values = [held.part, held.lane.webhookId, round, after, replayedAtOnce]
-      const rows = await poolOf(this.#options.db, held.part).query<LogEntry & { upto: number }>(
-        kernel.readReplay,
-        values,
-      )
-      held.lane.takeReplayed(
+      const values = {
+        part: held.part,
+        webhookId: held.lane.webhookId,
         round,
         after,
-        rows.at(-1)!.upto,
-        rows.filter((row) => row.seq !== null),
-      )
+        most: replayedAtOnce,
+      }
+      const rows = await poolOf(this.#options.db, held.part).query(kernel.readReplay, values)
+      held.lane.takeReplayed(round, after, rows.at(-1)!.upto, rows.filter(isEntry))
       this.#settlements.touch(held.lane)
     } catch (error) {
       this.#complain(error)
@@ -600,8 +622,8 @@ class DeliveryWorker implements Worker {
   async #readEntry({ lane, part }: Held, { seq, day }: Sending): Promise<LogEntry | undefined> {
     const known = lane.feed.find(seq)
     if (known) return known
-    const values = [part, lane.feed.id, plainArray([seq]), plainArray([day])]
-    const [entry] = await poolOf(this.#options.db, part).query<LogEntry>(kernel.readEntries, values)
+    const values = { part, feed: lane.feed.id, seqs: [seq], days: [day] }
+    const [entry] = await poolOf(this.#options.db, part).query(kernel.readEntries, values)
     return entry
   }
 
@@ -679,7 +701,10 @@ class DeliveryWorker implements Worker {
     this.#rests.call()
   }
 
-  /** Notifications get lost with their connection: some of the feeds are asked whether they have grown, in turns. */
+  /**
+   * Notifications get lost with their connection: some of the feeds are asked whether they have grown, in
+   * turns.
+   */
   async #lookAtFeeds(): Promise<void> {
     const all = [...this.#feeds.values()]
     const some =
@@ -688,11 +713,8 @@ class DeliveryWorker implements Worker {
         : Array.from({ length: feedsLooked }, (_, index) => all[(this.#feedsAt + index) % all.length]!)
     this.#feedsAt = all.length === 0 ? 0 : (this.#feedsAt + feedsLooked) % all.length
     for (const [part, feeds] of Map.groupBy(some, (feed) => feed.part)) {
-      const values = [part, plainArray(feeds.map(({ id }) => id))]
-      for (const { feed, head } of await poolOf(this.#options.db, part).query<{ feed: number; head: number }>(
-        log.selectHeads,
-        values,
-      ))
+      const values = { part, feeds: feeds.map(({ id }) => id) }
+      for (const { feed, head } of await poolOf(this.#options.db, part).query(log.selectHeads, values))
         this.#feeds.get(feed)?.append(head)
     }
   }
@@ -709,7 +731,10 @@ class DeliveryWorker implements Worker {
     for (const part of new Set([...this.#held.values()].map((held) => held.part))) await this.#restIn(part)
   }
 
-  /** Judged and told in one go: a lane that reads on in between would be put to rest above what it has begun. Until the answer is there it does nothing. */
+  /**
+   * Judged and told in one go: a lane that reads on in between would be put to rest above what it has begun.
+   * Until the answer is there it does nothing.
+   */
   async #restIn(part: number): Promise<void> {
     const now = this.#options.clock.now()
     const tired = this.#findTired(part, now)
@@ -717,19 +742,20 @@ class DeliveryWorker implements Worker {
       tired.filter(({ lane }) => lane.state === 'open'),
       tired.filter(({ lane }) => lane.state !== 'open'),
     ]
-    const values = [
-      ...[part, now],
-      plainArray(quiet.map(({ lane }) => lane.webhookId)),
-      plainArray(quiet.map(({ lane }) => lane.epoch)),
-      plainArray(quiet.map(({ lane }) => lane.finished)),
-      plainArray(quiet.map(({ lane }) => lane.findDue(now)?.toISOString() ?? 'infinity')),
-    ]
+    const values = {
+      part,
+      now,
+      webhookIds: quiet.map(({ lane }) => lane.webhookId),
+      epochs: quiet.map(({ lane }) => lane.epoch),
+      positions: quiet.map(({ lane }) => lane.finished),
+      wakes: quiet.map(({ lane }) => lane.findDue(now) ?? 'infinity'),
+    }
     for (const held of quiet) held.isLoading = true
     const asleep = new Set<number>()
     try {
       await this.#giveBack(leaving)
       if (quiet.length === 0) return
-      const rows = await poolOf(this.#options.db, part).query<{ webhookId: number }>(kernel.rest, values)
+      const rows = await poolOf(this.#options.db, part).query(kernel.rest, values)
       for (const { webhookId } of rows) asleep.add(webhookId)
     } finally {
       for (const held of quiet) {
@@ -758,11 +784,11 @@ class DeliveryWorker implements Worker {
     for (const [part, of] of Map.groupBy(all, (held) => held.part)) {
       const lanes = of.map(({ lane }) => lane)
       for (const held of of) this.#drop(held)
-      await poolOf(this.#options.db, part).query(kernel.giveBack, [
+      await poolOf(this.#options.db, part).query(kernel.giveBack, {
         part,
-        plainArray(lanes.map(({ webhookId }) => webhookId)),
-        plainArray(lanes.map(({ epoch }) => epoch)),
-      ])
+        webhookIds: lanes.map(({ webhookId }) => webhookId),
+        epochs: lanes.map(({ epoch }) => epoch),
+      })
       for (const lane of lanes) this.#givenBack.set(lane.webhookId, performance.now() + 5 * second)
     }
   }
@@ -794,25 +820,14 @@ class DeliveryWorker implements Worker {
   }
 
   #complain(error: unknown): void {
-    if (!this.#isClosing) this.#options.log.warn({ err: error }, 'the worker was interrupted; it goes on by itself')
+    if (!this.#isClosing)
+      this.#options.log.warn({ err: error }, 'the worker was interrupted; it goes on by itself')
   }
 }
 
 interface Of {
   readonly webhookId: number
 }
-
-type LoadedRows = [
-  unknown[],
-  CursorRow[],
-  { readonly feed: number; readonly head: number }[],
-  (Of & LoadedLane['filters'][number])[],
-  (Of & ExceptionRow)[],
-  (Of & AgainRow)[],
-  (Of & { readonly seq: number })[],
-  (Of & Omit<NonNullable<LoadedLane['replay']>, 'ahead'>)[],
-  (Of & { readonly seq: number })[],
-]
 
 interface Target {
   readonly url: string
@@ -825,7 +840,14 @@ interface Around extends Target {
   readonly head: number
 }
 
-export function judge(outcome: Posted['outcome'], attempt: number, now: Date): Verdict {
+/** As a replay is read, whose last row has none. */
+type MaybeEntry = { readonly [Name in keyof LogEntry]: LogEntry[Name] | null }
+
+function isEntry<Row extends MaybeEntry>(row: Row): row is Row & LogEntry {
+  return row.seq !== null
+}
+
+function judge(outcome: Posted['outcome'], attempt: number, now: Date): Verdict {
   if (outcome.kind === 'accepted') return { state: 'delivered', dueAt: undefined }
   const retryAfterMs = outcome.kind === 'refused' ? parseRetryAfter(outcome.retryAfter, now) : 0
   const dueAt = nextAttemptAt(attempt, now, retryAfterMs)
@@ -834,5 +856,7 @@ export function judge(outcome: Posted['outcome'], attempt: number, now: Date): V
 
 function findReasonToDisable(lane: DeliveryLane, outcome: Posted['outcome'], now: Date): string | undefined {
   if (outcome.kind === 'refused' && outcome.status === 410) return 'the receiver answered 410 Gone'
-  return lane.breaker.shouldDisable(now) ? 'no success in five days among a hundred attempts or more' : undefined
+  return lane.breaker.shouldDisable(now)
+    ? 'no success in five days among a hundred attempts or more'
+    : undefined
 }

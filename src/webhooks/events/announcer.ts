@@ -1,17 +1,17 @@
 /**
- * Says that something was published, outside the transaction that did it: to the worker of this process, or, where there is none, to those of others, once
- * for many. Who is not reached finds it by a look of its own.
+ * Says that something was published, outside the transaction that did it: to the worker of this process, or,
+ * where there is none, to those of others, once for many. Who is not reached finds it by a look of its own.
  */
 import type { Clock } from '../../clock.ts'
-import { type Database, isBlocked, type Step } from '../../database/database.ts'
-import { beImpatientFor, notify } from './log.sql.ts'
+import { type Database, isBlocked, step } from '../../database/database.ts'
+import { beImpatientFor, look, notify } from './log.sql.ts'
 import { printNews } from './news.ts'
 import { poolOf } from './part.ts'
-import { type Looked, lookedAt, looking, type NumberedRow } from './sequencer.ts'
+import { entriesAtMost, type Looked, lookedAt } from './sequencer.ts'
 
 const quietMs = 5
 /** For whoever is at the part: somebody waits for an answer. */
-const beImpatient: Step = [beImpatientFor, ['500ms']]
+const beImpatient = step(beImpatientFor, { timeout: '500ms' })
 
 /** The worker of this process, which is told at once. */
 interface Served {
@@ -26,7 +26,10 @@ export interface Announcer {
   numbered(looked: Looked): void
   /** Whether this process delivers. */
   readonly isLocal: boolean
-  /** For whoever wants to see the deliveries of what it has just committed. It has no number yet where others are at the part for long. */
+  /**
+   * For whoever wants to see the deliveries of what it has just committed. It has no number yet where others
+   * are at the part for long.
+   */
   number(part: number): Promise<void>
   /** From now on this worker is told. */
   serve(worker: Served): void
@@ -42,7 +45,7 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     setTimeout(() => {
       const published = [...untold]
       untold.clear()
-      db.query(notify, [printNews({ feeds: [], parts: [], published })]).catch(() => {})
+      db.query(notify, { news: printNews({ feeds: [], parts: [], published }) }).catch(() => {})
     }, quietMs).unref()
   }
   function numbered(looked: Looked): void {
@@ -52,7 +55,8 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     }
     const heads = new Map(looked.entries.map(({ feed, seq }) => [feed, seq]))
     const feeds = [...heads].map(([feed, head]) => ({ feed, head }))
-    if (feeds.length > 0) db.query(notify, [printNews({ feeds, parts: [looked.part] })]).catch(() => {})
+    if (feeds.length > 0)
+      db.query(notify, { news: printNews({ feeds, parts: [looked.part] }) }).catch(() => {})
   }
   return {
     get isLocal() {
@@ -65,8 +69,9 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     numbered,
     async number(part) {
       try {
-        const [, rows] = await poolOf(db, part).together<NumberedRow>([beImpatient, looking(part, clock.now())])
-        if (rows!.length > 0) numbered(lookedAt(part, rows!))
+        const looking = step(look, { part, now: clock.now(), most: entriesAtMost })
+        const [, rows] = await poolOf(db, part).together([beImpatient, looking])
+        if (rows.length > 0) numbered(lookedAt(part, rows))
       } catch (error) {
         if (!isBlocked(error)) throw error
       }

@@ -1,4 +1,7 @@
-/** The log of a branch in one environment: numbered without a gap, so that a partner can prove that nothing is missing. */
+/**
+ * The log of a branch in one environment: numbered without a gap, so that a partner can prove that nothing is
+ * missing.
+ */
 import type { Sql } from '../../database/database.ts'
 import type { Branch } from './branch.ts'
 import { selectBounds } from './branch-logs.sql.ts'
@@ -17,7 +20,9 @@ export function logOf(branch: Branch): BranchLog {
 }
 
 /** By the part of their branches: what is asked of several parts is asked of one after the other. */
-export function byPart<Owned extends Pick<Branch, 'branchId'>>(owned: readonly Owned[]): ReadonlyMap<number, Owned[]> {
+export function byPart<Owned extends Pick<Branch, 'branchId'>>(
+  owned: readonly Owned[],
+): ReadonlyMap<number, Owned[]> {
   return Map.groupBy(owned, ({ branchId }) => partOf(branchId))
 }
 
@@ -40,8 +45,8 @@ export async function readLog(sql: Sql, branch: Branch, after: number, most: num
   const events: LoggedEvent[] = []
   while (events.length < most) {
     const last = events.at(-1)?.sequence ?? after
-    const values = [part, feed, last, most - events.length, bytesAtOnce]
-    const rows = await sql.query<Omit<LoggedEvent, 'sequence'> & { seq: number }>(readEntries, values)
+    const values = { part, feed, after: last, most: most - events.length, bytes: bytesAtOnce }
+    const rows = await sql.query(readEntries, values)
     if (rows.length === 0) break
     events.push(...rows.map(({ seq, ...event }) => ({ sequence: seq, ...event })))
   }
@@ -51,5 +56,5 @@ export async function readLog(sql: Sql, branch: Branch, after: number, most: num
 /** The oldest number that is kept, and the newest that was given. */
 export async function findLogBounds(sql: Sql, branch: Branch): Promise<{ first: number; last: number }> {
   const { part, feed } = logOf(branch)
-  return (await sql.query<{ first: number; last: number }>(selectBounds, [part, feed]))[0]!
+  return (await sql.query(selectBounds, { part, feed }))[0]!
 }

@@ -1,6 +1,6 @@
 /**
- * Wakes those who follow a branch's log, and nobody else. A follower says what it has seen before it looks: what happens between its
- * look and its wait is not missed, because the count has moved on by then.
+ * Wakes those who follow a branch's log, and nobody else. A follower says what it has seen before it looks:
+ * what happens between its look and its wait is not missed, because the count has moved on by then.
  */
 
 import type { Branch } from './branch.ts'

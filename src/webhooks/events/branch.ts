@@ -1,4 +1,4 @@
-import type { Environment } from '../../environment.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 
 /** A partner (a tenant) in one environment. */
 export interface Branch {

@@ -1,3 +1,8 @@
-import { statement } from '../../database/database.ts'
+import { int } from '../../database/column.ts'
+import { statement } from '../../database/statement.ts'
 
-export const openDay = statement('open_day', 'SELECT open_day($1)')
+export const openDay = statement({
+  name: 'open_day',
+  takes: { day: int },
+  text: 'SELECT open_day(:day)',
+})

@@ -1,4 +1,7 @@
-/** What grows is kept by the day: two digits of the year, month, day. Days are opened ahead of time by the housekeeping. */
+/**
+ * What grows is kept by the day: two digits of the year, month, day. Days are opened ahead of time by the
+ * housekeeping.
+ */
 import { after, day as dayMs } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
 import { openDay } from './days.sql.ts'
@@ -18,5 +21,6 @@ export function dayOf(at: Date): number {
 
 /** Today's and the next, before anybody needs them. */
 export async function openDaysAhead(sql: Sql, now: Date): Promise<void> {
-  for (let ahead = 0; ahead <= daysAhead; ahead++) await sql.query(openDay, [dayOf(after(now, ahead * dayMs))])
+  for (let ahead = 0; ahead <= daysAhead; ahead++)
+    await sql.query(openDay, { day: dayOf(after(now, ahead * dayMs)) })
 }

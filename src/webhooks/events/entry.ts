@@ -23,7 +23,10 @@ export interface Filter {
   readonly actions: Readonly<Record<string, readonly string[]>>
 }
 
-/** As `wants_event` in SQL; the filter that stood when the entry was numbered decides. Filters are in the order of `fromSeq`. */
+/**
+ * As `wants_event` in SQL; the filter that stood when the entry was numbered decides. Filters are in the
+ * order of `fromSeq`.
+ */
 export function isWanted(entry: LogEntry, webhookId: number, filters: readonly Filter[]): boolean {
   const filter = filters.findLast(({ fromSeq }) => fromSeq <= entry.seq)
   if (!filter) return false

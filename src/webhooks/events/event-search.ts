@@ -1,6 +1,9 @@
-/** What somebody has copied from a log finds its way: events by name, webhooks by address or number. Nothing reads a table to its end. */
+/**
+ * What somebody has copied from a log finds its way: events by name, webhooks by address or number. Nothing
+ * reads a table to its end.
+ */
 import type { Sql } from '../../database/database.ts'
-import type { Environment } from '../../environment.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import type { Branch } from './branch.ts'
 import { logOf } from './branch-log.ts'
 import * as table from './event-search.sql.ts'
@@ -32,7 +35,11 @@ export function parseEventName(text: string): string | undefined {
 }
 
 /** Of this branch and environment alone, unless anybody's is sought. */
-export async function findNamedEvent(sql: Sql, name: string, of: Branch | 'anybody'): Promise<NamedEvent | undefined> {
+export async function findNamedEvent(
+  sql: Sql,
+  name: string,
+  of: Branch | 'anybody',
+): Promise<NamedEvent | undefined> {
   if (of !== 'anybody') return findEntry(sql, of, name)
   for (const part of allParts) {
     const event = await findInPart(sql, part, name)
@@ -47,8 +54,7 @@ export async function findEntry(sql: Sql, branch: Branch, uid: string): Promise<
 }
 
 async function findInPart(sql: Sql, part: number, uid: string): Promise<NamedEvent | undefined> {
-  type Row = Omit<NamedEvent, 'branchId' | 'environment'> & { feed: number }
-  const [row] = await sql.query<Row>(table.selectEntry, [part, uid])
+  const [row] = await sql.query(table.selectEntry, { part, uid })
   if (!row) return undefined
   const { feed, ...event } = row
   return { ...event, ...branchOfFeed(feed) }
@@ -64,12 +70,12 @@ export interface Receiver {
 
 /** By words of the address, or by number; of all partners. */
 export function findWebhooksAt(sql: Sql, text: string, most: number): Promise<Receiver[]> {
-  return sql.query<Receiver>(table.selectAddressed, [text, numberOf(text), most])
+  return sql.query(table.selectAddressed, { typed: text, id: numberOf(text), most })
 }
 
 /** Of whichever partner. */
 export async function findReceiver(sql: Sql, id: number): Promise<Receiver | undefined> {
-  return (await sql.query<Receiver>(table.selectReceiver, [id]))[0]
+  return (await sql.query(table.selectReceiver, { id }))[0]
 }
 
 /** What can be the number of a webhook. */

@@ -1,4 +1,7 @@
-/** What each kind of event, each of its actions and each header of a delivery means, for whoever writes a receiver. A new one does not compile without its words. */
+/**
+ * What each kind of event, each of its actions and each header of a delivery means, for whoever writes a
+ * receiver. A new one does not compile without its words.
+ */
 import type { actions, Kind } from './kind.ts'
 
 interface KindWords {
@@ -81,6 +84,9 @@ export const wordsOfHeaders: ReadonlyMap<string, HeaderWords> = new Map<string, 
   ['webhook-timestamp', { meaning: 'When this attempt was made, in seconds since 1970.' }],
   [
     'webhook-signature',
-    { meaning: 'The signatures of Standard Webhooks, over id, timestamp and body: one for each secret that is good.' },
+    {
+      meaning:
+        'The signatures of Standard Webhooks, over id, timestamp and body: one for each secret that is good.',
+    },
   ],
 ])

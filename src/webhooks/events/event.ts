@@ -1,10 +1,11 @@
-/** What happened. Stored with everything needed to deliver it, and numbered without a gap in its branch's log. */
+/**
+ * What happened. Stored with everything needed to deliver it, and numbered without a gap in its branch's log.
+ */
 import { randomUUID } from 'node:crypto'
-import { plainArray, textArray } from '../../database/array-literal.ts'
-import type { Sql, Step } from '../../database/database.ts'
-import type { Environment } from '../../environment.ts'
+import type { Sql } from '../../database/database.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import type { Kind } from './kind.ts'
-import * as table from './log.sql.ts'
+import { publish } from './log.sql.ts'
 import { feedOf, partOf } from './part.ts'
 
 export interface NewEvent {
@@ -28,7 +29,9 @@ export function printEventId(uid: string): string {
   return `evt_${uid.replaceAll('-', '')}`
 }
 
-/** It begins with its moment (RFC 9562, version 7), so that whoever has the name knows where to look for it. */
+/**
+ * It begins with its moment (RFC 9562, version 7), so that whoever has the name knows where to look for it.
+ */
 export function makeEventUids(events: readonly unknown[], at: Date): string[] {
   const time = at.getTime().toString(16).padStart(12, '0')
   const begins = `${time.slice(0, 8)}-${time.slice(8)}-7`
@@ -38,7 +41,7 @@ export function makeEventUids(events: readonly unknown[], at: Date): string[] {
 /** One an event; undefined while nobody traces, so that the statement has nothing more to do. */
 export type Traceparents = readonly (string | undefined)[] | undefined
 
-/** Events with their names, as they are published: a statement for each part. */
+/** Events with their names, as they are published: by one statement for each part. */
 export class Publication {
   readonly events: readonly NewEvent[]
   readonly uids: readonly string[]
@@ -64,31 +67,31 @@ export class Publication {
     return [...this.#byPart.keys()]
   }
 
-  /** One for each part, in the order of `parts`. At most so many are numbered with it. */
-  steps(numbered: number): Step[] {
-    return [...this.#byPart].map(([part, indexes]) => [table.publish, this.#valuesOf(part, numbered, indexes)])
+  /** What `publish` takes, for each part in the order of `parts`. At most so many are numbered with it. */
+  values(numbered: number) {
+    return [...this.#byPart].map(([part, indexes]) => this.#valuesOf(part, numbered, indexes))
   }
 
   published(): PublishedEvent[] {
     return this.uids.map((uid) => ({ uid }))
   }
 
-  #valuesOf(part: number, numbered: number, indexes: readonly number[]): unknown[] {
+  #valuesOf(part: number, numbered: number, indexes: readonly number[]) {
     const events = indexes.map((index) => this.events[index]!)
-    return [
+    return {
       part,
-      this.#now,
-      numbered,
-      plainArray(events.map(feedOf)),
-      plainArray(indexes.map((index) => this.uids[index]!)),
-      plainArray(events.map(({ kind }) => kind)),
-      textArray(events.map(({ action }) => action)),
-      textArray(events.map(({ entity }) => entity)),
-      textArray(events.map(({ body }) => body)),
-      plainArray(events.map(({ simulated }) => String(simulated))),
-      plainArray(events.map(({ webhookId }) => webhookId ?? null)),
-      textArray(indexes.map((index) => this.#traceparents?.[index])),
-    ]
+      now: this.#now,
+      most: numbered,
+      feeds: events.map(feedOf),
+      uids: indexes.map((index) => this.uids[index]!),
+      kinds: events.map(({ kind }) => kind),
+      actions: events.map(({ action }) => action),
+      entities: events.map(({ entity }) => entity),
+      bodies: events.map(({ body }) => body),
+      simulations: events.map(({ simulated }) => simulated),
+      webhooks: events.map(({ webhookId }) => webhookId ?? null),
+      traceparents: indexes.map((index) => this.#traceparents?.[index] ?? null),
+    }
   }
 }
 
@@ -100,6 +103,6 @@ export async function insertEvents(
   traceparents?: Traceparents,
 ): Promise<PublishedEvent[]> {
   const publication = new Publication(events, now, traceparents)
-  for (const step of publication.steps(0)) await sql.query(...step)
+  for (const values of publication.values(0)) await sql.query(publish, values)
   return publication.published()
 }

@@ -1,9 +1,10 @@
 /**
- * The newest entries of a feed's log as a node knows them, read once for all lanes of the node. Bounded in bytes, each feed and all together: what is gone from
- * here is read again.
+ * The newest entries of a feed's log as a node knows them, read once for all lanes of the node. Bounded in
+ * bytes, each feed and all together: what is gone from here is read again.
  */
+
+import { openFlights } from '../../concurrency/single-flight.ts'
 import type { Database } from '../../database/database.ts'
-import { openFlights } from '../../single-flight.ts'
 import type { LogEntry } from './entry.ts'
 import { readLog } from './log.sql.ts'
 import { branchOfFeed, partOf, poolOf } from './part.ts'
@@ -100,10 +101,13 @@ export class Feed {
   }
 
   async #readPage(after: number): Promise<void> {
-    const values = [this.part, this.id, after, pageEntries, pageBytes]
-    const entries = await poolOf(this.#db, this.part).query<LogEntry>(readLog, values)
+    const values = { part: this.part, feed: this.id, after, most: pageEntries, bytes: pageBytes }
+    const entries = await poolOf(this.#db, this.part).query(readLog, values)
     // What would come next has left with its day.
-    this.#first = Math.max(this.#first, entries[0]?.seq === after + 1 ? 0 : (entries[0]?.seq ?? this.#head + 1))
+    this.#first = Math.max(
+      this.#first,
+      entries[0]?.seq === after + 1 ? 0 : (entries[0]?.seq ?? this.#head + 1),
+    )
     this.#keepAll(entries)
     this.#head = Math.max(this.#head, entries.at(-1)?.seq ?? 0)
     this.#tell()

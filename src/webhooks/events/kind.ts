@@ -1,6 +1,8 @@
-/** Spec 2 and 6: the kinds of webhook, the actions of each, and the shape of each payload. Policy as a table. */
+/**
+ * Spec 2 and 6: the kinds of webhook, the actions of each, and the shape of each payload. Policy as a table.
+ */
 import type { TObject } from 'typebox'
-import { integer, oneOf, Type, text } from '../../schema.ts'
+import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 
 export const kinds = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION'] as const
 export type Kind = (typeof kinds)[number]
@@ -18,7 +20,16 @@ export function isPublishedKind(word: unknown): word is PublishedKind {
 /** Spec 3. */
 export const actions = {
   TRANSACTION: ['SUBMITTED', 'APPROVED', 'COMPLETED'],
-  APPLICATION: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'VERIFIED', 'COMPLETED', 'CANCELED', 'AUTHORIZED'],
+  APPLICATION: [
+    'SUBMITTED',
+    'PENDING',
+    'APPROVED',
+    'REJECTED',
+    'VERIFIED',
+    'COMPLETED',
+    'CANCELED',
+    'AUTHORIZED',
+  ],
   ACH_PROFILE: ['SUBMITTED', 'PENDING', 'APPROVED', 'REJECTED', 'CANCELED', 'MICRODEPOSITS_POSTED'],
   AUTHORIZATION: ['GRANTED', 'CHANGED', 'REVOKED'],
 } as const satisfies Record<Kind, readonly string[]>
@@ -112,7 +123,9 @@ export const payloads: Record<PublishedKind, TObject & { readonly examples?: rea
     {
       title: 'AchProfilePayload',
       description: 'A bank account that is linked for transfers.',
-      examples: [{ profileId: 42, clearingAccount: '6YA10001', type: 'ACH_PROFILE', action: 'SUBMITTED', branchId: 1 }],
+      examples: [
+        { profileId: 42, clearingAccount: '6YA10001', type: 'ACH_PROFILE', action: 'SUBMITTED', branchId: 1 },
+      ],
     },
   ),
 }
@@ -138,7 +151,9 @@ const printedNames = Object.fromEntries(
   ]),
 ) as Record<PublishedKind, { name: string; text: string }[]>
 
-/** `exactAmount` is the amount as it was written: `500.10` stays `500.10`, twenty digits stay twenty digits. */
+/**
+ * `exactAmount` is the amount as it was written: `500.10` stays `500.10`, twenty digits stay twenty digits.
+ */
 export function printPayload(kind: PublishedKind, payload: Payload, exactAmount: string | undefined): string {
   let text = ''
   for (const field of printedNames[kind]) {

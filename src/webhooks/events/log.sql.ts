@@ -1,30 +1,95 @@
-/** The log, as statements of the kernel's functions (migrations/0024-engine.sql): publishing, numbering and reading. Each names one part. */
-import { statement } from '../../database/database.ts'
+/**
+ * The log, as statements of the kernel's functions (migrations/0012-engine.sql): publishing, numbering and
+ * reading. Each names one part.
+ */
+import { plainArray } from '../../database/array-literal.ts'
+import { bool, type Column, instant, int, list, oneOf, orNull, text, uuid } from '../../database/column.ts'
+import { statement } from '../../database/statement.ts'
+import { kinds } from './kind.ts'
 
-export const entryColumns = `seq, day, uid, kind, action, entity, simulated, webhook_id AS "webhookId", created_at AS "createdAt", traceparent, body`
+export const entryColumns = `seq, day, uid, kind, action, entity, simulated, webhook_id AS "webhookId",
+  created_at AS "createdAt", traceparent, body`
 
-/** Numbers what it can of $3 at most, where nobody else is at the part; otherwise no row, and the sequencer that is at it, or the next, takes what is there. */
-export const publish = statement(
-  'publish_events',
-  `SELECT feed, ${entryColumns}, woken FROM publish($1::smallint, $2, $3, $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::boolean[], $11::bigint[], $12::text[])
+export const entryRow = {
+  seq: int,
+  day: int,
+  uid: uuid,
+  kind: oneOf(...kinds),
+  action: text,
+  entity: text,
+  simulated: bool,
+  webhookId: orNull(int),
+  createdAt: instant,
+  traceparent: orNull(text),
+  body: text,
+}
+
+const numberedRow = { ...entryRow, feed: int, woken: int }
+
+/** Words of our own: none of them has to be quoted, which takes longer than everything else about them. */
+export function plainList<Word extends string | null>(of: Column<Word>): Column<readonly Word[]> {
+  return { ...list(of), print: plainArray }
+}
+
+/**
+ * Numbers what it can, of `most` at most, where nobody else is at the part; otherwise no row, and the
+ * sequencer that is at it, or the next, takes what is there.
+ */
+export const publish = statement({
+  name: 'publish_events',
+  takes: {
+    part: int,
+    now: instant,
+    most: int,
+    feeds: list(int),
+    uids: list(uuid),
+    kinds: plainList(oneOf(...kinds)),
+    actions: list(text),
+    entities: list(text),
+    bodies: list(text),
+    simulations: list(bool),
+    webhooks: list(orNull(int)),
+    traceparents: list(orNull(text)),
+  },
+  gives: numberedRow,
+  text: `SELECT feed, ${entryColumns}, woken
+    FROM publish(:part::smallint, :now, :most, :feeds::int[], :uids::uuid[], :kinds::text[], :actions::text[],
+      :entities::text[], :bodies::text[], :simulations::boolean[], :webhooks::bigint[], :traceparents::text[])
    ORDER BY feed, seq`,
-)
+})
 
-export const look = statement(
-  'look',
-  `SELECT feed, ${entryColumns}, woken FROM look($1::smallint, $2, $3) ORDER BY feed, seq`,
-)
+export const look = statement({
+  name: 'look',
+  takes: { part: int, now: instant, most: int },
+  gives: numberedRow,
+  text: `SELECT feed, ${entryColumns}, woken FROM look(:part::smallint, :now, :most) ORDER BY feed, seq`,
+})
 
 /** How long this transaction waits for others at most. */
-export const beImpatientFor = statement('be_impatient', "SELECT set_config('lock_timeout', $1, true)")
+export const beImpatientFor = statement({
+  name: 'be_impatient',
+  takes: { timeout: text },
+  text: "SELECT set_config('lock_timeout', :timeout, true)",
+})
 
 export const partsToLook = 'parts_to_look()'
 
-export const readLog = statement('read_log', `SELECT ${entryColumns} FROM read_log($1::smallint, $2, $3, $4, $5)`)
+export const readLog = statement({
+  name: 'read_log',
+  takes: { part: int, feed: int, after: int, most: int, bytes: int },
+  gives: entryRow,
+  text: `SELECT ${entryColumns} FROM read_log(:part::smallint, :feed, :after, :most, :bytes)`,
+})
 
-export const selectHeads = statement(
-  'select_feed_heads',
-  'SELECT feed, feed_head($1::smallint, feed) AS head FROM unnest($2::int[]) AS feed',
-)
+export const selectHeads = statement({
+  name: 'select_feed_heads',
+  takes: { part: int, feeds: list(int) },
+  gives: { feed: int, head: int },
+  text: 'SELECT feed, feed_head(:part::smallint, feed) AS head FROM unnest(:feeds::int[]) AS feed',
+})
 
-export const notify = statement('notify_workers', "SELECT pg_notify('countersign_work', $1)")
+export const notify = statement({
+  name: 'notify_workers',
+  takes: { news: text },
+  text: "SELECT pg_notify('countersign_work', :news)",
+})

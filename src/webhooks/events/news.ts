@@ -1,4 +1,7 @@
-/** What workers tell each other: which feeds have grown, and how far; in which parts lanes were woken, and in which something was published. */
+/**
+ * What workers tell each other: which feeds have grown, and how far; in which parts lanes were woken, and in
+ * which something was published.
+ */
 export interface News {
   readonly feeds: readonly { readonly feed: number; readonly head: number }[]
   readonly parts: readonly number[]

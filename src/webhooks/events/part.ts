@@ -1,9 +1,9 @@
 /**
- * A feed is a branch in one environment; the feeds are in parts (shards). `part_of` and `feed_of` in the migrations say the same in SQL; a test compares
- * them.
+ * A feed is a branch in one environment; the feeds are in parts (shards). `part_of` and `feed_of` in the
+ * migrations say the same in SQL; a test compares them.
  */
 import type { Database } from '../../database/database.ts'
-import type { Environment } from '../../environment.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 
 const partCount = 4
 export const allParts: readonly number[] = Array.from({ length: partCount }, (_, part) => part)
@@ -12,12 +12,18 @@ export function partOf(branchId: number): number {
   return branchId % partCount
 }
 
-/** Which pool serves a part: whoever speaks to the engine's tables of one asks here. One database has them all. */
+/**
+ * Which pool serves a part: whoever speaks to the engine's tables of one asks here. One database has them
+ * all.
+ */
 export function poolOf(db: Database, _part: number): Database {
   return db
 }
 
-export function feedOf({ branchId, environment }: Readonly<{ branchId: number; environment: Environment }>): number {
+export function feedOf({
+  branchId,
+  environment,
+}: Readonly<{ branchId: number; environment: Environment }>): number {
   return 2 * branchId + (environment === 'sandbox' ? 1 : 0)
 }
 

@@ -1,11 +1,15 @@
-/** Publishes that arrive together share a commit, with a key and without. Few that come by themselves are numbered in it, on the node that will send them. */
+/**
+ * Publishes that arrive together share a commit, with a key and without. Few that come by themselves are
+ * numbered in it, on the node that will send them.
+ */
 import { sha256 } from '../../crypto/hash.ts'
 import { type Batch, openBatch } from '../../database/batch.ts'
-import type { Database, Sql, Step } from '../../database/database.ts'
+import { type Database, type Sql, step } from '../../database/database.ts'
 import { Conflict, Invalid } from '../../problem.ts'
 import { makeEventUids, type NewEvent, Publication, type PublishedEvent, type Traceparents } from './event.ts'
 import * as table from './events.sql.ts'
-import { entriesAtMost, type Looked, lookedAt, type NumberedRow } from './sequencer.ts'
+import { publish } from './log.sql.ts'
+import { entriesAtMost, type Looked, lookedAt } from './sequencer.ts'
 
 /** In one statement. */
 const eventsAtOnce = 500
@@ -13,7 +17,7 @@ const eventsAtOnce = 500
 const numberedAtOnce = 25
 
 /** A publisher that did not hear the answer asks again with the same key (an idempotency key). */
-export interface Idempotency {
+interface Idempotency {
   readonly owner: string
   readonly key: string
 }
@@ -26,7 +30,11 @@ interface PublishOptions {
 
 export interface Publisher {
   /** All of them or none. With a key, the same request again is answered as before and publishes nothing. */
-  publish(events: readonly NewEvent[], now: Date, options?: PublishOptions): Promise<readonly PublishedEvent[]>
+  publish(
+    events: readonly NewEvent[],
+    now: Date,
+    options?: PublishOptions,
+  ): Promise<readonly PublishedEvent[]>
 }
 
 /** Who numbers what was published. */
@@ -34,7 +42,10 @@ interface Numbering {
   /** Something waits in these parts to be numbered. */
   readonly published: (parts: readonly number[]) => void
   readonly numbered: (looked: Looked) => void
-  /** Whether this process delivers: then few events that come by themselves are numbered with their publishing. */
+  /**
+   * Whether this process delivers: then few events that come by themselves are numbered with their
+   * publishing.
+   */
   readonly isLocal: boolean
 }
 
@@ -44,14 +55,17 @@ const nobody: Numbering = { published: () => {}, numbered: () => {}, isLocal: fa
 export function openPublisher(db: Database, numbering: Numbering = nobody): Publisher {
   let place = 0
   const branches = new Set<number>()
-  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch((items) => publishAll(db, numbering, items), {
-    keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
-    sizeOf: (item) => item.events.length,
-    maxItems: eventsAtOnce,
-    maxInFlight: 2,
-    // A second statement beside it would find the part taken.
-    waitsBelow: numberedAtOnce,
-  })
+  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch(
+    (items) => publishAll(db, numbering, items),
+    {
+      keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
+      sizeOf: (item) => item.events.length,
+      maxItems: eventsAtOnce,
+      maxInFlight: 2,
+      // A second statement beside it would find the part taken.
+      waitsBelow: numberedAtOnce,
+    },
+  )
   return {
     async publish(events, now, { idempotency, traceparent } = {}) {
       // A branch that exists goes on existing.
@@ -86,18 +100,14 @@ async function publishAll(
 async function storeAll(db: Database, numbering: Numbering, items: readonly Publishing[]): Promise<Stored> {
   const publication = publicationOf(items)
   const looks = numbering.isLocal && publication.events.length <= numberedAtOnce
-  const answers = await together(db, publication.steps(looks ? entriesAtMost : 0))
+  const steps = publication.values(looks ? entriesAtMost : 0).map((values) => step(publish, values))
+  const answers = await db.together(steps)
   for (const [place, part] of publication.parts.entries()) {
     const rows = answers[place]!
     if (rows.length > 0) numbering.numbered(lookedAt(part, rows))
     else numbering.published([part])
   }
   return storedOf(items, publication)
-}
-
-/** A lone statement is a transaction by itself. */
-async function together(db: Database, steps: readonly Step[]): Promise<NumberedRow[][]> {
-  return steps.length === 1 ? [await db.query<NumberedRow>(...steps[0]!)] : db.together<NumberedRow>(steps)
 }
 
 /** Keys are taken first: whoever does not get one finds what the request before was answered. */
@@ -110,7 +120,7 @@ async function storeOnce(db: Database, numbering: Numbering, items: readonly Pub
       winners,
       winners.flatMap((item) => uids.get(item)!),
     )
-    for (const step of publication.steps(0)) await sql.query(...step)
+    for (const values of publication.values(0)) await sql.query(publish, values)
     return { winners, publication }
   })
   numbering.published(publication.parts)
@@ -136,13 +146,13 @@ const printKey = ({ owner, key }: Idempotency) => `${owner} ${key}`
 
 async function takeKeys(sql: Sql, items: readonly Publishing[], uids: Uids): Promise<ReadonlySet<string>> {
   const keyed = items.filter((item) => item.idempotency)
-  const rows = await sql.query<Idempotency>(table.insertIdempotencyKeys, [
-    keyed.map((item) => item.idempotency!.owner),
-    keyed.map((item) => item.idempotency!.key),
-    keyed.map((item) => hashOf(item.events)),
-    keyed.map((item) => `{${uids.get(item)!.join(',')}}`),
-    items[0]!.now,
-  ])
+  const rows = await sql.query(table.insertIdempotencyKeys, {
+    owners: keyed.map((item) => item.idempotency!.owner),
+    keys: keyed.map((item) => item.idempotency!.key),
+    requestHashes: keyed.map((item) => hashOf(item.events)),
+    eventUids: keyed.map((item) => `{${uids.get(item)!.join(',')}}`),
+    now: items[0]!.now,
+  })
   return new Set(rows.map(printKey))
 }
 
@@ -156,14 +166,12 @@ function traceparentsOf(items: readonly Publishing[]): Traceparents {
   return items.flatMap(({ events, traceparent }) => events.map(() => traceparent))
 }
 
-interface StoredKey {
-  readonly requestHash: Buffer
-  readonly eventUids: string[]
-}
-
-async function repeatAnswer(sql: Sql, { events, idempotency }: Publishing): Promise<readonly PublishedEvent[]> {
+async function repeatAnswer(
+  sql: Sql,
+  { events, idempotency }: Publishing,
+): Promise<readonly PublishedEvent[]> {
   const { owner, key } = idempotency!
-  const [stored] = await sql.query<StoredKey>(table.selectIdempotencyKey, [owner, key])
+  const [stored] = await sql.query(table.selectIdempotencyKey, { owner, key })
   if (!stored?.requestHash.equals(hashOf(events)))
     throw new Conflict('This idempotency key was used for another request. Choose a new one.')
   return stored.eventUids.map((uid) => ({ uid }))
@@ -172,7 +180,7 @@ async function repeatAnswer(sql: Sql, { events, idempotency }: Publishing): Prom
 async function refuseUnknownBranches(sql: Sql, events: readonly NewEvent[]): Promise<void> {
   const asked = [...new Set(events.map((event) => event.branchId))]
   const known = new Set(
-    (await sql.query<{ branchId: number }>(table.selectBranches, [asked])).map((row) => row.branchId),
+    (await sql.query(table.selectBranches, { branchIds: asked })).map((row) => row.branchId),
   )
   const problems = events.flatMap((event, index) =>
     known.has(event.branchId) ? [] : [{ field: `events.${index}.branchId`, problem: 'names no branch' }],

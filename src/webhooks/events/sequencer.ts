@@ -1,11 +1,11 @@
 /**
- * Gives what was published its numbers, part by part. Any node may: the part's row lets one at a time. What it appended it hands on, so that lanes of this
- * node need not read it.
+ * Gives what was published its numbers, part by part. Any node may: the part's row lets one at a time. What
+ * it appended it hands on, so that lanes of this node need not read it.
  */
 import type { Logger } from 'pino'
-import { Bell } from '../../bell.ts'
 import type { Clock } from '../../clock.ts'
-import type { Database, Sql, Step } from '../../database/database.ts'
+import { Bell } from '../../concurrency/bell.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import type { LogEntry } from './entry.ts'
 import { look } from './log.sql.ts'
 import { poolOf } from './part.ts'
@@ -25,20 +25,12 @@ export interface Looked {
   readonly woken: number
 }
 
-export interface NumberedRow extends Numbered {
-  readonly woken: number
-}
-
-export function lookedAt(part: number, rows: readonly NumberedRow[]): Looked {
+export function lookedAt(part: number, rows: readonly (Numbered & { readonly woken: number })[]): Looked {
   return { part, entries: rows, woken: rows[0]?.woken ?? 0 }
 }
 
-export function looking(part: number, now: Date): Step {
-  return [look, [part, now, entriesAtMost]]
-}
-
 export async function lookAt(sql: Sql, part: number, now: Date): Promise<Looked> {
-  return lookedAt(part, await sql.query<NumberedRow>(...looking(part, now)))
+  return lookedAt(part, await sql.query(look, { part, now, most: entriesAtMost }))
 }
 
 interface SequencerOptions {

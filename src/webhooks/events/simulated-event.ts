@@ -19,7 +19,10 @@ export function simulateEvent(
   }
 }
 
-/** Unlikely to be that of a test that still waits, behind which this one would have to wait; and short enough to be read aloud. */
+/**
+ * Unlikely to be that of a test that still waits, behind which this one would have to wait; and short enough
+ * to be read aloud.
+ */
 export function freshId(kind: PublishedKind): Readonly<Record<string, string>> {
   return { [entityFields[kind]]: String(randomInt(100_000_000, 1_000_000_000)) }
 }

@@ -1,4 +1,7 @@
-/** What waits for a receiver, and whose order that holds up. Of a long queue the oldest are looked at, and no more. */
+/**
+ * What waits for a receiver, and whose order that holds up. Of a long queue the oldest are looked at, and no
+ * more.
+ */
 import type { Sql } from '../../database/database.ts'
 import { printDeliveryId } from '../engine/delivery-id.ts'
 import { partOf } from '../events/part.ts'
@@ -28,9 +31,6 @@ export interface Backlog {
   readonly held: readonly HeldEntity[]
 }
 
-type HeldRow = Omit<HeldEntity, 'deliveryId'> &
-  Pick<Backlog, 'entities'> & { readonly seq: number; readonly looked: string; readonly blocked: string }
-
 /** Looked at from the oldest on; more than this is not counted. */
 export const lookedAtMost = 1_000
 
@@ -39,7 +39,12 @@ export async function readBacklog(
   { id, branchId }: Pick<Webhook, 'id' | 'branchId'>,
   most: number,
 ): Promise<Backlog> {
-  const rows = await sql.query<HeldRow>(selectHeldEntities, [partOf(branchId), id, lookedAtMost, most])
+  const rows = await sql.query(selectHeldEntities, {
+    part: partOf(branchId),
+    webhookId: id,
+    most: lookedAtMost,
+    entitiesAtMost: most,
+  })
   const { looked = 0, entities = 0, blocked = 0 } = rows[0] ?? {}
   const held = rows.map(({ seq, entity, waiting, behind, since, attempts }) => {
     const deliveryId = printDeliveryId({ webhookId: id, seq, round: 0 })

@@ -1,5 +1,8 @@
-/** How much there is of what waits. Only what is unfinished, or was given up, is counted; what is kept back on purpose is not overdue. */
-import type { Database } from '../../database/database.ts'
+/**
+ * How much there is of what waits. Only what is unfinished, or was given up, is counted; what is kept back on
+ * purpose is not overdue.
+ */
+import type { Sql } from '../../database/database.ts'
 import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
 import { exceptionsAtMost } from '../engine/lane.ts'
 import { allParts } from '../events/part.ts'
@@ -9,7 +12,10 @@ import { countedAtMost, isBreakerOpen } from './webhook-health.ts'
 
 export interface Depths {
   readonly inbox: number
-  /** For their moment; those that wait behind another are blocked. Of each webhook so many are counted and no more. */
+  /**
+   * For their moment; those that wait behind another are blocked. Of each webhook so many are counted and no
+   * more.
+   */
   readonly waiting: number
   readonly blocked: number
   readonly exhausted: number
@@ -27,31 +33,39 @@ export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'bloc
   return waiting + blocked
 }
 
-export async function readDepths(db: Database, now: Date): Promise<Depths> {
+export async function readDepths(db: Sql, now: Date): Promise<Depths> {
   const sums = { inbox: 0, waiting: 0, blocked: 0, exhausted: 0, lanesHeld: 0, lanesFull: 0, breakersOpen: 0 }
   for (const part of allParts) {
-    const values = [part, attemptsLooked, countedAtMost, entitiesAtLeast, exceptionsAtMost]
-    const [depths] = await db.query<PartDepths>(table.selectDepths, values)
+    const values = {
+      part,
+      failuresAtLeast: attemptsLooked,
+      most: countedAtMost,
+      entitiesAtLeast,
+      exceptionsAtMost,
+    }
+    const [depths] = await db.query(table.selectDepths, values)
     for (const name of Object.keys(sums) as (keyof PartDepths)[]) sums[name] += depths![name]
   }
-  const [disabled] = await db.query<{ webhooks: number }>(table.countDisabled)
+  const [disabled] = await db.query(table.countDisabled)
   const overdueAt = firstOf([...(await readLaneStates(db, now)).values()].map(({ lateSince }) => lateSince))
   const overdueSeconds = overdueAt ? Math.max(0, (now.getTime() - overdueAt.getTime()) / 1000) : 0
   return { ...sums, overdueSeconds, webhooksDisabled: disabled!.webhooks }
 }
 
-export interface Oldest {
+interface Oldest {
   /** Of the first event that has no number yet. */
   readonly publishedAt: Date | null
   /** Of the first delivery that a worker should have taken. */
   readonly dueAt: Date | null
 }
 
-export async function readOldest(db: Database, now: Date): Promise<Oldest> {
+export async function readOldest(db: Sql, now: Date): Promise<Oldest> {
   const published: Date[] = []
   for (const part of allParts)
-    published.push(...(await db.query<{ at: Date }>(table.selectFirstPublished, [part])).map(({ at }) => at))
-  const lanes = [...(await readLaneStates(db, now)).values()].filter((lane: LaneState) => !isBreakerOpen(lane))
+    published.push(...(await db.query(table.selectFirstPublished, { part })).map(({ at }) => at))
+  const lanes = [...(await readLaneStates(db, now)).values()].filter(
+    (lane: LaneState) => !isBreakerOpen(lane),
+  )
   return { publishedAt: firstOf(published), dueAt: firstOf(lanes.map(({ lateSince }) => lateSince)) }
 }
 

@@ -1,10 +1,13 @@
 /**
- * How long things took, counted in cells (a histogram): each cell holds what took less than its edge and no less than the one before. Cells
- * are a fifth wider than the one before, so that a quantile is right to a tenth. Counts can be added up, over minutes, webhooks and nodes, as
- * quantiles cannot.
+ * How long things took, counted in cells (a histogram): each cell holds what took less than its edge and no
+ * less than the one before. Cells are a fifth wider than the one before, so that a quantile is right to a
+ * tenth. Counts can be added up, over minutes, webhooks and nodes, as quantiles cannot.
  */
 const steps = [1, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2]
-/** Milliseconds: up to ten seconds, within which receivers answer, by these steps; beyond, up to eleven days, by every second one. */
+/**
+ * Milliseconds: up to ten seconds, within which receivers answer, by these steps; beyond, up to eleven days,
+ * by every second one.
+ */
 const edges: readonly number[] = [
   ...new Set([0, 1, 2, 3].flatMap((power) => steps.map((step) => Math.round(step * 10 ** power)))),
   ...[4, 5, 6, 7, 8].flatMap((power) =>
@@ -26,7 +29,10 @@ export function addCells(cells: Cells, more: readonly number[]): void {
   for (const [cell, count] of more.entries()) cells[cell]! += count
 }
 
-/** The same for an array as PostgreSQL prints it, `{0,12,3}`, read digit by digit: charts add up thousands of them. */
+/**
+ * The same for an array as PostgreSQL prints it, `{0,12,3}`, read digit by digit: charts add up thousands of
+ * them.
+ */
 export function addPrinted(cells: Cells, printed: string): void {
   if (printed === '{}') return
   let cell = 0
@@ -56,7 +62,10 @@ function cellOf(ms: number): number {
   return low
 }
 
-/** Within how many milliseconds this share of them was over, as if those of a cell were spread evenly over it; null when there are none. */
+/**
+ * Within how many milliseconds this share of them was over, as if those of a cell were spread evenly over it;
+ * null when there are none.
+ */
 export function quantileOf(cells: readonly number[], share: number): number | null {
   const all = cells.reduce((sum, count) => sum + count, 0)
   let left = share * all

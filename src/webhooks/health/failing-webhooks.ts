@@ -1,6 +1,6 @@
 /** Webhooks whose receivers refuse or do not answer, failing longest first: of all partners, or of some. */
 import type { Sql } from '../../database/database.ts'
-import type { Environment } from '../../environment.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import { allParts } from '../events/part.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
 import { selectFailing, selectOwners, selectServed } from './failing-webhooks.sql.ts'
@@ -32,15 +32,14 @@ interface FailingLane {
 async function listFailingLanes(sql: Sql, most: number): Promise<FailingLane[]> {
   type Row = Pick<LaneState, 'webhookId' | 'failures' | 'entities'> & { since: Date }
   const lanes: Row[] = []
-  for (const part of allParts) lanes.push(...(await sql.query<Row>(selectFailing, [part, most])))
+  for (const part of allParts) lanes.push(...(await sql.query(selectFailing, { part, most })))
   const longest = lanes.sort((one, other) => one.since.getTime() - other.since.getTime()).slice(0, most)
   return longest.map(({ entities, ...lane }) => ({ ...lane, isOpen: isBreakerOpen({ ...lane, entities }) }))
 }
 
 export async function listFailingWebhooks(sql: Sql, most: number): Promise<FailingWebhook[]> {
   const lanes = await listFailingLanes(sql, most)
-  type Owner = Pick<FailingWebhook, 'id' | 'url' | 'environment' | 'branchId' | 'partner'>
-  const owners = await sql.query<Owner>(selectOwners, [lanes.map(({ webhookId }) => webhookId)])
+  const owners = await sql.query(selectOwners, { ids: lanes.map(({ webhookId }) => webhookId) })
   const ownerOf = new Map(owners.map((owner) => [owner.id, owner]))
   return lanes.flatMap(({ webhookId, ...lane }) => {
     const owner = ownerOf.get(webhookId)
@@ -66,11 +65,13 @@ export async function listFailingOf(
   now: Date,
 ): Promise<ReadonlyMap<number, readonly FailingOfBranch[]>> {
   if (branchIds.length === 0) return new Map()
-  const webhooks = await sql.query<Webhook>(selectServed, [branchIds, environment])
+  const webhooks = await sql.query(selectServed, { branchIds, environment })
   const states = await readLaneStates(sql, now, webhooks)
   const isFailing = ({ id, state }: Webhook) => state === 'disabled' || (states.get(id)?.failures ?? 0) > 0
   const sinceMs = ({ id }: Webhook) => states.get(id)?.failingSince?.getTime() ?? Number.POSITIVE_INFINITY
-  const failing = webhooks.filter(isFailing).sort((one, other) => sinceMs(one) - sinceMs(other) || one.id - other.id)
+  const failing = webhooks
+    .filter(isFailing)
+    .sort((one, other) => sinceMs(one) - sinceMs(other) || one.id - other.id)
   const shown = [...Map.groupBy(failing, ({ branchId }) => branchId).values()].map((all) => ({
     total: all.length,
     first: all.slice(0, mostOfEach),

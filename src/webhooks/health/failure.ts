@@ -1,6 +1,6 @@
 /**
- * Why a webhook fails: the first failure since its last success, and the last one, as the receiver answered. They are found among the attempts of what still
- * waits because of them.
+ * Why a webhook fails: the first failure since its last success, and the last one, as the receiver answered.
+ * They are found among the attempts of what still waits because of them.
  */
 import type { Sql } from '../../database/database.ts'
 import { printDeliveryId } from '../engine/delivery-id.ts'
@@ -28,13 +28,7 @@ export interface WebhookFailure {
   readonly last: FailedAttempt
 }
 
-type Row = Omit<FailedAttempt, 'deliveryId'> & {
-  readonly which: 'first' | 'last'
-  readonly webhookId: number
-  readonly since: Date
-  readonly seq: number
-  readonly round: number
-}
+type Row = NonNullable<(typeof selectFailures)['row']>
 
 /** Of those that fail. */
 export async function readFailures(
@@ -43,10 +37,18 @@ export async function readFailures(
 ): Promise<ReadonlyMap<number, WebhookFailure>> {
   const failures = new Map<number, WebhookFailure>()
   for (const [part, of] of byPart(webhooks)) {
-    const rows = await sql.query<Row>(selectFailures, [part, of.map(({ id }) => id)])
+    const rows = await sql.query(selectFailures, { part, webhookIds: of.map(({ id }) => id) })
     for (const [webhookId, ends] of Map.groupBy(rows, (row) => row.webhookId)) {
-      const [first, last] = [ends.find(({ which }) => which === 'first')!, ends.find(({ which }) => which === 'last')!]
-      failures.set(webhookId, { webhookId, since: first.since, first: attemptOf(first), last: attemptOf(last) })
+      const [first, last] = [
+        ends.find(({ which }) => which === 'first')!,
+        ends.find(({ which }) => which === 'last')!,
+      ]
+      failures.set(webhookId, {
+        webhookId,
+        since: first.since,
+        first: attemptOf(first),
+        last: attemptOf(last),
+      })
     }
   }
   return failures

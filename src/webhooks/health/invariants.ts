@@ -1,4 +1,6 @@
-/** The promises of the engine, as questions: what the sweeper, the doctor, the fault suite and the tests ask. */
+/**
+ * The promises of the engine, as questions: what the sweeper, the doctor, the fault suite and the tests ask.
+ */
 import { after, day as dayMs, hour, minute } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
 import { dayOf } from '../events/days.ts'
@@ -41,7 +43,12 @@ function recentScope(now: Date): CheckedScope {
 
 /** For somebody who waits for the answer. */
 export function wideScope(now: Date): CheckedScope {
-  return { ...recentScope(now), rowsAtMost: 10_000, fromDay: dayOf(after(now, -7 * dayMs)), keysAtMost: 2_000 }
+  return {
+    ...recentScope(now),
+    rowsAtMost: 10_000,
+    fromDay: dayOf(after(now, -7 * dayMs)),
+    keysAtMost: 2_000,
+  }
 }
 
 /** All there is, in a house that is small, from a day on whose log has not left yet. */
@@ -54,37 +61,49 @@ const numberingMs = minute
 /** A key is written with its events; how long its day is kept is asked of a scope. */
 const keysMs = hour
 
-/** Where there are too many to look at all of them each minute: as long as two sweeps, because what passes has to be seen twice. */
+/**
+ * Where there are too many to look at all of them each minute: as long as two sweeps, because what passes has
+ * to be seen twice.
+ */
 const turnMs = 2 * minute
 
-export async function findBroken(sql: Sql, now: Date, scope: CheckedScope = recentScope(now)): Promise<Broken[]> {
+export async function findBroken(
+  sql: Sql,
+  now: Date,
+  scope: CheckedScope = recentScope(now),
+): Promise<Broken[]> {
   const { parts, rowsAtMost, fromDay, keysAtMost } = scope
   const broken: Broken[] = []
   const turn = Math.floor(now.getTime() / turnMs)
   // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
   for (const part of parts) {
-    const find = async (...asked: Parameters<Sql['query']>) =>
-      broken.push(...(await sql.query<Broken>(...asked)).map((each) => ({ ...each, part })))
-    await find(table.findBrokenLogs, [part, rowsAtMost, fromDay, turn])
-    await find(table.findBrokenExceptions, [part, rowsAtMost, fromDay, turn])
-    await find(table.findUnnumbered, [part, after(now, -numberingMs)])
-    await find(table.findBrokenCursors, [part, rowsAtMost, now, await numbersOf(sql), turn])
+    const note = (found: readonly Omit<Broken, 'part'>[]) =>
+      broken.push(...found.map((each) => ({ ...each, part })))
+    const bounds = { part, rowsAtMost, turn }
+    note(await sql.query(table.findBrokenLogs, { ...bounds, fromDay }))
+    note(await sql.query(table.findBrokenExceptions, { ...bounds, fromDay }))
+    note(await sql.query(table.findUnnumbered, { part, before: after(now, -numberingMs) }))
+    const workers = await numbersOf(sql)
+    note(await sql.query(table.findBrokenCursors, { ...bounds, now, workers }))
   }
   broken.push(...(await findLost(sql, now, keysAtMost)))
   return broken
 }
 
 async function numbersOf(sql: Sql): Promise<number[]> {
-  return (await sql.query<{ number: number }>(table.selectWorkers)).map(({ number }) => number)
+  return (await sql.query(table.selectWorkers)).map(({ number }) => number)
 }
 
-/** What publishers have an answer for that names it is there: a database that was restored behind its publishers says so here. */
+/**
+ * What publishers have an answer for that names it is there: a database that was restored behind its
+ * publishers says so here.
+ */
 async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken[]> {
-  const named = await sql.query<{ uid: string }>(table.selectPublished, [after(now, -keysMs), keysAtMost])
+  const named = await sql.query(table.selectPublished, { since: after(now, -keysMs), most: keysAtMost })
   let unknown = named.map(({ uid }) => uid)
   for (const part of allParts) {
     if (unknown.length === 0) return []
-    const known = new Set((await sql.query<{ uid: string }>(table.selectKnown, [part, unknown])).map(({ uid }) => uid))
+    const known = new Set((await sql.query(table.selectKnown, { part, uids: unknown })).map(({ uid }) => uid))
     unknown = unknown.filter((uid) => !known.has(uid))
   }
   return unknown.map((uid) => ({ promise: 'log', part: -1, subject: `event:${uid}` }))

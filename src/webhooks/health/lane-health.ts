@@ -1,16 +1,27 @@
 /** How every webhook is, of all partners and both environments, worst first: what an operator looks at. */
 import { after, minute } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
-import type { Environment } from '../../environment.ts'
 import { NotFound } from '../../problem.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import { findReceiver } from '../events/event-search.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
 import { countConditions, selectLane, selectLanes } from './lane-health.sql.ts'
 import { type LaneState, readLaneStates } from './lane-state.ts'
 import { isBreakerOpen } from './webhook-health.ts'
 
-/** In this order. `late`: its receiver is well, but what is due has not been sent for a minute. `held`: its partner is not approved. */
-export const laneConditions = ['breaker open', 'disabled', 'failing', 'late', 'paused', 'held', 'healthy'] as const
+/**
+ * In this order. `late`: its receiver is well, but what is due has not been sent for a minute. `held`: its
+ * partner is not approved.
+ */
+export const laneConditions = [
+  'breaker open',
+  'disabled',
+  'failing',
+  'late',
+  'paused',
+  'held',
+  'healthy',
+] as const
 export type LaneCondition = (typeof laneConditions)[number]
 export const unwellConditions: readonly LaneCondition[] = laneConditions.filter((each) => each !== 'healthy')
 
@@ -33,15 +44,15 @@ interface LaneFilter {
 }
 
 /** As statements about webhooks take it. */
-function columnsOf(states: Iterable<LaneState>, now: Date): unknown[][] {
-  const all = [...states]
-  return [
-    all.map(({ webhookId }) => webhookId),
-    all.map(({ failures }) => failures),
-    all.map(({ failingSince }) => failingSince),
-    all.map(({ dueAt }) => dueAt),
-    all.map((state) => judge(state, now)),
-  ]
+function columnsOf(states: ReadonlyMap<number, LaneState>, now: Date) {
+  const all = [...states.values()]
+  return {
+    webhookIds: all.map(({ webhookId }) => webhookId),
+    failures: all.map(({ failures }) => failures),
+    failingSince: all.map(({ failingSince }) => failingSince),
+    dueAt: all.map(({ dueAt }) => dueAt),
+    conditions: all.map((state) => judge(state, now)),
+  }
 }
 
 function judge(state: LaneState, now: Date): LaneCondition {
@@ -56,23 +67,21 @@ export async function listLanes(
   now: Date,
   { most, skip }: { most: number; skip: number },
 ): Promise<LaneHealth[]> {
-  const branch = typeof partner === 'number' ? partner : undefined
-  const name = typeof partner === 'string' ? partner : undefined
-  const states = columnsOf((await readLaneStates(sql, now)).values(), now)
-  const values = [...states, environment, branch, name, conditions, laneConditions, most, skip]
-  return sql.query<LaneHealth>(selectLanes, values)
+  const of = typeof partner === 'number' ? { branchId: partner } : { partner }
+  const states = columnsOf(await readLaneStates(sql, now), now)
+  const chosen = { environment, ...of, wanted: conditions }
+  return sql.query(selectLanes, { ...states, ...chosen, order: laneConditions, most, skip })
 }
 
 export async function getLane(sql: Sql, id: number, now: Date): Promise<LaneHealth> {
   const webhook = await findReceiver(sql, id)
-  const states = webhook ? await readLaneStates(sql, now, [webhook]) : new Map()
-  const [lane] = await sql.query<LaneHealth>(selectLane, [...columnsOf(states.values(), now), id])
+  const states = webhook ? await readLaneStates(sql, now, [webhook]) : new Map<number, LaneState>()
+  const [lane] = await sql.query(selectLane, { ...columnsOf(states, now), id })
   if (!lane) throw new NotFound(`There is no webhook ${id}.`)
   return lane
 }
 
 export async function countLanes(sql: Sql, now: Date): Promise<ReadonlyMap<LaneCondition, number>> {
-  const states = columnsOf((await readLaneStates(sql, now)).values(), now)
-  const rows = await sql.query<{ condition: LaneCondition; webhooks: number }>(countConditions, states)
+  const rows = await sql.query(countConditions, columnsOf(await readLaneStates(sql, now), now))
   return new Map(rows.map(({ condition, webhooks }) => [condition, webhooks]))
 }

@@ -17,25 +17,30 @@ export interface LaneState {
   readonly lateSince: Date | null
 }
 
-type Row = Omit<LaneState, 'dueAt' | 'lateSince'> & { dueAt: Date | number | null; lateSince: Date | number | null }
+type Row = NonNullable<(typeof selectLaneStates)['row']>
 
 export async function readLaneStates(
   sql: Sql,
   now: Date,
   webhooks?: readonly Pick<Webhook, 'id' | 'branchId'>[],
 ): Promise<ReadonlyMap<number, LaneState>> {
-  const rated = (await sql.query<{ id: number }>(selectRated)).map(({ id }) => id)
+  const rated = (await sql.query(selectRated)).map(({ id }) => id)
   const rows: Row[] = []
   if (webhooks)
     for (const [part, of] of byPart(webhooks))
-      rows.push(...(await sql.query<Row>(selectStatesOf, [part, now, rated, of.map(({ id }) => id)])))
-  else for (const part of allParts) rows.push(...(await sql.query<Row>(selectLaneStates, [part, now, rated])))
+      rows.push(
+        ...(await sql.query(selectStatesOf, { part, now, rated, webhookIds: of.map(({ id }) => id) })),
+      )
+  else for (const part of allParts) rows.push(...(await sql.query(selectLaneStates, { part, now, rated })))
   return new Map(
-    rows.map((row) => [row.webhookId, { ...row, dueAt: momentOf(row.dueAt), lateSince: momentOf(row.lateSince) }]),
+    rows.map((row) => [
+      row.webhookId,
+      { ...row, dueAt: momentOf(row.dueAt), lateSince: momentOf(row.lateSince) },
+    ]),
   )
 }
 
-/** PostgreSQL's infinities, which no Date is, come as numbers: nothing waits. */
-function momentOf(read: Date | number | null): Date | null {
+/** An infinity: nothing waits. */
+function momentOf(read: Row['dueAt']): Date | null {
   return read instanceof Date ? read : null
 }

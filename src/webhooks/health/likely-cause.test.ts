@@ -51,7 +51,10 @@ const table: readonly (readonly [string, FailureSigns])[] = [
   ['signature refused', refused(400, 'content-type: application/json', '{"error":"bad signature"}')],
   ['signature refused', refused(401)],
   ['signature refused', refused(403, 'content-type: application/json', '{"error":"forbidden"}')],
-  ['refused by a proxy', refused(403, 'server: cloudflare\ncontent-type: text/html; charset=utf-8', 'Attention')],
+  [
+    'refused by a proxy',
+    refused(403, 'server: cloudflare\ncontent-type: text/html; charset=utf-8', 'Attention'),
+  ],
   ['refused by a proxy', refused(401, null, page)],
   ['refused by a proxy', refused(405, null, page)],
   ['refused by a proxy', refused(400, 'server: nginx', `${page} invalid signature`)],

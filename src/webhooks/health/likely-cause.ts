@@ -1,6 +1,7 @@
 /**
- * What most likely makes a receiver fail, in the words of whoever has to fix it. A table: the first row that fits is the cause. It judges by what an
- * attempt left behind, so it is a guess and says so; what was seen stands beside it.
+ * What most likely makes a receiver fail, in the words of whoever has to fix it. A table: the first row that
+ * fits is the cause. It judges by what an attempt left behind, so it is a guess and says so; what was seen
+ * stands beside it.
  */
 import type { FailedAttempt } from './failure.ts'
 
@@ -52,7 +53,8 @@ function signsOf({ status, why, detail, response }: FailureSigns): Signs {
   }
 }
 
-const by = (why: string, codes?: RegExp) => (signs: Signs) => signs.why === why && (codes?.test(signs.code) ?? true)
+const by = (why: string, codes?: RegExp) => (signs: Signs) =>
+  signs.why === why && (codes?.test(signs.code) ?? true)
 const answered = (from: number, to: number) => (signs: Signs) => signs.status >= from && signs.status <= to
 const status =
   (...wanted: number[]) =>
@@ -154,7 +156,8 @@ const unreachable: readonly Rule[] = [
   },
   {
     name: 'connect timeout',
-    fits: (signs) => signs.why === 'timeout' && /^(no connection|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/.test(signs.code),
+    fits: (signs) =>
+      signs.why === 'timeout' && /^(no connection|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/.test(signs.code),
     title: 'No connection was made within ten seconds.',
     fix: 'A firewall drops the packets, probably. Let the gateway’s addresses in, or ask the brokerage which they are.',
   },
@@ -240,7 +243,8 @@ const refused: readonly Rule[] = [
   {
     name: 'application unreachable',
     fits: status(502, 504),
-    title: ({ server }) => `A proxy answered in place of the receiver, which it could not reach.${whoSays(server)}`,
+    title: ({ server }) =>
+      `A proxy answered in place of the receiver, which it could not reach.${whoSays(server)}`,
     fix: 'Start the application behind it, and check the address and the timeout that the proxy has for it.',
   },
   {

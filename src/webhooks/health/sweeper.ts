@@ -1,14 +1,14 @@
 /**
- * Looks for what must never be. It is found, counted and told: an alert says that it happened. Nothing is mended: what could break by itself has no state of its
- * own any more.
+ * Looks for what must never be. It is found, counted and told: an alert says that it happened. Nothing is
+ * mended: what could break by itself has no state of its own any more.
  */
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.ts'
-import type { Database } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { type Broken, findBroken, type Promised, printBroken } from './invariants.ts'
 
 interface SweeperDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly clock: Clock
   readonly log: Logger
   /** Absent when nobody asks. */

@@ -1,11 +1,12 @@
 /**
- * What charts show of a webhook, and of all together: attempts by when they were made and how they ended, how long answers took, how
- * much waited. Whoever sends pays an entry in a map; a process writes what it has counted every few seconds, and what waits is looked
- * at once a minute. A page reads a few hundred small rows, however many deliveries there are.
+ * What charts show of a webhook, and of all together: attempts by when they were made and how they ended, how
+ * long answers took, how much waited. Whoever sends pays an entry in a map; a process writes what it has
+ * counted every few seconds, and what waits is looked at once a minute. A page reads a few hundred small
+ * rows, however many deliveries there are.
  */
 import { after, day, hour, minute } from '../../clock.ts'
-import type { Database, Sql } from '../../database/database.ts'
-import { inTurn } from '../../in-turn.ts'
+import { inTurn } from '../../concurrency/in-turn.ts'
+import type { Sql } from '../../database/database.ts'
 import type { AttemptMade } from '../engine/attempt-made.ts'
 import { allParts } from '../events/part.ts'
 import { type Period, periods, startOf } from '../subscriptions/columns.ts'
@@ -36,7 +37,7 @@ export interface AttemptCounter {
   flush(): Promise<void>
 }
 
-export function openAttemptCounter(db: Database): AttemptCounter {
+export function openAttemptCounter(db: Sql): AttemptCounter {
   /** By when their five minutes began, then by webhook. */
   let noted = new Map<number, Map<number, Tally>>()
   return {
@@ -88,23 +89,26 @@ function addTally(tally: Tally, more: Tally): void {
   addCells(tally.delivered, more.delivered)
 }
 
-function columnsOf(noted: ReadonlyMap<number, ReadonlyMap<number, Tally>>): unknown[][] {
-  const rows = [...noted].flatMap(([startMs, tallies]) => [...tallies].map(([id, tally]) => ({ startMs, id, tally })))
-  return [
-    rows.map(({ id }) => id),
-    rows.map(({ startMs }) => new Date(startMs)),
-    rows.map(({ tally }) => tally.accepted),
-    rows.map(({ tally }) => tally.refused),
-    rows.map(({ tally }) => tally.unreachable),
-    rows.map(({ tally }) => `{${tally.answered.join(',')}}`),
-    rows.map(({ tally }) => `{${tally.delivered.join(',')}}`),
-  ]
+function columnsOf(noted: ReadonlyMap<number, ReadonlyMap<number, Tally>>) {
+  const rows = [...noted].flatMap(([startMs, tallies]) =>
+    [...tallies].map(([id, tally]) => ({ startMs, id, tally })),
+  )
+  return {
+    webhookIds: rows.map(({ id }) => id),
+    startsAt: rows.map(({ startMs }) => new Date(startMs)),
+    accepted: rows.map(({ tally }) => tally.accepted),
+    refused: rows.map(({ tally }) => tally.refused),
+    unreachable: rows.map(({ tally }) => tally.unreachable),
+    answered: rows.map(({ tally }) => `{${tally.answered.join(',')}}`),
+    delivered: rows.map(({ tally }) => `{${tally.delivered.join(',')}}`),
+  }
 }
 
 /** What waits just now. Several nodes may look in the same minute: the most counts. */
 export async function countWaiting(sql: Sql, now: Date): Promise<void> {
   const seen: Depth[] = []
-  for (const part of allParts) seen.push(...(await sql.query<Depth>(table.selectWaiting, [part, null, countedAtMost])))
+  for (const part of allParts)
+    seen.push(...(await sql.query(table.selectWaiting, { part, most: countedAtMost })))
   if (seen.length === 0) return
   const all = { webhookId: everyWebhook, waiting: 0, blocked: 0 }
   for (const { waiting, blocked } of seen) {
@@ -112,19 +116,15 @@ export async function countWaiting(sql: Sql, now: Date): Promise<void> {
     all.blocked += blocked
   }
   const rows = [all, ...seen]
-  await sql.query(table.addDepths, [
-    new Date(Math.floor(now.getTime() / spanMs) * spanMs),
-    rows.map(({ webhookId }) => webhookId),
-    rows.map(({ waiting }) => waiting),
-    rows.map(({ blocked }) => blocked),
-  ])
+  await sql.query(table.addDepths, {
+    startsAt: new Date(Math.floor(now.getTime() / spanMs) * spanMs),
+    webhookIds: rows.map(({ webhookId }) => webhookId),
+    waiting: rows.map(({ waiting }) => waiting),
+    blocked: rows.map(({ blocked }) => blocked),
+  })
 }
 
-interface Depth {
-  readonly webhookId: number
-  readonly waiting: number
-  readonly blocked: number
-}
+type Depth = NonNullable<(typeof table.selectWaiting)['row']>
 
 /** What is a day old is kept by the hour, and what is a month old leaves. Answers how many rows left. */
 export async function thinCounts(sql: Sql, now: Date): Promise<number> {
@@ -134,7 +134,7 @@ export async function thinCounts(sql: Sql, now: Date): Promise<number> {
     [table.deleteOldCounts, keptForMs],
   ] as const)
     for (let left = bite; left === bite; gone += left)
-      left = (await sql.query(statement, [after(now, -keptMs), bite])).length
+      left = (await sql.query(statement, { before: after(now, -keptMs), most: bite })).length
   return gone
 }
 
@@ -145,7 +145,7 @@ export interface Quantiles {
   readonly p99: number | null
 }
 
-export interface Column {
+export interface CountedColumn {
   readonly accepted: number
   readonly refused: number
   readonly unreachable: number
@@ -161,30 +161,23 @@ export interface Column {
 export interface Counts {
   readonly startsAt: Date
   readonly columnMs: number
-  readonly columns: readonly Column[]
-  readonly all: Column
-  /** When the first of all was counted, if that was later than the first column: what happened before is not shown. */
+  readonly columns: readonly CountedColumn[]
+  readonly all: CountedColumn
+  /**
+   * When the first of all was counted, if that was later than the first column: what happened before is not
+   * shown.
+   */
   readonly countedSince: Date | undefined
-}
-
-interface Row {
-  readonly startsAt: Date
-  readonly accepted: number
-  readonly refused: number
-  readonly unreachable: number
-  readonly waiting: number
-  readonly blocked: number
-  readonly answered: string
-  readonly delivered: string
 }
 
 export async function readCounts(sql: Sql, webhookId: number, period: Period, now: Date): Promise<Counts> {
   const { columns: length, columnMs } = periods[period]
   const startsAt = startOf(period, now)
-  const rows = await sql.query<Row>(table.selectCounts, [webhookId, startsAt])
-  const [first] = await sql.query<{ at: Date | null }>(table.selectFirstCount)
+  const rows = await sql.query(table.selectCounts, { webhookId, since: startsAt })
+  const [first] = await sql.query(table.selectFirstCount)
   const spans = Array.from({ length }, emptySpan)
-  for (const row of rows) addRow(spans[Math.floor((row.startsAt.getTime() - startsAt.getTime()) / columnMs)]!, row)
+  for (const row of rows)
+    addRow(spans[Math.floor((row.startsAt.getTime() - startsAt.getTime()) / columnMs)]!, row)
   const countedSince = first?.at && first.at > startsAt ? first.at : undefined
   return { startsAt, columnMs, columns: spans.map(columnOf), all: columnOf(sumOf(spans)), countedSince }
 }
@@ -198,7 +191,7 @@ interface Span extends Tally {
 const emptySpan = (): Span => ({ ...emptyTally(), waiting: 0, blocked: 0 })
 
 /** A page of a month reads a thousand rows: their cells are added as they are read. */
-function addRow(span: Span, row: Row): void {
+function addRow(span: Span, row: NonNullable<(typeof table.selectCounts)['row']>): void {
   addCounts(span, row)
   addPrinted(span.answered, row.answered)
   addPrinted(span.delivered, row.delivered)
@@ -219,7 +212,7 @@ function addCounts(span: Span, more: Omit<Span, 'answered' | 'delivered'>): void
   if (more.waiting > span.waiting) Object.assign(span, { waiting: more.waiting, blocked: more.blocked })
 }
 
-function columnOf({ answered, delivered, ...counts }: Span): Column {
+function columnOf({ answered, delivered, ...counts }: Span): CountedColumn {
   return { ...counts, answered: quantilesOf(answered), delivered: quantilesOf(delivered) }
 }
 

@@ -15,7 +15,10 @@ export interface WebhookHealth {
   readonly failingSince: Date | null
   /** Different entities that fail. */
   readonly entities: number
-  /** Everything that waits: for its moment or behind another, what happens and what is sent again. Blocked: those of them behind another. */
+  /**
+   * Everything that waits: for its moment or behind another, what happens and what is sent again. Blocked:
+   * those of them behind another.
+   */
   readonly waiting: number
   readonly blocked: number
   readonly exhausted: number
@@ -27,7 +30,11 @@ export async function readHealth(
 ): Promise<Map<number, WebhookHealth>> {
   const health = new Map<number, WebhookHealth>()
   for (const [part, of] of byPart(webhooks)) {
-    const rows = await sql.query<WebhookHealth>(selectHealth, [part, of.map(({ id }) => id), countedAtMost])
+    const rows = await sql.query(selectHealth, {
+      part,
+      webhookIds: of.map(({ id }) => id),
+      most: countedAtMost,
+    })
     for (const row of rows) health.set(row.webhookId, row)
   }
   return health

@@ -12,16 +12,13 @@ export const failingMs = hour
 /** Once for each time it fails: when it has worked in between, the next is told again. */
 export async function watchFailingWebhooks(sql: Sql, now: Date): Promise<number> {
   const failing: { readonly webhookId: number; readonly failingSince: Date }[] = []
-  for (const part of allParts)
-    failing.push(
-      ...(await sql.query<(typeof failing)[number]>(selectFailingLong, [
-        part,
-        after(now, -failingMs),
-        attemptsLooked,
-        entitiesAtLeast,
-      ])),
-    )
+  const long = { since: after(now, -failingMs), failuresAtLeast: attemptsLooked, entitiesAtLeast }
+  for (const part of allParts) failing.push(...(await sql.query(selectFailingLong, { part, ...long })))
   if (failing.length === 0) return 0
-  const values = [failing.map((row) => row.webhookId), failing.map((row) => row.failingSince)]
-  return (await sql.query(tellFailing, [...memberLimits(now), ...values])).length
+  const told = await sql.query(tellFailing, {
+    ...memberLimits(now),
+    webhookIds: failing.map((row) => row.webhookId),
+    failingSince: failing.map((row) => row.failingSince),
+  })
+  return told.length
 }

@@ -1,8 +1,8 @@
 /**
- * What is kept of a failure beside its status or its word, for whoever has to find the cause. It comes from a stranger: bounded, and without
- * what no text may hold.
+ * What is kept of a failure beside its status or its word, for whoever has to find the cause. It comes from a
+ * stranger: bounded, and without what no text may hold.
  */
-import { cut } from '../../cut.ts'
+import { cut } from '../../text/cut.ts'
 
 const longest = 300
 const headerLongest = 150
@@ -28,11 +28,15 @@ interface SystemError {
   readonly errors?: readonly unknown[]
 }
 
-/** The code of the error at the bottom, and of a certificate for somebody else the names that it has. Undefined when the word says it all. */
+/**
+ * The code of the error at the bottom, and of a certificate for somebody else the names that it has.
+ * Undefined when the word says it all.
+ */
 export function detailOfError(error: unknown): string | undefined {
   const { code, reason } = deepest(error)
   if (typeof code !== 'string' || code === 'FORBIDDEN_ADDRESS' || code === 'NAME_UNRESOLVED') return undefined
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' && typeof reason === 'string') return clean(`${code}: ${reason}`, longest)
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' && typeof reason === 'string')
+    return clean(`${code}: ${reason}`, longest)
   return clean(code, longest)
 }
 
@@ -40,7 +44,9 @@ export function detailOfError(error: unknown): string | undefined {
 function deepest(error: unknown): SystemError {
   const { cause, errors } = error as SystemError
   const below = errors?.[0] ?? cause
-  return typeof below === 'object' && below !== null && 'code' in below ? deepest(below) : (error as SystemError)
+  return typeof below === 'object' && below !== null && 'code' in below
+    ? deepest(below)
+    : (error as SystemError)
 }
 
 /** Control characters would break lines, and PostgreSQL's text cannot hold the first of them. */

@@ -1,22 +1,25 @@
 /**
- * One POST. Ten seconds in all for connecting, headers and body; at most 64 KiB of the answer are read and 8 KiB kept;
- * redirects are not followed. Whatever the receiver does, the outcome is a value and the cost is bounded.
+ * One POST. Ten seconds in all for connecting, headers and body; at most 64 KiB of the answer are read and 8
+ * KiB kept; redirects are not followed. Whatever the receiver does, the outcome is a value and the cost is
+ * bounded.
  */
 import type { Dispatcher } from 'undici'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../concurrency/bounded-map.ts'
 import { type GuardPolicy, isAllowedAddress, literalOf } from '../../network/address-guard.ts'
 import { type Connections, openConnections } from '../../network/connections.ts'
 import { openResolver } from '../../network/resolver.ts'
 import { detailOfAnswer, detailOfError } from './attempt-detail.ts'
 
 const deadlineMs = 10_000
-/** A timer that is so late belongs to a process that stood still; what has arrived is read within the second. */
+/**
+ * A timer that is so late belongs to a process that stood still; what has arrived is read within the second.
+ */
 const standstillMs = 500
 const readMs = 250
 const readLimitBytes = 64 * 1024
 const keptBytes = 8 * 1024
 
-export type Why = 'timeout' | 'dns' | 'tls' | 'connection' | 'protocol' | 'forbidden-address' | 'no-secret'
+type Why = 'timeout' | 'dns' | 'tls' | 'connection' | 'protocol' | 'forbidden-address' | 'no-secret'
 
 export type Outcome =
   | { readonly kind: 'accepted'; readonly status: number; readonly response: string }
@@ -31,7 +34,10 @@ export type Outcome =
   | {
       readonly kind: 'unreachable'
       readonly why: Why
-      /** What the word does not say: the error's code, the names of a certificate, how far it came in its time. */
+      /**
+       * What the word does not say: the error's code, the names of a certificate, how far it came in its
+       * time.
+       */
       readonly detail?: string
     }
 
@@ -89,7 +95,11 @@ const targetBytes = 4 * 1024 * 1024
 
 export function openSender({ policy, dnsServers, certificateAuthority, builtIn }: SenderOptions): Sender {
   const { lookup } = openResolver(policy, dnsServers)
-  const connections = openConnections({ deadlineMs, lookup, certificateAuthority })
+  let opening: Promise<Connections> | undefined
+  const open = () => {
+    opening ??= openConnections({ deadlineMs, lookup, certificateAuthority })
+    return opening
+  }
   const targets = new BoundedMap<string, Target>(targetBytes)
   function targetOf(url: string): Target {
     const known = targets.get(url)
@@ -104,14 +114,16 @@ export function openSender({ policy, dnsServers, certificateAuthority, builtIn }
     targets.set(url, target)
     return target
   }
-  function dial(message: PostRequest): Promise<Posted> {
+  async function dial(message: PostRequest): Promise<Posted> {
     const target = targetOf(message.url)
-    if (!target.isAllowed) return Promise.resolve(notPosted('forbidden-address'))
-    return send(connections, target, message)
+    if (!target.isAllowed) return notPosted('forbidden-address')
+    return send(await open(), target, message)
   }
   return {
     post: (message) => (builtIn?.isMeant(message) ? handOver(builtIn, message, dial) : dial(message)),
-    close: connections.close,
+    async close() {
+      await (await opening)?.close()
+    },
   }
 }
 
@@ -125,11 +137,21 @@ async function handOver(builtIn: BuiltIn, message: PostRequest, dial: Sender['po
 
 /** An attempt that ended before anything was sent. */
 export function notPosted(why: Why): Posted {
-  return { outcome: { kind: 'unreachable', why }, timing: { totalMs: 0, connectMs: undefined, answerMs: undefined } }
+  return {
+    outcome: { kind: 'unreachable', why },
+    timing: { totalMs: 0, connectMs: undefined, answerMs: undefined },
+  }
 }
 
-/** Straight on undici's dispatcher: an answer is a few calls of this handler, without a stream or a signal a request. */
-function send(connections: Connections, { origin, path }: Target, { headers, body }: PostRequest): Promise<Posted> {
+/**
+ * Straight on undici's dispatcher: an answer is a few calls of this handler, without a stream or a signal a
+ * request.
+ */
+function send(
+  connections: Connections,
+  { origin, path }: Target,
+  { headers, body }: PostRequest,
+): Promise<Posted> {
   return new Promise((resolve) => {
     const startedMs = performance.now()
     let connectMs: number | undefined
@@ -148,7 +170,8 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
       controller?.abort(new Error('The attempt is over.'))
     }
     const giveUp = () => cut({ kind: 'unreachable', why: 'timeout', detail: reached(connectMs, answerMs) })
-    // A process that stood still finds its timers over before it reads what came meanwhile: an answer that is there counts, however late it is looked at.
+    // A process that stood still finds its timers over before it reads what came meanwhile: an answer that is
+    // there counts, however late it is looked at.
     const isLate = () => performance.now() - startedMs > deadlineMs + standstillMs
     let timer = setTimeout(() => {
       if (isLate()) timer = setTimeout(giveUp, readMs)
@@ -168,7 +191,8 @@ function send(connections: Connections, { origin, path }: Target, { headers, bod
         answer.headers = headers
       },
       onResponseData(_controller, chunk) {
-        if (answer.length < keptBytes) answer.kept.push(Buffer.from(chunk.subarray(0, keptBytes - answer.length)))
+        if (answer.length < keptBytes)
+          answer.kept.push(Buffer.from(chunk.subarray(0, keptBytes - answer.length)))
         answer.length += chunk.length
         // Enough to see what the receiver says; a longer answer is cut off together with its connection.
         if (answer.length > readLimitBytes && !isOver) cut(judgeAnswer(answer))

@@ -1,7 +1,8 @@
 /**
- * How many attempts a node has under way at once. Receivers that take their time need many. But a thread that is busy all the time sends none faster for
- * having more under way: it only keeps more that is sent and not written down, which a crash would send again, and that the collector copies. So the
- * number falls while the thread has no time left, and rises again (additive increase, multiplicative decrease).
+ * How many attempts a node has under way at once. Receivers that take their time need many. But a thread that
+ * is busy all the time sends none faster for having more under way: it only keeps more that is sent and not
+ * written down, which a crash would send again, and that the collector copies. So the number falls while the
+ * thread has no time left, and rises again (additive increase, multiplicative decrease).
  */
 import { performance } from 'node:perf_hooks'
 

@@ -1,7 +1,7 @@
 /** The head of a delivery's request, as it is sent and as the portal explains it. */
 import type { SignedMessage } from './signature.ts'
 
-export const userAgent = 'Countersign-Webhooks/1'
+const userAgent = 'Countersign-Webhooks/1'
 
 interface SentMessage extends SignedMessage {
   /** Counted from 1. */

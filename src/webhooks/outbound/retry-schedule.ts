@@ -1,6 +1,6 @@
 /**
- * When a delivery that failed is tried again (exponential backoff with jitter). 11 attempts in about 70 hours; then it is exhausted (a
- * dead letter), and still replayable.
+ * When a delivery that failed is tried again (exponential backoff with jitter). 11 attempts in about 70
+ * hours; then it is exhausted (a dead letter), and still replayable.
  */
 import { after, hour, minute, second } from '../../clock.ts'
 

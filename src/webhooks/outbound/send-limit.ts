@@ -1,6 +1,7 @@
 /**
- * So many attempts a second at most, because the receiver wants it: in any second, not in each of the clock's (a sliding window). Where there is
- * nothing left, it is waited for a twentieth of a second's worth, so that a fast lane is not read one delivery at a time.
+ * So many attempts a second at most, because the receiver wants it: in any second, not in each of the clock's
+ * (a sliding window). Where there is nothing left, it is waited for a twentieth of a second's worth, so that
+ * a fast lane is not read one delivery at a time.
  */
 import { after, second } from '../../clock.ts'
 

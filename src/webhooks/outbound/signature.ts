@@ -1,6 +1,7 @@
 /**
- * Spec 6: `x-webhook-signature` is the lower-case hex HMAC-SHA256 of the exact bytes sent. Beside it stand the headers of
- * Standard Webhooks, signed with every live secret, for receivers that want replay protection and rotation.
+ * Spec 6: `x-webhook-signature` is the lower-case hex HMAC-SHA256 of the exact bytes sent. Beside it stand
+ * the headers of Standard Webhooks, signed with every live secret, for receivers that want replay protection
+ * and rotation.
  */
 import { signText } from '../../crypto/hash.ts'
 
@@ -36,8 +37,8 @@ interface Printed {
 }
 
 /**
- * An event goes to all webhooks of its branch in one moment, and those that one client registered are signed by the same secrets: within a second its
- * signatures are the same, and are computed once.
+ * An event goes to all webhooks of its branch in one moment, and those that one client registered are signed
+ * by the same secrets: within a second its signatures are the same, and are computed once.
  */
 export class SignaturesOfEvents {
   readonly #last = new WeakMap<object, Printed>()
@@ -55,7 +56,9 @@ export class SignaturesOfEvents {
 
 function areSame(left: SigningSecrets, right: SigningSecrets): boolean {
   // The current one is the first of all.
-  return left.all.length === right.all.length && left.all.every((secret, index) => secret === right.all[index])
+  return (
+    left.all.length === right.all.length && left.all.every((secret, index) => secret === right.all[index])
+  )
 }
 
 function printTimestamp({ sentAt }: SignedMessage): string {
@@ -65,8 +68,8 @@ function printTimestamp({ sentAt }: SignedMessage): string {
 const standardPrefix = 'whsec_'
 
 /**
- * A secret is the UTF-8 of its text. Libraries of Standard Webhooks read what follows `whsec_` as base64: such a secret signs by both
- * keys, and whoever verifies needs to know of one.
+ * A secret is the UTF-8 of its text. Libraries of Standard Webhooks read what follows `whsec_` as base64:
+ * such a secret signs by both keys, and whoever verifies needs to know of one.
  */
 function standardKeysOf(secret: string): (string | Buffer)[] {
   const decoded = decodeStandardKey(secret)

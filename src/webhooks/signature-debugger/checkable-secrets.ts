@@ -1,4 +1,7 @@
-/** What a partner's question about a signature is held against: the secrets of its own clients and webhooks, by name, and its own recent events. */
+/**
+ * What a partner's question about a signature is held against: the secrets of its own clients and webhooks,
+ * by name, and its own recent events.
+ */
 import type { Vault } from '../../crypto/vault.ts'
 import type { Sql } from '../../database/database.ts'
 import { openClientSecret } from '../../partners/client-secret.ts'
@@ -18,9 +21,6 @@ interface Sealed {
   readonly endsAt: Date | null
 }
 
-type OwnSecret = Sealed & { readonly webhookId: number }
-type ClientSecret = Sealed & { readonly clientId: string; readonly name: string }
-
 /** Those that could have signed, of one webhook or of all. */
 export async function listCheckableSecrets(
   sql: Sql,
@@ -29,9 +29,9 @@ export async function listCheckableSecrets(
   webhook: Pick<Webhook, 'id' | 'clientId'> | undefined,
   now: Date,
 ): Promise<NamedSecret[]> {
-  const values = (only: number | string | null | undefined) => [branchId, environment, only, secretsAtMost]
-  const own = await sql.query<OwnSecret>(table.selectOwnSecrets, values(webhook?.id))
-  const borrowed = await sql.query<ClientSecret>(table.selectClientSecrets, values(webhook?.clientId))
+  const values = { branchId, environment, most: secretsAtMost }
+  const own = await sql.query(table.selectOwnSecrets, { ...values, webhookId: webhook?.id })
+  const borrowed = await sql.query(table.selectClientSecrets, { ...values, clientId: webhook?.clientId })
   const ofWebhooks = [...Map.groupBy(own, ({ webhookId }) => webhookId)].flatMap(([id, secrets]) =>
     named(`own secret of webhook ${id}`, secrets, now, ({ sealed }) => openWebhookSecret(vault, id, sealed)),
   )
@@ -59,7 +59,12 @@ function named<Row extends Sealed>(
   })
 }
 
-function stateOf(row: Sealed, current: Sealed | undefined, isLiving: boolean, now: Date): NamedSecret['state'] {
+function stateOf(
+  row: Sealed,
+  current: Sealed | undefined,
+  isLiving: boolean,
+  now: Date,
+): NamedSecret['state'] {
   if (row === current) return 'current'
   if (!isLiving) return 'ended'
   return row.signsFrom > now ? 'next' : 'previous'
@@ -73,10 +78,14 @@ export interface RecentEvent {
 }
 
 /** By the name that `webhook-id` has; undefined when it is not the branch's, or too long ago. */
-export async function findRecentEvent(sql: Sql, branch: Branch, eventId: string): Promise<RecentEvent | undefined> {
+export async function findRecentEvent(
+  sql: Sql,
+  branch: Branch,
+  eventId: string,
+): Promise<RecentEvent | undefined> {
   const [, hex] = /^evt_([0-9a-f]{32})$/.exec(eventId) ?? []
   if (hex === undefined) return undefined
   const { part, feed } = logOf(branch)
-  const [event] = await sql.query<RecentEvent>(table.selectRecentEvent, [part, feed, hex])
+  const [event] = await sql.query(table.selectRecentEvent, { part, feed, uid: hex })
   return event
 }

@@ -10,10 +10,15 @@ const current: NamedSecret = { name: 'client', state: 'current', text: 'cs_live_
 const previous: NamedSecret = { name: 'client', state: 'previous', text: 'cs_live_previous0123456789' }
 const next: NamedSecret = { name: 'client', state: 'next', text: 'cs_live_next0123456789' }
 const ended: NamedSecret = { name: 'client', state: 'ended', text: 'cs_live_ended0123456789' }
-const own: NamedSecret = { name: 'webhook 7', state: 'current', text: 'whsec_c2VjcmV0IGJ5dGVzIG9mIGEgd2ViaG9vaw==' }
+const own: NamedSecret = {
+  name: 'webhook 7',
+  state: 'current',
+  text: 'whsec_c2VjcmV0IGJ5dGVzIG9mIGEgd2ViaG9vaw==',
+}
 const secrets = [current, previous, next, ended, own]
 
-const body = '{"type":"TRANSACTION","url":"https://a.example/é","amount":500.10,"account":{"id":7,"class":"x"}}'
+const body =
+  '{"type":"TRANSACTION","url":"https://a.example/é","amount":500.10,"account":{"id":7,"class":"x"}}'
 const sentAt = new Date('2026-03-02T10:00:00Z')
 const id = 'evt_0123456789abcdef0123456789abcdef'
 
@@ -95,9 +100,10 @@ for (const [mistake, pasted] of pastedBodies)
 test('a body that was printed with spaces, where the original was compact, is known by the header alone', () => {
   const compact = '{"a":1,"b":[2,3]}'
   for (const pasted of ['{"a": 1, "b": [2, 3]}', JSON.stringify(JSON.parse(compact), undefined, 2)])
-    assert.deepEqual(said(ask({ headers: headersOf(current, compact), body: pasted }), 'x-webhook-signature'), [
-      ...['client current', 'parsed and printed anew'],
-    ])
+    assert.deepEqual(
+      said(ask({ headers: headersOf(current, compact), body: pasted }), 'x-webhook-signature'),
+      [...['client current', 'parsed and printed anew']],
+    )
 })
 
 test('line breaks that were changed are known by the header alone', () => {
@@ -119,7 +125,10 @@ test('with the event known, the first byte that differs is named, and what happe
     [answer.difference!.offset, answer.difference!.sent.byte, answer.difference!.pasted.byte],
     [2, '74', '61'],
   )
-  assert.deepEqual([answer.difference!.sent.before, answer.difference!.pasted.from.slice(0, 8)], ['{"', 'account"'])
+  assert.deepEqual(
+    [answer.difference!.sent.before, answer.difference!.pasted.from.slice(0, 8)],
+    ['{"', 'account"'],
+  )
   const other = ask({ headers: headersOf(), body: body.replace('500.10', '900.10'), sent: body })
   assert.deepEqual(said(other, 'x-webhook-signature'), ['client current', 'another body'])
   const cut = ask({ headers: headersOf(), body: body.slice(0, -1), sent: body })

@@ -1,7 +1,9 @@
 /**
- * Why a signature does not verify. Whoever asks pastes the headers and the body that came, and, if they like, what their own program computed. Every
- * signature among these is held against the secrets of the one who asks, over the body as it is and as the usual mistakes make it (signature-mistakes.ts).
- * It says which secret matches by its name, and nothing else of any secret; comparisons take the same time wherever bytes differ.
+ * Why a signature does not verify. Whoever asks pastes the headers and the body that came, and, if they like,
+ * what their own program computed. Every signature among these is held against the secrets of the one who
+ * asks, over the body as it is and as the usual mistakes make it (signature-mistakes.ts). It says which
+ * secret matches by its name, and nothing else of any secret; comparisons take the same time wherever bytes
+ * differ.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { equalBytes } from '../../crypto/hash.ts'
@@ -20,7 +22,10 @@ import {
 /** Of a branch. */
 export const checksPerMinute = 20
 export const checkedBytesAtMost = 64 * 1024
-/** All that a check may hash: a large body is tried in fewer ways, so that nobody is kept waiting by somebody's question. */
+/**
+ * All that a check may hash: a large body is tried in fewer ways, so that nobody is kept waiting by
+ * somebody's question.
+ */
 const hashedBytesAtMost = 32 * 1024 * 1024
 
 /** Of the one who asks, and of nobody else. */
@@ -41,7 +46,7 @@ interface SignatureQuestion {
   readonly sent: string | undefined
 }
 
-export type Source = 'x-webhook-signature' | 'webhook-signature' | 'computed'
+type Source = 'x-webhook-signature' | 'webhook-signature' | 'computed'
 
 /** What is known of one signature. */
 export interface SignatureFinding {
@@ -123,7 +128,12 @@ function* waysOf(question: SignatureQuestion, budget: Budget): Generator<Way> {
   const plain = secrets.map((secret) => ({ secret, key: secret.text, mistakes: [] }))
   yield* sign(plain, given, headers, budget)
   yield* sign(secrets.flatMap(decodedKeyOf), given, headers, budget)
-  yield* sign(plain, [...bodyMistakes(body), ...asSent.flatMap(({ bytes }) => bodyMistakes(bytes))], headers, budget)
+  yield* sign(
+    plain,
+    [...bodyMistakes(body), ...asSent.flatMap(({ bytes }) => bodyMistakes(bytes))],
+    headers,
+    budget,
+  )
   yield* sign(secrets.flatMap(wrongKeysOf), given, headers, budget)
   yield* signOtherwise(secrets, given, budget)
 }
@@ -174,7 +184,11 @@ function* sign(
 }
 
 /** By another hash, or by none with a key. */
-function* signOtherwise(secrets: readonly NamedSecret[], bodies: readonly TriedBody[], budget: Budget): Generator<Way> {
+function* signOtherwise(
+  secrets: readonly NamedSecret[],
+  bodies: readonly TriedBody[],
+  budget: Budget,
+): Generator<Way> {
   for (const body of bodies) {
     for (const secret of secrets) {
       budget.bytes -= 4 * body.bytes.length
@@ -219,7 +233,12 @@ function explain(mac: PresentedMac, way: Way | undefined, question: SignatureQue
     ...ofKey,
     ...findAgeMistakes(secret, source),
   ]
-  return { source, secret: { name: secret.name, state: secret.state }, isRight: wrong.length === 0, mistakes: wrong }
+  return {
+    source,
+    secret: { name: secret.name, state: secret.state },
+    isRight: wrong.length === 0,
+    mistakes: wrong,
+  }
 }
 
 /** A program that means the one header and computes the other. */
@@ -241,14 +260,20 @@ function nameBody(mistake: SignatureMistake, { sent, body }: SignatureQuestion):
   return isSameJson(sent, body.toString('utf8')) ? mistakes.printedAnew : mistake
 }
 
-/** During a rotation both are in `webhook-signature`; the other header is signed by the one that was current when it was sent. */
+/**
+ * During a rotation both are in `webhook-signature`; the other header is signed by the one that was current
+ * when it was sent.
+ */
 function findAgeMistakes({ state }: NamedSecret, source: Source): SignatureMistake[] {
   if (state === 'ended') return [mistakes.oldSecret]
   if (source !== 'computed') return []
   return state === 'current' ? [] : [state === 'next' ? mistakes.nextSecret : mistakes.oldSecret]
 }
 
-function unexplained({ source, mistakes: known }: PresentedMac, question: SignatureQuestion): SignatureMistake[] {
+function unexplained(
+  { source, mistakes: known }: PresentedMac,
+  question: SignatureQuestion,
+): SignatureMistake[] {
   const { headers, sent, body } = question
   if (known.some((each) => each === mistakes.cutOff || each === mistakes.noSignature)) return [...known]
   if (source === 'webhook-signature' && (headers.id === undefined || headers.timestamp === undefined))

@@ -1,4 +1,6 @@
-/** What somebody pastes as headers: lines of a request, of curl, of a log or of JSON, or a signature alone. */
+/**
+ * What somebody pastes as headers: lines of a request, of curl, of a log or of JSON, or a signature alone.
+ */
 import { mistakes, type SignatureMistake } from './signature-mistakes.ts'
 
 export interface PastedHeaders {
@@ -12,7 +14,8 @@ export interface PastedHeaders {
 
 export function readHeaders(text: string): PastedHeaders {
   const find = (name: string) => {
-    const [, value] = new RegExp(`(?<![\\w-])${name}["']?\\s*[:=]\\s*["']?([^"'\\r\\n]+)`, 'i').exec(text) ?? []
+    const [, value] =
+      new RegExp(`(?<![\\w-])${name}["']?\\s*[:=]\\s*["']?([^"'\\r\\n]+)`, 'i').exec(text) ?? []
     return value?.replace(/(?<![\s,;])[\s,;]+$/, '')
   }
   const alone = readAlone(text)
@@ -33,7 +36,10 @@ function readAlone(text: string): string | undefined {
 
 type Encoding = 'hex' | 'base64'
 
-/** The bytes of a signature, and what is unusual about how they are written. No bytes where it is no signature. */
+/**
+ * The bytes of a signature, and what is unusual about how they are written. No bytes where it is no
+ * signature.
+ */
 export interface PresentedMac {
   readonly source: 'x-webhook-signature' | 'webhook-signature' | 'computed'
   readonly bytes: Buffer
@@ -54,10 +60,20 @@ export function readMac(source: PresentedMac['source'], pasted: string): Present
   const prefixed = value === text || (source === 'computed' && /^v1,/.test(text)) ? [] : [mistakes.prefix]
   if (/^([0-9a-f]{2})+$/i.test(value)) {
     const cased = /[A-F]/.test(value) ? [mistakes.upperCase] : []
-    return judgeLength({ source, bytes: Buffer.from(value, 'hex'), encoding: 'hex', mistakes: [...prefixed, ...cased] })
+    return judgeLength({
+      source,
+      bytes: Buffer.from(value, 'hex'),
+      encoding: 'hex',
+      mistakes: [...prefixed, ...cased],
+    })
   }
   if (/^[A-Za-z0-9+/_-]{2,}={0,2}$/.test(value))
-    return judgeLength({ source, bytes: Buffer.from(value, 'base64'), encoding: 'base64', mistakes: prefixed })
+    return judgeLength({
+      source,
+      bytes: Buffer.from(value, 'base64'),
+      encoding: 'base64',
+      mistakes: prefixed,
+    })
   return { source, bytes: Buffer.alloc(0), encoding: 'base64', mistakes: [mistakes.noSignature] }
 }
 

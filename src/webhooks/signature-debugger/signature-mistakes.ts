@@ -1,4 +1,7 @@
-/** The usual mistakes of those who verify a signature: what each is called, how it is undone, and what it makes of a body or a key. */
+/**
+ * The usual mistakes of those who verify a signature: what each is called, how it is undone, and what it
+ * makes of a body or a key.
+ */
 import { decodeStandardKey } from '../outbound/signature.ts'
 
 export interface SignatureMistake {
@@ -13,7 +16,8 @@ const rawBody = 'Take the raw bytes of the request, before any parser has touche
 export const mistakes = {
   printedAnew: {
     name: 'parsed and printed anew',
-    words: 'The body was parsed and printed anew: spaces, the order of keys or the digits of numbers changed.',
+    words:
+      'The body was parsed and printed anew: spaces, the order of keys or the digits of numbers changed.',
     fix: rawBody,
   },
   encodedTwice: {
@@ -250,7 +254,10 @@ function sorted(value: unknown): unknown {
 }
 
 function asciiOnly(text: string): string {
-  return text.replaceAll(/[\u0080-\uffff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replaceAll(
+    /[\u0080-\uffff]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** Whether two texts say the same, whatever they look like. */
@@ -260,7 +267,9 @@ export function isSameJson(one: string, other: string): boolean {
 }
 
 /** What the usual mistakes make of a secret. */
-export function keyMistakes(secret: string): { readonly key: string | Buffer; readonly mistake: SignatureMistake }[] {
+export function keyMistakes(
+  secret: string,
+): { readonly key: string | Buffer; readonly mistake: SignatureMistake }[] {
   const rest = secret.replace(/^[A-Za-z]+_/, '')
   const decoded = decodeStandardKey(secret)
   return [
@@ -270,6 +279,8 @@ export function keyMistakes(secret: string): { readonly key: string | Buffer; re
     { key: `'${secret}'`, mistake: mistakes.secretQuotes },
     ...(rest === secret ? [] : [{ key: rest, mistake: mistakes.secretPrefix }]),
     ...(decoded ? [] : [{ key: Buffer.from(rest, 'base64'), mistake: mistakes.secretDecoded }]),
-    ...(/^([0-9a-f]{2})+$/i.test(rest) ? [{ key: Buffer.from(rest, 'hex'), mistake: mistakes.secretDecoded }] : []),
+    ...(/^([0-9a-f]{2})+$/i.test(rest)
+      ? [{ key: Buffer.from(rest, 'hex'), mistake: mistakes.secretDecoded }]
+      : []),
   ]
 }

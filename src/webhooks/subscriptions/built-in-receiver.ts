@@ -1,17 +1,18 @@
 /**
- * The receiver that the sandbox has built in, for whoever has no server yet: a webhook of the branch whose deliveries are signed, queued, retried and
- * settled like all others, and then handed over inside the gateway instead of being dialled. So it opens no way into a network, nobody
- * else can send to it, and it works wherever the gateway does. It keeps the last few that it was handed, cut to a bounded size.
+ * The receiver that the sandbox has built in, for whoever has no server yet: a webhook of the branch whose
+ * deliveries are signed, queued, retried and settled like all others, and then handed over inside the gateway
+ * instead of being dialled. So it opens no way into a network, nobody else can send to it, and it works
+ * wherever the gateway does. It keeps the last few that it was handed, cut to a bounded size.
  */
 import { createHmac } from 'node:crypto'
 import type { Act } from '../../audit/audit.ts'
 import { after, type Clock, day } from '../../clock.ts'
 import { equalBytes } from '../../crypto/hash.ts'
 import { randomLetters } from '../../crypto/random.ts'
-import { cut } from '../../cut.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { openRateLimit } from '../../http/rate-limit.ts'
 import { Conflict, TooManyRequests } from '../../problem.ts'
+import { cut } from '../../text/cut.ts'
 import type { Branch } from '../events/branch.ts'
 import type { BuiltIn, Outcome, PostRequest } from '../outbound/attempt.ts'
 import { isOwnHeader } from '../outbound/request-head.ts'
@@ -46,20 +47,23 @@ export interface Receipt {
 }
 
 export async function findReceiver(sql: Sql, branchId: number): Promise<BuiltInReceiver | undefined> {
-  return (await sql.query<BuiltInReceiver>(table.selectReceiver, [branchId]))[0]
+  return (await sql.query(table.selectReceiver, { branchId }))[0]
 }
 
 /** When a signature was first found right, also if the webhook is gone since. */
 export async function findVerifiedAt(sql: Sql, branchId: number): Promise<Date | undefined> {
-  const [found] = await sql.query<{ verifiedAt: Date | null }>(table.selectVerifiedAt, [branchId])
+  const [found] = await sql.query(table.selectVerifiedAt, { branchId })
   return found?.verifiedAt ?? undefined
 }
 
 export function listReceipts(sql: Sql, branchId: number): Promise<Receipt[]> {
-  return sql.query<Receipt>(table.selectReceipts, [branchId, receiptsKept])
+  return sql.query(table.selectReceipts, { branchId, most: receiptsKept })
 }
 
-/** The one that there is, or a new one. In a transaction that holds the branch still: of two clicks at once one makes it. */
+/**
+ * The one that there is, or a new one. In a transaction that holds the branch still: of two clicks at once
+ * one makes it.
+ */
 export async function ensureReceiver(
   desk: RegistrationDesk,
   branch: Branch,
@@ -67,7 +71,7 @@ export async function ensureReceiver(
   act: Act,
 ): Promise<BuiltInReceiver> {
   if (branch.environment !== 'sandbox') throw new Conflict('The built-in receiver is in the sandbox alone.')
-  await desk.db.query(lockBranch, [branch.branchId])
+  await desk.db.query(lockBranch, { branchId: branch.branchId })
   return (await findReceiver(desk.db, branch.branchId)) ?? makeReceiver(desk, branch, baseUrl, act)
 }
 
@@ -84,33 +88,41 @@ async function makeReceiver(
   const draft = { url, secret, kinds: undefined, description: 'Built-in receiver' }
   const policy = { ...desk.policy, builtIn: url }
   const { id, state } = await createWebhook({ ...desk, policy }, branch, undefined, draft, act)
-  await desk.db.query(table.upsertReceiver, [branch.branchId, token, id, act.at])
+  await desk.db.query(table.upsertReceiver, {
+    branchId: branch.branchId,
+    token,
+    webhookId: id,
+    now: act.at,
+  })
   return { webhookId: id, url, state }
 }
 
 export function removeOldReceipts(sql: Sql, now: Date, most: number): Promise<object[]> {
-  return sql.query(table.deleteOldReceipts, [after(now, -receiptDays * day), most])
+  return sql.query(table.deleteOldReceipts, { until: after(now, -receiptDays * day), most })
 }
 
 interface ReceivingDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly clock: Clock
   readonly secrets: SecretKeeper
 }
 
-/** Where deliveries are handed over. What looks like its address and is not the webhook's own goes the way of all others. */
+/**
+ * Where deliveries are handed over. What looks like its address and is not the webhook's own goes the way of
+ * all others.
+ */
 export function openBuiltIn({ db, clock, secrets }: ReceivingDesk): BuiltIn {
   const mayKeep = openAllowance(clock)
   return {
     isMeant: ({ url, webhookId }) => webhookId !== undefined && pathPattern.test(url),
     async take(message) {
       const { url, webhookId } = message
-      const [taker] = await db.query<{ branchId: number }>(table.selectTaker, [
-        ...[webhookId, pathPattern.exec(url)![1], url],
-      ])
+      const token = pathPattern.exec(url)?.[1]
+      if (webhookId === undefined || token === undefined) return undefined
+      const [taker] = await db.query(table.selectTaker, { webhookId, token, url })
       if (!taker) return undefined
       const now = clock.now()
-      const living = await secrets.find(webhookId!, now)
+      const living = await secrets.find(webhookId, now)
       const verified = (living?.all ?? []).some((secret) => isSignedBy(message, secret))
       if (await mayKeep(taker.branchId)) await keep(db, taker.branchId, message, verified, now)
       return answer(verified)
@@ -131,16 +143,30 @@ function openAllowance(clock: Clock): (branchId: number) => Promise<boolean> {
   }
 }
 
-async function keep(db: Database, branchId: number, message: PostRequest, verified: boolean, now: Date): Promise<void> {
+async function keep(
+  db: Sql,
+  branchId: number,
+  message: PostRequest,
+  verified: boolean,
+  now: Date,
+): Promise<void> {
   const { headers, body } = message
-  const uid = cut(headers['webhook-id'] ?? '', 100)
-  const values = [uid, verified, cut(printKept(headers), headCharacters), cut(body, bodyCharacters), now]
-  await db.query(table.insertReceipt, [branchId, ...values, receiptsKept - 1])
+  await db.query(table.insertReceipt, {
+    branchId,
+    eventUid: cut(headers['webhook-id'] ?? '', 100),
+    verified,
+    head: cut(printKept(headers), headCharacters),
+    body: cut(body, bodyCharacters),
+    now,
+    kept: receiptsKept - 1,
+  })
 }
 
 /** What the partner chose may be a credential: it is sealed where it is kept, and not written down here. */
 function printKept(headers: PostRequest['headers']): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${isOwnHeader(name) ? value : '(not shown)'}`)
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `${name}: ${isOwnHeader(name) ? value : '(not shown)'}`,
+  )
   return lines.join('\n')
 }
 

@@ -1,12 +1,21 @@
 /**
- * Every event that the gateway delivers: what it means, the schema of its body, and an example as it would arrive. The portal's catalogue and the
- * `webhooks` of /openapi.json are printed from here; tests hold it to what receivers get.
+ * Every event that the gateway delivers: what it means, the schema of its body, and an example as it would
+ * arrive. The portal's catalogue and the `webhooks` of /openapi.json are printed from here; tests hold it to
+ * what receivers get.
  */
 import type { TObject } from 'typebox'
-import { integer, oneOf, Type, text } from '../../schema.ts'
-import { scopes } from '../../scope.ts'
+import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
+import { scopes } from '../../vocabulary/scope.ts'
 import { type HeaderWords, wordsOfActions, wordsOfHeaders, wordsOfKinds } from '../events/event-words.ts'
-import { actionOf, isPublishedKind, type Kind, kinds, type Payload, payloads, printPayload } from '../events/kind.ts'
+import {
+  actionOf,
+  isPublishedKind,
+  type Kind,
+  kinds,
+  type Payload,
+  payloads,
+  printPayload,
+} from '../events/kind.ts'
 import { printHead } from '../outbound/request-head.ts'
 import { printSignatures } from '../outbound/signature.ts'
 
@@ -28,13 +37,20 @@ export interface CatalogueKind {
 const id = (description: string) => integer(description, 42, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 const authorizationExample = {
-  ...{ authorizationId: 42, clientId: 'Ab3dEf6hIj9kLm2nOp5qRs8t', userId: 'id-4f7k2m9q1x3z', type: 'AUTHORIZATION' },
+  ...{
+    authorizationId: 42,
+    clientId: 'Ab3dEf6hIj9kLm2nOp5qRs8t',
+    userId: 'id-4f7k2m9q1x3z',
+    type: 'AUTHORIZATION',
+  },
   ...{ action: 'GRANTED', branchId: 1, scope: 'read trade', reason: null, paused: false },
 }
 
 /** A trigger of the database writes it. The order is its order. */
 const authorizationFields: Parameters<typeof Type.Object>[0] = {
-  authorizationId: id('The authorization: one for an account holder and an application, until it is revoked.'),
+  authorizationId: id(
+    'The authorization: one for an account holder and an application, until it is revoked.',
+  ),
   clientId: text('The application, by its `client_id`.', authorizationExample.clientId),
   userId: text('The account holder, by the `id` of the profile.', authorizationExample.userId),
   type: oneOf(['AUTHORIZATION'], { description: 'The kind, always the same.' }),

@@ -1,4 +1,7 @@
-/** A period in columns of equal time, for charts. Columns begin with the clock: five minutes, an hour, six hours, a day by the time of Greenwich. */
+/**
+ * A period in columns of equal time, for charts. Columns begin with the clock: five minutes, an hour, six
+ * hours, a day by the time of Greenwich.
+ */
 import { day, hour, minute } from '../../clock.ts'
 
 export const periods = {

@@ -1,40 +1,31 @@
 /**
- * A cursor of the engine follows the configuration of its webhook: whoever changes a webhook has it follow in the same transaction. What was changed by
- * a hand in SQL is found each minute, and followed then.
+ * A cursor of the engine follows the configuration of its webhook: whoever changes a webhook has it follow in
+ * the same transaction. What was changed by a hand in SQL is found each minute, and followed then.
  */
-import type { Database, Sql } from '../../database/database.ts'
-import type { Environment } from '../../environment.ts'
+import type { Sql } from '../../database/database.ts'
 import { allParts, feedOf, partOf } from '../events/part.ts'
 import * as table from './cursors.sql.ts'
 
-interface Configured {
-  readonly id: number
-  readonly branchId: number
-  readonly environment: Environment
-  readonly isActive: boolean
-  readonly mayAct: boolean
-  readonly kinds: readonly string[]
-  readonly actions: unknown
-}
-
-type Followed = Pick<Configured, 'id' | 'isActive' | 'mayAct' | 'kinds' | 'actions'>
+/** What a cursor has of its webhook's configuration. */
+type Wishes = NonNullable<(typeof table.selectCursors)['row']>
 
 export async function followWebhook(
   sql: Sql,
   { id, branchId }: { readonly id: number; readonly branchId: number },
 ): Promise<void> {
-  const [configured] = await sql.query<Configured>(table.lockConfigured, [id])
+  const [configured] = await sql.query(table.lockConfigured, { id })
   const part = partOf(branchId)
   if (!configured) {
-    await sql.query(table.deleteCursor, [part, id])
+    await sql.query(table.deleteCursor, { part, webhookId: id })
     return
   }
   const { isActive, mayAct, kinds, actions } = configured
-  await sql.query(table.followWebhook, [part, id, feedOf(configured), isActive, mayAct, kinds, actions])
+  const wishes = { isActive, mayAct, kinds, actions }
+  await sql.query(table.followWebhook, { part, webhookId: id, feed: feedOf(configured), ...wishes })
 }
 
 /** Answers those whose cursors were not as they are configured, and are now. */
-export async function followStrays(db: Database): Promise<number[]> {
+export async function followStrays(db: Sql): Promise<number[]> {
   const strays = await findStrays(db)
   for (const stray of strays) await db.transaction((sql) => followWebhook(sql, stray))
   return strays.map(({ id }) => id)
@@ -42,10 +33,10 @@ export async function followStrays(db: Database): Promise<number[]> {
 
 async function findStrays(sql: Sql): Promise<{ readonly id: number; readonly branchId: number }[]> {
   const strays: { id: number; branchId: number }[] = []
-  const configured = await sql.query<Configured>(table.selectConfigured)
+  const configured = await sql.query(table.selectConfigured)
   const ofPart = Map.groupBy(configured, ({ branchId }) => partOf(branchId))
   for (const part of allParts) {
-    const cursors = new Map((await sql.query<Followed>(table.selectCursors, [part])).map((each) => [each.id, each]))
+    const cursors = new Map((await sql.query(table.selectCursors, { part })).map((each) => [each.id, each]))
     for (const webhook of ofPart.get(part) ?? []) {
       const cursor = cursors.get(webhook.id)
       cursors.delete(webhook.id)
@@ -57,6 +48,6 @@ async function findStrays(sql: Sql): Promise<{ readonly id: number; readonly bra
   return strays
 }
 
-function printWishes({ isActive, mayAct, kinds, actions }: Followed): string {
+function printWishes({ isActive, mayAct, kinds, actions }: Wishes): string {
   return JSON.stringify([isActive, mayAct, kinds, actions])
 }

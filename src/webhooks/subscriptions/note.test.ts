@@ -13,7 +13,11 @@ test('up to U+FFFF, what a note refuses is what Unicode calls control, format, p
     const isRefused = isUnseen(character) || isReserved
     const name = `U+${code.toString(16)}`
     assert.equal(findLineProblem(`a${character}`) !== undefined, isRefused, name)
-    assert.equal(findNoteProblem(`a${character}`) !== undefined, isRefused && !'\t\n\r'.includes(character), name)
+    assert.equal(
+      findNoteProblem(`a${character}`) !== undefined,
+      isRefused && !'\t\n\r'.includes(character),
+      name,
+    )
     // Of nothing but spaces there is nothing to read.
     assert.equal(findNoteProblem(character) !== undefined, isRefused || character.trim() === '', name)
   }

@@ -1,7 +1,9 @@
 /**
- * What partners write beside a webhook, for people: a description, the reason of a skip. The patterns here judge it and stand in /openapi.json, so
- * that the document is as strict as the gateway. They name what cannot be seen, or turns words around, by its code: `\p{…}` is unknown to Python
- * and half of the generators, and characters beyond U+FFFF, of which none is a control, have no spelling that all of them read.
+ * What partners write beside a webhook, for people: a description, the reason of a skip. The patterns here
+ * judge it and stand in /openapi.json, so that the document is as strict as the gateway. They name what
+ * cannot be seen, or turns words around, by its code: `\p{…}` is unknown to Python and half of the
+ * generators, and characters beyond U+FFFF, of which none is a control, have no spelling that all of them
+ * read.
  */
 
 export const noteCharacters = 200
@@ -14,7 +16,10 @@ const spaces = ' \\xA0\\u1680\\u2000-\\u200A\\u202F\\u205F\\u3000'
 /** One line, or nothing. */
 export const linePattern = `^[^\\x00-\\x1F\\x7F-\\x9F${invisible}]*$`
 
-/** Of any number of lines, and more than spaces. What may lead is disjoint from what must follow, so that no text is read twice. */
+/**
+ * Of any number of lines, and more than spaces. What may lead is disjoint from what must follow, so that no
+ * text is read twice.
+ */
 export const textPattern = `^[\\t\\n\\r${spaces}]*[^\\x00-\\x1F\\x7F-\\x9F${spaces}${invisible}][^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${invisible}]*$`
 
 const line = new RegExp(linePattern, 'u')
@@ -25,7 +30,9 @@ const fits = (note: string, pattern: RegExp) =>
   [...note].length <= noteCharacters && note.isWellFormed() && pattern.test(note)
 
 export function findLineProblem(note: string): string | undefined {
-  return fits(note, line) ? undefined : `must be one line of at most ${noteCharacters} characters that can be seen`
+  return fits(note, line)
+    ? undefined
+    : `must be one line of at most ${noteCharacters} characters that can be seen`
 }
 
 export function findNoteProblem(note: string): string | undefined {

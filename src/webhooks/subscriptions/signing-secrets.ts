@@ -1,10 +1,10 @@
 /** The secrets that sign a webhook's deliveries: its own, or those of the client that registered it. */
 import { after } from '../../clock.ts'
+import { openGathering } from '../../concurrency/gather.ts'
 import type { Vault } from '../../crypto/vault.ts'
 import type { Changes } from '../../database/changes.ts'
-import type { Database } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { openMemory } from '../../database/memory.ts'
-import { openGathering } from '../../gather.ts'
 import { openClientSecret } from '../../partners/client-secret.ts'
 import type { SigningSecrets } from '../outbound/signature.ts'
 import { openWebhookSecret, overlapMs } from './webhook.ts'
@@ -22,32 +22,25 @@ interface Of {
 
 const ofWebhook = ({ webhookId }: Of) => webhookId
 
-interface OwnSecret {
-  readonly sealed: Buffer
-  readonly signsFrom: Date
-  readonly endsAt: Date | null
-}
-
-/** Of the client; without any, one row that says whose. */
-type BorrowedSecret = { readonly clientId: string } & (
-  | { readonly sealed: Buffer; readonly signsFrom: Date; readonly endsAt: Date | null }
-  | { readonly sealed: null }
-)
-
 export interface SecretKeeper {
-  /** Undefined when the webhook has no secret left that could sign. Without a promise when they are remembered. */
+  /**
+   * Undefined when the webhook has no secret left that could sign. Without a promise when they are
+   * remembered.
+   */
   find(webhookId: number, now: Date): SigningSecrets | undefined | Promise<SigningSecrets | undefined>
 }
 
-export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): SecretKeeper {
+export function openSecretKeeper(db: Sql, vault: Vault, changes: Changes): SecretKeeper {
   const memory = openMemory<readonly TimedSecret[]>(changes)
   const readRows = openGathering(async (webhookIds: readonly number[]) => {
     const [own, borrowed] = await Promise.all([
-      db.query<OwnSecret & Of>(selectWebhookSecrets, [webhookIds]),
-      db.query<BorrowedSecret & Of>(selectClientSecretsOfWebhook, [webhookIds]),
+      db.query(selectWebhookSecrets, { webhookIds }),
+      db.query(selectClientSecretsOfWebhook, { webhookIds }),
     ])
     const [ownOf, borrowedOf] = [Map.groupBy(own, ofWebhook), Map.groupBy(borrowed, ofWebhook)]
-    return new Map(webhookIds.map((id) => [id, { own: ownOf.get(id) ?? [], borrowed: borrowedOf.get(id) ?? [] }]))
+    return new Map(
+      webhookIds.map((id) => [id, { own: ownOf.get(id) ?? [], borrowed: borrowedOf.get(id) ?? [] }]),
+    )
   })
   async function read(webhookId: number) {
     const { own, borrowed } = (await readRows(webhookId))!
@@ -55,14 +48,21 @@ export function openSecretKeeper(db: Database, vault: Vault, changes: Changes): 
     const takenOver = own.at(-1)?.signsFrom
     const lastMs = takenOver ? after(takenOver, overlapMs).getTime() : Number.POSITIVE_INFINITY
     const value = [
-      ...own.flatMap((row) => timed(openWebhookSecret(vault, webhookId, row.sealed), row.signsFrom, row.endsAt)),
+      ...own.flatMap((row) =>
+        timed(openWebhookSecret(vault, webhookId, row.sealed), row.signsFrom, row.endsAt),
+      ),
       ...borrowed
         .flatMap((row) =>
-          row.sealed ? timed(openClientSecret(vault, row.clientId, row.sealed), row.signsFrom, row.endsAt) : [],
+          row.sealed && row.signsFrom
+            ? timed(openClientSecret(vault, row.clientId, row.sealed), row.signsFrom, row.endsAt)
+            : [],
         )
         .map((secret) => ({ ...secret, endsAtMs: Math.min(secret.endsAtMs, lastMs) })),
     ]
-    return { value, tags: [`webhook:${webhookId}`, ...borrowed.slice(0, 1).map((row) => `client:${row.clientId}`)] }
+    return {
+      value,
+      tags: [`webhook:${webhookId}`, ...borrowed.slice(0, 1).map((row) => `client:${row.clientId}`)],
+    }
   }
   return {
     find(webhookId, now) {

@@ -1,44 +1,66 @@
-import { statement } from '../../database/database.ts'
+import { bytes, instant, int, list, text } from '../../database/column.ts'
+import { statement } from '../../database/statement.ts'
 
 /** With the sealed values, for whoever sends. */
-export const selectHeaders = statement(
-  'select_webhook_headers',
-  'SELECT webhook_id AS "webhookId", name, sealed FROM webhook_headers WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id, name',
-)
+export const selectHeaders = statement({
+  name: 'select_webhook_headers',
+  takes: { webhookIds: list(int) },
+  gives: { webhookId: int, name: text, sealed: bytes },
+  text: `SELECT webhook_id AS "webhookId", name, sealed FROM webhook_headers
+    WHERE webhook_id = ANY (:webhookIds::bigint[])
+    ORDER BY webhook_id, name`,
+})
 
-export const selectHeaderNames = statement(
-  'select_webhook_header_names',
-  'SELECT webhook_id AS "webhookId", name FROM webhook_headers WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id, name',
-)
+export const selectHeaderNames = statement({
+  name: 'select_webhook_header_names',
+  takes: { webhookIds: list(int) },
+  gives: { webhookId: int, name: text },
+  text: `SELECT webhook_id AS "webhookId", name FROM webhook_headers
+    WHERE webhook_id = ANY (:webhookIds::bigint[])
+    ORDER BY webhook_id, name`,
+})
 
-export const upsertHeaders = statement(
-  'upsert_webhook_headers',
-  `INSERT INTO webhook_headers (webhook_id, name, sealed, created_at)
-   SELECT $1, name, sealed, $4 FROM unnest($2::text[], $3::bytea[]) AS h (name, sealed)
+export const upsertHeaders = statement({
+  name: 'upsert_webhook_headers',
+  takes: { webhookId: int, names: list(text), sealed: list(bytes), now: instant },
+  text: `INSERT INTO webhook_headers (webhook_id, name, sealed, created_at)
+   SELECT :webhookId, name, sealed, :now FROM unnest(:names::text[], :sealed::bytea[]) AS h (name, sealed)
    ON CONFLICT (webhook_id, name) DO UPDATE SET sealed = excluded.sealed, created_at = excluded.created_at`,
-)
+})
 
-export const deleteHeaders = statement(
-  'delete_webhook_headers',
-  'DELETE FROM webhook_headers WHERE webhook_id = $1 AND name = ANY ($2::text[])',
-)
+export const deleteHeaders = statement({
+  name: 'delete_webhook_headers',
+  takes: { webhookId: int, names: list(text) },
+  text: 'DELETE FROM webhook_headers WHERE webhook_id = :webhookId AND name = ANY (:names::text[])',
+})
 
-export const deleteAllHeaders = statement(
-  'delete_all_webhook_headers',
-  'DELETE FROM webhook_headers WHERE webhook_id = $1',
-)
+export const deleteAllHeaders = statement({
+  name: 'delete_all_webhook_headers',
+  takes: { webhookId: int },
+  text: 'DELETE FROM webhook_headers WHERE webhook_id = :webhookId',
+})
 
-export const selectSealedHeaders = statement(
-  'select_sealed_webhook_headers',
-  'SELECT id, webhook_id AS "webhookId", name, sealed FROM webhook_headers WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE',
-)
+const webhookHeaderRow = { id: int, webhookId: int, name: text, sealed: bytes }
 
-export const readSealedHeaders = statement(
-  'read_sealed_webhook_headers',
-  'SELECT id, webhook_id AS "webhookId", name, sealed FROM webhook_headers WHERE id > $1 ORDER BY id LIMIT $2',
-)
+export const selectSealedHeaders = statement({
+  name: 'select_sealed_webhook_headers',
+  takes: { id: int, most: int },
+  gives: webhookHeaderRow,
+  text: `SELECT id, webhook_id AS "webhookId", name, sealed FROM webhook_headers WHERE id > :id ORDER BY id
+    LIMIT :most
+    FOR UPDATE`,
+})
 
-export const updateSealedHeader = statement(
-  'update_sealed_webhook_header',
-  'UPDATE webhook_headers SET sealed = $2 WHERE id = $1',
-)
+export const readSealedHeaders = statement({
+  name: 'read_sealed_webhook_headers',
+  takes: { id: int, most: int },
+  gives: webhookHeaderRow,
+  text: `SELECT id, webhook_id AS "webhookId", name, sealed FROM webhook_headers WHERE id > :id ORDER BY id
+    LIMIT :most`,
+})
+
+export const updateSealedHeader = statement({
+  name: 'update_sealed_webhook_header',
+  takes: { id: int, sealed: bytes },
+  text: 'UPDATE webhook_headers SET sealed = :sealed WHERE id = :id',
+})

@@ -1,34 +1,54 @@
 /**
- * Headers that a partner has sent with each delivery of a webhook. They may be credentials of its receiver: values are sealed, shown to nobody, and sent to
- * no other host than the one they were given for.
+ * Headers that a partner has sent with each delivery of a webhook. They may be credentials of its receiver:
+ * values are sealed, shown to nobody, and sent to no other host than the one they were given for.
  */
+
+import { openGathering } from '../../concurrency/gather.ts'
 import type { Vault } from '../../crypto/vault.ts'
 import type { Changes } from '../../database/changes.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import { openMemory } from '../../database/memory.ts'
 import type { SealedTable } from '../../database/reseal.ts'
-import { openGathering } from '../../gather.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import * as table from './webhook-headers.sql.ts'
 
-export const headerLimits = { headers: 10, nameCharacters: 64, valueCharacters: 1_000, characters: 4_000 } as const
+export const headerLimits = {
+  headers: 10,
+  nameCharacters: 64,
+  valueCharacters: 1_000,
+  characters: 4_000,
+} as const
 
 /** Names in lower case. Null takes a header away; what is not named stays. */
 export type HeaderChange = Readonly<Record<string, string | null>>
 
 /** RFC 9110. */
 const isName = /^[a-z0-9][a-z0-9!#$%&'*+.^_`|~-]{0,63}$/
-/** Printable ASCII that neither begins nor ends with a space: nothing that could end a line, and nothing that a server might trim. */
+/**
+ * Printable ASCII that neither begins nor ends with a space: nothing that could end a line, and nothing that
+ * a server might trim.
+ */
 const isValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
-/** What the gateway says itself, what says how long a message is and where it ends, and what servers take for the word of a proxy or a browser. */
+/**
+ * What the gateway says itself, what says how long a message is and where it ends, and what servers take for
+ * the word of a proxy or a browser.
+ */
 const reserved = new Set([
   ...['content-type', 'user-agent', 'accept', 'accept-encoding', 'date'],
   ...['host', 'content-length', 'content-encoding', 'transfer-encoding', 'te', 'trailer', 'expect'],
   ...['connection', 'keep-alive', 'upgrade', 'http2-settings', 'via', 'forwarded', 'x-real-ip'],
   ...['cookie', 'set-cookie', 'origin', 'referer', 'traceparent', 'tracestate'],
 ])
-const reservedBeginnings = ['webhook-', 'x-webhook-', 'proxy-', 'sec-', 'x-forwarded-', 'x-http-method', 'x-method-']
+const reservedBeginnings = [
+  'webhook-',
+  'x-webhook-',
+  'proxy-',
+  'sec-',
+  'x-forwarded-',
+  'x-http-method',
+  'x-method-',
+]
 
 /** As it is stored: names mean the same in any case. */
 function parseHeaders(given: HeaderChange): HeaderChange {
@@ -38,7 +58,9 @@ function parseHeaders(given: HeaderChange): HeaderChange {
 export function findHeaderProblems(given: HeaderChange): FieldProblem[] {
   const names = Object.keys(given).map((name) => name.trim().toLowerCase())
   const twice = names.find((name, place) => names.indexOf(name) !== place)
-  const problems = Object.entries(parseHeaders(given)).flatMap(([name, value]) => findProblem(name, value) ?? [])
+  const problems = Object.entries(parseHeaders(given)).flatMap(
+    ([name, value]) => findProblem(name, value) ?? [],
+  )
   return [...problems, ...(twice === undefined ? [] : [`names ${twice} twice`])].map((problem) => ({
     field: 'headers',
     problem,
@@ -47,7 +69,8 @@ export function findHeaderProblems(given: HeaderChange): FieldProblem[] {
 
 function findProblem(name: string, value: string | null): string | undefined {
   const { nameCharacters, valueCharacters } = headerLimits
-  if (!isName.test(name)) return `has a name that is none: letters, digits and hyphens, ${nameCharacters} at most`
+  if (!isName.test(name))
+    return `has a name that is none: letters, digits and hyphens, ${nameCharacters} at most`
   if (reserved.has(name) || reservedBeginnings.some((beginning) => name.startsWith(beginning)))
     return `must not have ${name}: that one is not yours to set`
   if (value !== null && (value.length > valueCharacters || !isValue.test(value)))
@@ -68,10 +91,11 @@ export async function changeHeaders(
   const entries = Object.entries(parseHeaders(change))
   const given = entries.flatMap(([name, value]) => (value === null ? [] : [{ name, value }]))
   const taken = entries.flatMap(([name, value]) => (value === null ? [name] : []))
-  if (taken.length > 0) await sql.query(table.deleteHeaders, [webhookId, taken])
+  if (taken.length > 0) await sql.query(table.deleteHeaders, { webhookId, names: taken })
   if (given.length > 0) {
+    const names = given.map(({ name }) => name)
     const sealed = given.map(({ name, value }) => vault.seal(purposeOf(webhookId, name), value))
-    await sql.query(table.upsertHeaders, [webhookId, given.map(({ name }) => name), sealed, now])
+    await sql.query(table.upsertHeaders, { webhookId, names, sealed, now })
   }
   refuseExcess(await readHeaders(sql, vault, webhookId))
 }
@@ -106,12 +130,8 @@ function openHeader(vault: Vault, { webhookId, name, sealed }: SealedHeader): Op
 }
 
 async function readHeaders(sql: Sql, vault: Vault, webhookId: number): Promise<OpenedHeader[]> {
-  const rows = await sql.query<SealedHeader>(table.selectHeaders, [[webhookId]])
+  const rows = await sql.query(table.selectHeaders, { webhookIds: [webhookId] })
   return rows.map((row) => openHeader(vault, row))
-}
-
-export async function deleteAllHeaders(sql: Sql, webhookId: number): Promise<void> {
-  await sql.query(table.deleteAllHeaders, [webhookId])
 }
 
 /** Of each, what may be shown: the names. */
@@ -120,7 +140,7 @@ export async function listHeaderNames(
   webhooks: readonly { readonly id: number }[],
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   const ids = webhooks.map(({ id }) => id)
-  const rows = await sql.query<{ webhookId: number; name: string }>(table.selectHeaderNames, [ids])
+  const rows = await sql.query(table.selectHeaderNames, { webhookIds: ids })
   const byWebhook = Map.groupBy(rows, (row) => row.webhookId)
   return new Map(ids.map((id) => [id, (byWebhook.get(id) ?? []).map(({ name }) => name)]))
 }
@@ -136,11 +156,11 @@ interface Kept {
   readonly headers: Headers | undefined
 }
 
-export function openHeaderKeeper(db: Database, vault: Vault, changes: Changes): HeaderKeeper {
+export function openHeaderKeeper(db: Sql, vault: Vault, changes: Changes): HeaderKeeper {
   const memory = openMemory<Kept>(changes)
   const readRows = openGathering(async (webhookIds: readonly number[]) => {
     const rows = Map.groupBy(
-      await db.query<SealedHeader>(table.selectHeaders, [webhookIds]),
+      await db.query(table.selectHeaders, { webhookIds }),
       ({ webhookId }) => webhookId,
     )
     return new Map(webhookIds.map((id) => [id, rows.get(id) ?? []]))
@@ -161,7 +181,12 @@ export function openHeaderKeeper(db: Database, vault: Vault, changes: Changes): 
   }
 }
 
-export const sealedWebhookHeaders: SealedTable<{ id: number; webhookId: number; name: string; sealed: Buffer }> = {
+export const sealedWebhookHeaders: SealedTable<{
+  id: number
+  webhookId: number
+  name: string
+  sealed: Buffer
+}> = {
   select: table.selectSealedHeaders,
   read: table.readSealedHeaders,
   update: table.updateSealedHeader,

@@ -1,5 +1,5 @@
 /** What a partner chooses for a webhook beside its URL, its kinds and its secret. */
-import { printJson } from '../../cut.ts'
+
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import { actions as allActions, type Kind, kinds } from '../events/kind.ts'
 import { rateLimits } from '../outbound/send-limit.ts'
@@ -23,7 +23,11 @@ export interface SettingsChange extends Partial<WebhookSettings> {
 export const usualSettings: WebhookSettings = { actions: {}, rateLimit: null, description: '' }
 
 /** What stands after the change. Actions that were named of a kind that is no longer wanted go with it. */
-export function settle(before: WebhookSettings, change: SettingsChange, wanted: readonly Kind[]): WebhookSettings {
+export function settle(
+  before: WebhookSettings,
+  change: SettingsChange,
+  wanted: readonly Kind[],
+): WebhookSettings {
   const actions = change.actions ?? pick(before.actions, wanted)
   return {
     actions: inOrder(actions),
@@ -42,11 +46,6 @@ function inOrder(actions: Actions): Actions {
     (kind) => [kind, allActions[kind].filter((action) => actions[kind]?.includes(action))] as const,
   )
   return Object.fromEntries(named.filter(([, some]) => some.length > 0))
-}
-
-/** As the statements that store them want them. */
-export function valuesOf({ actions, rateLimit, description }: WebhookSettings): unknown[] {
-  return [printJson(actions), rateLimit, description]
 }
 
 /** What of a change the audit log keeps: of headers their names. */
@@ -81,8 +80,11 @@ function findActionProblems(actions: Actions, wanted: readonly Kind[]): FieldPro
 
 function findRateProblems(rateLimit: number | null): FieldProblem[] {
   const { least, most } = rateLimits
-  if (rateLimit === null || (Number.isInteger(rateLimit) && rateLimit >= least && rateLimit <= most)) return []
-  return [{ field: 'rateLimit', problem: `must be a whole number from ${least} to ${most}, or empty for no limit` }]
+  if (rateLimit === null || (Number.isInteger(rateLimit) && rateLimit >= least && rateLimit <= most))
+    return []
+  return [
+    { field: 'rateLimit', problem: `must be a whole number from ${least} to ${most}, or empty for no limit` },
+  ]
 }
 
 function findDescriptionProblems(description: string): FieldProblem[] {
@@ -90,7 +92,9 @@ function findDescriptionProblems(description: string): FieldProblem[] {
   return problem === undefined ? [] : [{ field: 'description', problem }]
 }
 
-/** Headers were given for one server. Whoever may change the URL must not learn by it what is shown to nobody. */
+/**
+ * Headers were given for one server. Whoever may change the URL must not learn by it what is shown to nobody.
+ */
 export function refuseStrangeHost(
   before: string,
   after: string,
@@ -98,7 +102,9 @@ export function refuseStrangeHost(
   change: HeaderChange = {},
 ): void {
   const { origin } = new URL(before)
-  const kept = names.filter((name) => !Object.keys(change).some((given) => given.trim().toLowerCase() === name))
+  const kept = names.filter(
+    (name) => !Object.keys(change).some((given) => given.trim().toLowerCase() === name),
+  )
   if (kept.length === 0 || new URL(after).origin === origin) return
   throw new Invalid([
     {

@@ -2,18 +2,19 @@
 import { type Act, recordAct } from '../../audit/audit.ts'
 import { after, day } from '../../clock.ts'
 import type { Vault } from '../../crypto/vault.ts'
-import type { Database, Sql } from '../../database/database.ts'
+import type { Sql } from '../../database/database.ts'
 import type { SealedTable } from '../../database/reseal.ts'
-import type { Environment } from '../../environment.ts'
 import { findUrlProblem, type GuardPolicy } from '../../network/address-guard.ts'
 import { memberLimits } from '../../notices/notice.ts'
 import { Conflict, Invalid, NotFound } from '../../problem.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import type { Branch } from '../events/branch.ts'
 import { defaultKinds, type Kind } from '../events/kind.ts'
 import { selectAddress } from './built-in-receivers.sql.ts'
 import { followWebhook } from './cursor.ts'
 import { tellDisabled } from './notices.sql.ts'
-import { changeHeaders, deleteAllHeaders, listHeaderNames } from './webhook-headers.ts'
+import { deleteAllHeaders } from './webhook-headers.sql.ts'
+import { changeHeaders, listHeaderNames } from './webhook-headers.ts'
 import {
   findSettingsProblems,
   namesOf,
@@ -21,7 +22,6 @@ import {
   type SettingsChange,
   settle,
   usualSettings,
-  valuesOf,
   type WebhookSettings,
 } from './webhook-settings.ts'
 import * as table from './webhooks.sql.ts'
@@ -54,7 +54,7 @@ export interface WebhookDraft extends SettingsChange {
 }
 
 export interface RegistrationDesk {
-  readonly db: Database
+  readonly db: Sql
   readonly vault: Vault
   readonly policy: GuardPolicy
 }
@@ -72,17 +72,21 @@ export async function createWebhook(
   checkDraft({ ...draft, kinds }, policy)
   const settings = settle(usualSettings, draft, kinds)
   return db.transaction(async (sql) => {
-    await sql.query(table.lockBranch, [branchId])
-    const [count] = await sql.query<{ living: number }>(table.countWebhooks, [branchId, environment])
+    await sql.query(table.lockBranch, { branchId })
+    const [count] = await sql.query(table.countWebhooks, { branchId, environment })
     if (Number(count?.living) >= webhooksPerBranch) {
-      throw new Conflict(`A branch may register ${webhooksPerBranch} webhooks. Delete one that is no longer needed.`)
+      throw new Conflict(
+        `A branch may register ${webhooksPerBranch} webhooks. Delete one that is no longer needed.`,
+      )
     }
     const signer = clientId ?? (await findDefaultClient(sql, branchId, environment))
     if (signer === undefined && draft.secret === undefined) {
-      throw new Invalid([{ field: 'secret', problem: 'is missing: this branch has no client whose secret could sign' }])
+      throw new Invalid([
+        { field: 'secret', problem: 'is missing: this branch has no client whose secret could sign' },
+      ])
     }
-    const values = [branchId, environment, signer, draft.url, kinds, act.at, ...valuesOf(settings)]
-    const [webhook] = await sql.query<Webhook>(table.insertWebhook, values)
+    const registered = { branchId, environment, clientId: signer, url: draft.url, kinds, now: act.at }
+    const [webhook] = await sql.query(table.insertWebhook, { ...registered, ...settings })
     await followWebhook(sql, webhook!)
     if (draft.headers) await changeHeaders(sql, vault, webhook!.id, draft.headers, act.at)
     if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, act.at)
@@ -92,7 +96,7 @@ export async function createWebhook(
 }
 
 export async function getWebhook(sql: Sql, { branchId, environment }: Branch, id: number): Promise<Webhook> {
-  const [webhook] = await sql.query<Webhook>(table.selectWebhook, [id, branchId, environment])
+  const [webhook] = await sql.query(table.selectWebhook, { id, branchId, environment })
   if (!webhook) throw absent(id)
   return webhook
 }
@@ -103,7 +107,7 @@ export function listWebhooks(
   afterId: number,
   most: number,
 ): Promise<Webhook[]> {
-  return sql.query<Webhook>(table.selectWebhooks, [branchId, environment, afterId, most])
+  return sql.query(table.selectWebhooks, { branchId, environment, afterId, most })
 }
 
 export async function updateWebhook(
@@ -117,8 +121,9 @@ export async function updateWebhook(
     const { url = before.url, kinds = before.kinds, secret, headers } = change
     checkDraft({ ...change, url, kinds, secret }, { ...policy, ...(await findBuiltIn(sql, webhook)) })
     if (url !== before.url) refuseStrangeHost(before.url, url, await headersOf(sql, webhook), headers)
-    const values = [webhook.id, url, kinds, act.at, ...valuesOf(settle(before, change, kinds))]
-    const [updated] = await sql.query<Webhook>(table.updateWebhook, values)
+    const settings = settle(before, change, kinds)
+    const changed = { id: webhook.id, url, kinds, ...settings, now: act.at }
+    const [updated] = await sql.query(table.updateWebhook, changed)
     await followWebhook(sql, webhook)
     if (headers) await changeHeaders(sql, vault, webhook.id, headers, act.at)
     if (secret !== undefined) await rotateIn(sql, vault, webhook.id, secret, act.at, act.at)
@@ -127,26 +132,39 @@ export async function updateWebhook(
   })
 }
 
-/** The URL is forgotten by the interface at once, and what waits with it; what was delivered stays in the history. */
-export async function deleteWebhook(db: Database, webhook: Webhook, act: Act): Promise<void> {
+/**
+ * The URL is forgotten by the interface at once, and what waits with it; what was delivered stays in the
+ * history.
+ */
+export async function deleteWebhook(db: Sql, webhook: Webhook, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    const [deleted] = await sql.query(table.updateWebhookState, [webhook.id, 'deleted', null, act.at])
+    const [deleted] = await sql.query(table.updateWebhookState, {
+      id: webhook.id,
+      state: 'deleted',
+      disabledReason: null,
+      now: act.at,
+    })
     if (!deleted) throw absent(webhook.id)
     await followWebhook(sql, webhook)
-    await deleteAllHeaders(sql, webhook.id)
+    await sql.query(deleteAllHeaders, { webhookId: webhook.id })
     await recordAct(sql, act, 'webhook.deleted', subjectOf(webhook))
   })
 }
 
 /** Resuming also re-enables a webhook that was disabled; what waited goes out. */
 export async function setWebhookState(
-  db: Database,
+  db: Sql,
   webhook: Webhook,
   state: 'active' | 'paused',
   act: Act,
 ): Promise<Webhook> {
   return db.transaction(async (sql) => {
-    const [changed] = await sql.query<Webhook>(table.updateWebhookState, [webhook.id, state, null, act.at])
+    const [changed] = await sql.query(table.updateWebhookState, {
+      id: webhook.id,
+      state,
+      disabledReason: null,
+      now: act.at,
+    })
     if (!changed) throw absent(webhook.id)
     await followWebhook(sql, changed)
     await recordAct(sql, act, state === 'paused' ? 'webhook.paused' : 'webhook.resumed', subjectOf(webhook))
@@ -155,14 +173,21 @@ export async function setWebhookState(
 }
 
 export async function disableWebhook(sql: Sql, webhookId: number, reason: string, act: Act): Promise<void> {
-  const [disabled] = await sql.query<Webhook>(table.updateActiveToDisabled, [webhookId, reason, act.at])
+  const [disabled] = await sql.query(table.updateActiveToDisabled, {
+    id: webhookId,
+    reason,
+    now: act.at,
+  })
   if (!disabled) return
   await followWebhook(sql, disabled)
   await recordAct(sql, act, 'webhook.disabled', `webhook:${webhookId}`, { reason })
-  await sql.query(tellDisabled, [...memberLimits(act.at), webhookId])
+  await sql.query(tellDisabled, { ...memberLimits(act.at), webhookId })
 }
 
-/** The new secret signs from `switchAt` on; both are in `webhook-signature` from now until a day after the switch. */
+/**
+ * The new secret signs from `switchAt` on; both are in `webhook-signature` from now until a day after the
+ * switch.
+ */
 export async function rotateWebhookSecret(
   { db, vault }: RegistrationDesk,
   webhook: Webhook,
@@ -189,14 +214,14 @@ export async function findSwitches(
   webhooks: readonly Pick<Webhook, 'id'>[],
   now: Date,
 ): Promise<ReadonlyMap<number, Date>> {
-  const ids = webhooks.map((webhook) => webhook.id)
-  const rows = await sql.query<{ webhookId: number; signsFrom: Date }>(table.selectSwitches, [ids, now])
+  const webhookIds = webhooks.map((webhook) => webhook.id)
+  const rows = await sql.query(table.selectSwitches, { webhookIds, now })
   return new Map(rows.map((row) => [row.webhookId, row.signsFrom]))
 }
 
 /** Since when it has had the secret of its own that signs now; undefined while a client's does. */
 export async function findSecretAge(sql: Sql, { id }: Webhook, now: Date): Promise<Date | undefined> {
-  const [secret] = await sql.query<{ createdAt: Date }>(table.selectSigningSecret, [id, now])
+  const [secret] = await sql.query(table.selectSigningSecret, { webhookId: id, now })
   return secret?.createdAt
 }
 
@@ -220,7 +245,7 @@ async function rotateIn(
   now: Date,
 ): Promise<void> {
   const id = await addSecret(sql, vault, webhookId, secret, switchAt, now)
-  await sql.query(table.endOlderSecrets, [webhookId, id, after(switchAt, overlapMs)])
+  await sql.query(table.endOlderSecrets, { webhookId, id, endsAt: after(switchAt, overlapMs) })
 }
 
 async function addSecret(
@@ -232,7 +257,7 @@ async function addSecret(
   now: Date,
 ): Promise<number> {
   const sealed = vault.seal(secretPurpose(webhookId), secret)
-  const [created] = await sql.query<{ id: number }>(table.insertWebhookSecret, [webhookId, sealed, signsFrom, now])
+  const [created] = await sql.query(table.insertWebhookSecret, { webhookId, sealed, signsFrom, now })
   return created!.id
 }
 
@@ -241,21 +266,25 @@ export async function hasSigner(sql: Sql, { branchId, environment }: Branch): Pr
   return (await findDefaultClient(sql, branchId, environment)) !== undefined
 }
 
-async function findDefaultClient(sql: Sql, branchId: number, environment: Environment): Promise<string | undefined> {
-  const [client] = await sql.query<{ id: string }>(table.selectDefaultClient, [branchId, environment])
+async function findDefaultClient(
+  sql: Sql,
+  branchId: number,
+  environment: Environment,
+): Promise<string | undefined> {
+  const [client] = await sql.query(table.selectDefaultClient, { branchId, environment })
   return client?.id
 }
 
 /** As it is now, and as it stays until the commit. */
 async function lockWebhook(sql: Sql, { id }: Webhook): Promise<Webhook> {
-  const [webhook] = await sql.query<Webhook>(table.lockWebhook, [id])
+  const [webhook] = await sql.query(table.lockWebhook, { id })
   if (!webhook) throw absent(id)
   return webhook
 }
 
 /** Its own address in the gateway, if it has one: it may keep it, and no other webhook may take it. */
 async function findBuiltIn(sql: Sql, { id }: Webhook): Promise<Pick<GuardPolicy, 'builtIn'>> {
-  const [address] = await sql.query<{ url: string }>(selectAddress, [id])
+  const [address] = await sql.query(selectAddress, { webhookId: id })
   return address ? { builtIn: address.url } : {}
 }
 

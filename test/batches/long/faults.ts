@@ -1,6 +1,7 @@
 /**
- * Whatever starts whole gateways and servers of its own, kills them and brings them back: one file after the other, so that on a slow machine as many processes
- * as one test needs compete, and not those of several. Begins first, since it waits for a part of its time: the runner takes batches in the order of their names.
+ * Whatever starts whole gateways and servers of its own, kills them and brings them back: one file after the
+ * other, so that on a slow machine as many processes as one test needs compete, and not those of several.
+ * Begins first, since it waits for a part of its time: the runner takes batches in the order of their names.
  */
 import { together } from '../../support/together.ts'
 

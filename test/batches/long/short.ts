@@ -1,4 +1,7 @@
-/** What is shorter, and fills what is left: commands and gateways that nobody kills, and whatever asks for a page or a code again and again. */
+/**
+ * What is shorter, and fills what is left: commands and gateways that nobody kills, and whatever asks for a
+ * page or a code again and again.
+ */
 import { together } from '../../support/together.ts'
 
 together(

@@ -1,13 +1,14 @@
 /**
- * One batch on the PostgreSQL that the system has, an older release than npm's and with a compiler of plans: what the sessions of a gateway rely on, they have there too.
- * Skipped where none is installed.
+ * One batch on the PostgreSQL that the system has, an older release than npm's and with a compiler of plans:
+ * what the sessions of a gateway rely on, they have there too. Skipped where none is installed.
  */
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { systemClock } from '../../../src/clock.ts'
-import { readConfig } from '../../../src/config.ts'
-import { statement } from '../../../src/database/database.ts'
 import { examine } from '../../../src/doctor/doctor.ts'
+import { readConfig } from '../../../src/settings/config.ts'
+import { ask } from '../../support/ask.ts'
 import { announceServer, openSystemTestServer, openTestDatabase } from '../../support/database.ts'
 import { openTestGateway } from '../../support/gateway.ts'
 import { openPatiently } from '../../support/patiently.ts'
@@ -16,11 +17,9 @@ import { together } from '../../support/together.ts'
 
 const programs = findSystemPostgres()
 
-const selectCompiled = statement(
-  '',
-  `SELECT count(*) AS statements, (array_agg(left(query, 300)) FILTER (WHERE jit_functions > 0))[:3] AS compiled FROM pg_stat_statements`,
-)
-const provision = statement('', 'SELECT public.provision($1, $2, $3)')
+const selectCompiled = `SELECT count(*) AS statements, (array_agg(left(query, 300)) FILTER (WHERE jit_functions > 0))[:3] AS
+    compiled FROM pg_stat_statements`
+const provision = 'SELECT public.provision($1, $2, $3)'
 
 async function runHere(folder: string): Promise<void> {
   const server = await openSystemTestServer(folder)
@@ -38,7 +37,7 @@ async function runHere(folder: string): Promise<void> {
     const account = { kind: 'account', externalId: 'A-1', number: '10001', type: 'cash', version: 1 }
     const holding = { kind: 'holding', customer: 'C-1', account: 'A-1', role: 'owner', version: 1 }
     for (const record of [customer, account, holding])
-      await core.query(provision, ['live', 'core', JSON.stringify(record)])
+      await ask(core, provision, ['live', 'core', JSON.stringify(record)])
   })
 
   test('a gateway runs on it, and the doctor finds it well', async (t) => {
@@ -46,13 +45,17 @@ async function runHere(folder: string): Promise<void> {
     t.after(() => house.close())
     const results = await examine(() => readConfig(house.settings), systemClock)
     for (const check of ['database', 'schema', 'numbering', 'deliveries', 'promises'])
-      assert.equal(results.find((each) => each.check === check)?.state, 'ok', JSON.stringify(results, null, 1))
+      assert.equal(
+        results.find((each) => each.check === check)?.state,
+        'ok',
+        JSON.stringify(results, null, 1),
+      )
   })
 
   test('no plan was compiled', async (t) => {
     const db = openPatiently({ connectionString: server.url, connections: 1 })
     t.after(() => db.close())
-    const [counted] = await db.query<{ statements: number; compiled: string[] | null }>(selectCompiled)
+    const [counted] = await ask<{ statements: number; compiled: string[] | null }>(db, selectCompiled)
     assert.ok(counted!.statements > 500, `${counted!.statements} statements`)
     assert.deepEqual(counted!.compiled ?? [], [])
   })

@@ -1,4 +1,7 @@
-/** Breadth first, so that a counterexample is a shortest one; then backwards from the ends, to find what cannot reach one. */
+/**
+ * Breadth first, so that a counterexample is a shortest one; then backwards from the ends, to find what
+ * cannot reach one.
+ */
 import { openModel } from './model.ts'
 import type { Mutant } from './mutants.ts'
 import { Broken, type Scene, type World } from './world.ts'
@@ -11,7 +14,10 @@ export interface Report {
   readonly failure?: { readonly what: string; readonly trace: readonly string[] }
 }
 
-/** The state as text. Two nodes are alike, epochs count only as "this one" and "an older one", and lists that are sets are sorted. */
+/**
+ * The state as text. Two nodes are alike, epochs count only as "this one" and "an older one", and lists that
+ * are sets are sorted.
+ */
 function canonical(s: World): string {
   const bySeq = (a: { seq: number; round: number }, b: { seq: number; round: number }) =>
     a.seq - b.seq || a.round - b.round
@@ -38,7 +44,9 @@ function canonical(s: World): string {
     ])
   const nodes = lanes.map((_, n) => ofNode(n)).sort()
   const isHeld = cursors.map((c) => ({ ...c, holder: c.holder !== null }))
-  return JSON.stringify([rest, isHeld, locks.map((l) => l !== null), owners.map((o) => o !== null)]) + nodes.join()
+  return (
+    JSON.stringify([rest, isHeld, locks.map((l) => l !== null), owners.map((o) => o !== null)]) + nodes.join()
+  )
 }
 
 export function copy<T>(it: T): T {

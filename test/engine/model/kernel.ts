@@ -1,4 +1,7 @@
-/** The steps that change the database for a lane, and the acts from outside: each one is a transaction that locks first and looks afterwards. */
+/**
+ * The steps that change the database for a lane, and the acts from outside: each one is a transaction that
+ * locks first and looks afterwards.
+ */
 import { load } from './lane.ts'
 import {
   type Act,
@@ -27,7 +30,10 @@ function nextUnfinished(s: World, w: number, entity: string, after: number, upto
   return 0
 }
 
-/** As far as everything is finished or its entity is an exception: a position is written now and then, and may be behind. */
+/**
+ * As far as everything is finished or its entity is an exception: a position is written now and then, and may
+ * be behind.
+ */
 function reachOf(s: World, w: number): number {
   let reach = s.cursors[w]!.pos
   const isPast = ({ entity, want }: { entity: string; want: number[] }) =>
@@ -43,7 +49,11 @@ function reachOf(s: World, w: number): number {
 function advance(s: World, w: number, entity: string, after: number, upto: number, endsEarly: boolean): void {
   const next = endsEarly ? 0 : nextUnfinished(s, w, entity, after, upto)
   s.exceptions[w] = s.exceptions[w]!.flatMap((x) =>
-    x.entity !== entity ? [x] : next === 0 ? [] : [{ entity, seq: next, tries: 0, due: s.now, written: s.now }],
+    x.entity !== entity
+      ? [x]
+      : next === 0
+        ? []
+        : [{ entity, seq: next, tries: 0, due: s.now, written: s.now }],
   ).sort((a, b) => a.seq - b.seq)
 }
 
@@ -61,7 +71,9 @@ function writeExceptions(s: World, w: number, rules: Rules, it: Settlement): voi
     if (old?.seq === seq && old.tries !== tries - 1 && !rules.scene.poison?.includes(entity))
       broken(`S7: an attempt of ${seq} is counted twice or not at all`)
     const row = { entity, seq, tries, due: dueAfter(s, rules), written: s.now }
-    s.exceptions[w] = [...s.exceptions[w]!.filter((x) => x.entity !== entity), row].sort((a, b) => a.seq - b.seq)
+    s.exceptions[w] = [...s.exceptions[w]!.filter((x) => x.entity !== entity), row].sort(
+      (a, b) => a.seq - b.seq,
+    )
   }
   for (const { entity, seq } of it.ended) advance(s, w, entity, seq, it.read, rules.is('exceptionEndsEarly'))
 }
@@ -80,7 +92,9 @@ function writeReplays(s: World, w: number, it: Settlement): void {
   }
 }
 
-/** A settlement: everything it writes comes from the cursor's row that it locked, if the epoch is still that. */
+/**
+ * A settlement: everything it writes comes from the cursor's row that it locked, if the epoch is still that.
+ */
 export function settle(s: World, rules: Rules, n: number, w: number, replyIsLost: boolean): void {
   const { is, scene } = rules
   const lane = s.lanes[n]![w]!
@@ -222,7 +236,12 @@ export function perform(s: World, rules: Rules, act: Act): void {
     s.agains[0]!.push({ seq: act.seq, round: ++c.rounds, tries: 0, due: s.now, written: s.now })
   else if (act.kind === 'replay') {
     const last = is('replayToHead') ? head : reachOf(s, 0)
-    c.replays.push({ round: ++c.rounds, pos: act.seq - 1, last, state: act.seq > last ? 'finished' : 'running' })
+    c.replays.push({
+      round: ++c.rounds,
+      pos: act.seq - 1,
+      last,
+      state: act.seq > last ? 'finished' : 'running',
+    })
   } else if (act.kind === 'cancel-replay') c.replays.at(-1)!.state = 'canceled'
   else if (act.kind === 'skip') {
     s.finals[0]!.push(`${act.seq}`)

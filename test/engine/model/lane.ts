@@ -1,4 +1,7 @@
-/** What a node remembers of a lane, and what follows from it: what may be sent now, and what a settlement says. */
+/**
+ * What a node remembers of a lane, and what follows from it: what may be sent now, and what a settlement
+ * says.
+ */
 import {
   entityOf,
   exceptionOf,
@@ -30,7 +33,14 @@ export function load(s: World, { is }: Rules, n: number, w: number, before?: Rem
     !(is('forgetsAhead') && Number.parseInt(key, 10) > c.pos) &&
     !(is('forgetsReplayed') && running && key.endsWith(`-${running.round}`))
   const lane: Lane = {
-    ...{ epoch: c.epoch, state: c.state, pos: c.pos, passed: c.passed, head: logOf(s, w).length, filters: c.filters },
+    ...{
+      epoch: c.epoch,
+      state: c.state,
+      pos: c.pos,
+      passed: c.passed,
+      head: logOf(s, w).length,
+      filters: c.filters,
+    },
     replay: running ? { ...running } : null,
     done: done.filter(isRemembered),
     exceptions: is('forgetsExceptions') ? exceptions.filter((x) => x.seq <= c.pos) : exceptions,
@@ -44,12 +54,17 @@ export function load(s: World, { is }: Rules, n: number, w: number, before?: Rem
 
 const isDone = (lane: Lane, seq: number) => seq <= lane.passed || lane.done.includes(`${seq}`)
 
-/** Whether an answer still matters: not if it was skipped or has expired meanwhile, or if this attempt is written down already. */
+/**
+ * Whether an answer still matters: not if it was skipped or has expired meanwhile, or if this attempt is
+ * written down already.
+ */
 export function isOpen(s: World, w: number, lane: Lane, r: Sending): boolean {
   if (r.round > 0) {
     const row = lane.agains.find((x) => x.seq === r.seq && x.round === r.round)
     if (row) return row.tries < r.attempt
-    return lane.replay?.round === r.round && r.seq > lane.replay.pos && !lane.done.includes(keyOf(r.seq, r.round))
+    return (
+      lane.replay?.round === r.round && r.seq > lane.replay.pos && !lane.done.includes(keyOf(r.seq, r.round))
+    )
   }
   const x = exceptionOf(s, w, lane.exceptions, r.seq)
   if (x?.seq === r.seq && x.tries >= r.attempt) return false
@@ -60,7 +75,11 @@ export function isOpen(s: World, w: number, lane: Lane, r: Sending): boolean {
 function unfinished(s: World, w: number, lane: Lane, x: { entity: string; seq: number }): number[] {
   const seqs = []
   for (let seq = Math.max(x.seq, lane.passed + 1); seq <= lane.head; seq++)
-    if (entityOf(s, w, seq) === x.entity && wants(lane.filters, logOf(s, w)[seq - 1]!, seq) && !isDone(lane, seq))
+    if (
+      entityOf(s, w, seq) === x.entity &&
+      wants(lane.filters, logOf(s, w)[seq - 1]!, seq) &&
+      !isDone(lane, seq)
+    )
       seqs.push(seq)
   return seqs
 }
@@ -81,7 +100,11 @@ function isPassedByReplay(s: World, w: number, { is }: Rules, lane: Lane, seq: n
   if (!wants(lane.filters, logOf(s, w)[seq - 1]!, seq) || lane.done.includes(keyOf(seq, lane.replay!.round)))
     return true
   if (lane.agains.some((x) => x.seq === seq && x.round === lane.replay!.round)) return true
-  return !isDone(lane, seq) && exceptionOf(s, w, lane.exceptions, seq) !== undefined && !is('replayTakesUnfinished')
+  return (
+    !isDone(lane, seq) &&
+    exceptionOf(s, w, lane.exceptions, seq) !== undefined &&
+    !is('replayTakesUnfinished')
+  )
 }
 
 /** In order; some of them may be under way. */
@@ -103,8 +126,12 @@ function reserved(s: World, w: number, rules: Rules, lane: Lane): number {
   const { is } = rules
   const waiting = fresh(s, w, rules, lane)
   const ignoresFlying = is('boundIgnoresFlying') || is('boundIsConstraint')
-  const open = ignoresFlying ? [] : underWay(lane, true).filter((u) => u.round === 0 && waiting.includes(u.seq))
-  const rows = is('rowForEachBehind') ? lane.exceptions.flatMap((x) => unfinished(s, w, lane, x)) : lane.exceptions
+  const open = ignoresFlying
+    ? []
+    : underWay(lane, true).filter((u) => u.round === 0 && waiting.includes(u.seq))
+  const rows = is('rowForEachBehind')
+    ? lane.exceptions.flatMap((x) => unfinished(s, w, lane, x))
+    : lane.exceptions
   return new Set(open.map((u) => u.seq)).size + rows.length
 }
 
@@ -117,7 +144,9 @@ export function sendable(s: World, w: number, rules: Rules, lane: Lane): Sending
     const isSame = (u: Sending) => u.seq === seq && u.round === round
     const isAlike = (u: Sending) =>
       u.round > 0 === round > 0 && entity(u.seq) === entity(seq) && !(round > 0 && is('replayOverlaps'))
-    return underWay(lane, true).some(isSame) || underWay(lane, !is('answerFreesEntity') || round > 0).some(isAlike)
+    return (
+      underWay(lane, true).some(isSame) || underWay(lane, !is('answerFreesEntity') || round > 0).some(isAlike)
+    )
   }
   const full = reserved(s, w, rules, lane) >= scene.bound
   const found: Sending[] = []
@@ -171,7 +200,9 @@ export function settlementOf(s: World, w: number, rules: Rules, lane: Lane): Set
     .filter((r) => r.round > 0)
     .map((r) => ({ seq: r.seq, round: r.round, tries: triesOf(r) }))
   const isFirst = (r: Result) =>
-    r.round === 0 && isEnd(r) && lane.exceptions.some((x) => x.seq === r.seq && x.entity === entityOf(s, w, r.seq))
+    r.round === 0 &&
+    isEnd(r) &&
+    lane.exceptions.some((x) => x.seq === r.seq && x.entity === entityOf(s, w, r.seq))
   const ended = results.filter(isFirst).map((r) => ({ entity: entityOf(s, w, r.seq), seq: r.seq }))
   // Where the first of an entity has ended, the kernel finds the next, or all that was read is finished.
   const entities = [...lane.exceptions, ...failed]

@@ -18,17 +18,23 @@ const { values } = parseArgs({
 
 function show(name: string, report: Report, withTrace: boolean): void {
   const { states, depth, whole, failure } = report
-  const verdict = failure ? `${failure.trace.length} steps, ${failure.what}` : whole ? 'holds' : 'not finished'
+  const verdict = failure
+    ? `${failure.trace.length} steps, ${failure.what}`
+    : whole
+      ? 'holds'
+      : 'not finished'
   process.stdout.write(
     `${name.padEnd(24)} ${String(states).padStart(8)} states, depth ${String(depth).padStart(2)}  ${verdict}\n`,
   )
   if (withTrace)
-    for (const [place, label] of failure?.trace.entries() ?? []) process.stdout.write(`   ${place + 1}. ${label}\n`)
+    for (const [place, label] of failure?.trace.entries() ?? [])
+      process.stdout.write(`   ${place + 1}. ${label}\n`)
 }
 
 const limit = Number(values.limit)
 const named = (Object.keys(mutants) as Mutant[]).filter((name) => values.mutants || name === values.mutant)
-for (const name of named) show(name, explore(getScene(values.scene ?? mutants[name][0]), name, limit), !values.mutants)
+for (const name of named)
+  show(name, explore(getScene(values.scene ?? mutants[name][0]), name, limit), !values.mutants)
 if (named.length === 0)
   for (const scene of scenes.filter(({ name }) => !values.scene || name === values.scene))
     show(scene.name, explore(values.deep ? deepen(scene) : scene, undefined, limit), true)

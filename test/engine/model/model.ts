@@ -1,18 +1,19 @@
 /**
- * The delivery engine as a model: every order of its steps, in scenes small enough to be walked through whole. A step is a commit (one SQL statement, or a
- * transaction that locks first and looks afterwards), a POST, an answer, a crash.
+ * The delivery engine as a model: every order of its steps, in scenes small enough to be walked through
+ * whole. A step is a commit (one SQL statement, or a transaction that locks first and looks afterwards), a
+ * POST, an answer, a crash.
  *
- * S0 the log has each event once, under a number of its own, and an event published after another of its entity was committed comes after it
- * S1 nothing is lost: what was wanted when it was numbered is finished in the end, or recorded as skipped or expired; nothing else is sent
- * S2 of an entity nothing is sent while an earlier one is unfinished or under way
- * S3 what is sent twice was under way at a crash or a takeover
- * S4 nobody sleeps before a wanted entry; from every state the engine reaches the end by its own steps (no stuck lane, no livelock)
- * S5 a holder that was fenced changes nothing: no position, outcome, exception or wake-up
- * S6 the position passes nothing that is neither finished nor an exception, and never goes back; an exception is the first unfinished entry of its entity
- * S7 one final outcome for each delivery, each attempt counted once, one exception an entity
- * S8 exceptions are bounded, and full is not stuck (the second half is S4)
- * S9 a replay sends only what is finished, in the order of each entity
- * S10 after a pause or a deletion committed, its holder sends at most what it may have unsettled, and nothing once it has heard
+ * S0 the log has each event once, under a number of its own, and an event published after another of its
+ * entity was committed comes after it S1 nothing is lost: what was wanted when it was numbered is finished in
+ * the end, or recorded as skipped or expired; nothing else is sent S2 of an entity nothing is sent while an
+ * earlier one is unfinished or under way S3 what is sent twice was under way at a crash or a takeover S4
+ * nobody sleeps before a wanted entry; from every state the engine reaches the end by its own steps (no stuck
+ * lane, no livelock) S5 a holder that was fenced changes nothing: no position, outcome, exception or wake-up
+ * S6 the position passes nothing that is neither finished nor an exception, and never goes back; an exception
+ * is the first unfinished entry of its entity S7 one final outcome for each delivery, each attempt counted
+ * once, one exception an entity S8 exceptions are bounded, and full is not stuck (the second half is S4) S9 a
+ * replay sends only what is finished, in the order of each entity S10 after a pause or a deletion committed,
+ * its holder sends at most what it may have unsettled, and nothing once it has heard
  */
 import { free, hear, isHolder, isOwner, leave, perform, rest, settle, take } from './kernel.ts'
 import { fresh, isOpen, read, sendable, settlementOf, underWay } from './lane.ts'
@@ -149,13 +150,18 @@ function holding(s: World, rules: Rules, n: number, w: number): Step[] {
   const c = s.cursors[w]!
   const head = logOf(s, w).length
   const steps: Step[] = []
-  const add = (label: string, run: (t: World) => void, kind: Step['kind'] = 'system', effect?: Step['effect']) =>
-    steps.push({ label: `node ${n}: ${label}`, kind, run, ...(effect && { effect }) })
+  const add = (
+    label: string,
+    run: (t: World) => void,
+    kind: Step['kind'] = 'system',
+    effect?: Step['effect'],
+  ) => steps.push({ label: `node ${n}: ${label}`, kind, run, ...(effect && { effect }) })
   const isLost = !isHolder(s, n, w) || c.state === 'deleted'
   const name = (it: Sending) => `${keyOf(it.seq, it.round)} (${entityOf(s, w, it.seq)}) to webhook ${w}`
   if ((lane.head !== head && !is('neverLooks')) || lane.epoch !== c.epoch || isLost)
-    add(isLost ? `hears that lane ${w} is not its own` : `looks at the log and the cursor of webhook ${w}`, (t) =>
-      hear(t, rules, n, w),
+    add(
+      isLost ? `hears that lane ${w} is not its own` : `looks at the log and the cursor of webhook ${w}`,
+      (t) => hear(t, rules, n, w),
     )
   if (isHolder(s, n, w) || scene.unaware)
     for (const it of sendable(s, w, rules, lane)) add(`sends ${name(it)}`, (t) => send(t, rules, n, w, it))
@@ -174,7 +180,12 @@ function holding(s: World, rules: Rules, n: number, w: number): Step[] {
     })
   if (lane.settling.length > 0) {
     const effect = { do: 'settle', node: n, webhook: w } as const
-    add(`the settlement of webhook ${w} commits, or is refused`, (t) => settle(t, rules, n, w, false), 'system', effect)
+    add(
+      `the settlement of webhook ${w} commits, or is refused`,
+      (t) => settle(t, rules, n, w, false),
+      'system',
+      effect,
+    )
     if (s.left.lostReply > 0)
       add(
         `the settlement of webhook ${w} commits, its answer is lost`,
@@ -188,7 +199,8 @@ function holding(s: World, rules: Rules, n: number, w: number): Step[] {
   const ofLane = { node: n, webhook: w, lane }
   if (scene.played && isIdle && (isFenced || lane.head !== head)) {
     add(`lane ${w} is not let fall asleep`, () => {}, 'system', { do: 'rest', ...ofLane })
-    if (c.epoch !== lane.epoch) add(`gives back lane ${w} in vain`, () => {}, 'system', { do: 'give-back', ...ofLane })
+    if (c.epoch !== lane.epoch)
+      add(`gives back lane ${w} in vain`, () => {}, 'system', { do: 'give-back', ...ofLane })
   }
   if (!isIdle || isFenced) return steps
   const isFree = s.locks[partOf(c.feed)] === null && lane.head === head
@@ -235,7 +247,8 @@ function outside(s: World, rules: Rules): Step[] {
   const steps: Step[] = []
   scene.acts?.forEach((act, place) => {
     if (s.acts[place] || !isDueAct(s, rules, act)) return
-    const what = 'seq' in act ? `${act.kind} ${act.seq}` : act.kind === 'filter' ? `filter ${act.kinds}` : act.kind
+    const what =
+      'seq' in act ? `${act.kind} ${act.seq}` : act.kind === 'filter' ? `filter ${act.kinds}` : act.kind
     const run = (t: World) => {
       t.acts[place] = true
       perform(t, rules, act)
@@ -320,7 +333,8 @@ function checkWebhook(s: World, { scene }: Rules, w: number): void {
   if (rows.length > scene.bound) broken('S8: more exceptions than the bound')
   if (c.pos > logOf(s, w).length) broken('S6: the position is beyond the head')
   if (new Set(rows.map((x) => x.entity)).size !== rows.length) broken('S7: two exceptions of an entity')
-  for (const x of s.agains[w]!) if (!isFinal(s, w, x.seq)) broken(`S9: ${x.seq} is asked for again and has not ended`)
+  for (const x of s.agains[w]!)
+    if (!isFinal(s, w, x.seq)) broken(`S9: ${x.seq} is asked for again and has not ended`)
 }
 
 function isSettled(s: World, { scene }: Rules, w: number): boolean {
@@ -329,6 +343,8 @@ function isSettled(s: World, { scene }: Rules, w: number): boolean {
     s.cursors[w]!.replays.every((r) => r.state !== 'running') &&
     s.exceptions[w]!.every((x) => isPoison(x.entity)) &&
     s.agains[w]!.every((x) => isPoison(entityOf(s, w, x.seq))) &&
-    logOf(s, w).every((entry, place) => !entry.want.includes(w) || isFinal(s, w, place + 1) || isPoison(entry.entity))
+    logOf(s, w).every(
+      (entry, place) => !entry.want.includes(w) || isFinal(s, w, place + 1) || isPoison(entry.entity),
+    )
   )
 }

@@ -1,4 +1,7 @@
-/** What may be forgotten, turned round or read differently: a mutant of the model has one of these. With the scene that catches it. */
+/**
+ * What may be forgotten, turned round or read differently: a mutant of the model has one of these. With the
+ * scene that catches it.
+ */
 export const mutants = {
   // publishing and numbering
   orderByTransaction: ['numbering', 'a look is sorted by the number of the transaction'],
@@ -28,7 +31,10 @@ export const mutants = {
     'clock',
     'a lane sleeps until the clock says so, though the clock was set back since it fell asleep',
   ],
-  sleepsByOldClock: ['clock', 'a lane falls asleep until a moment that was reckoned before the clock was set back'],
+  sleepsByOldClock: [
+    'clock',
+    'a lane falls asleep until a moment that was reckoned before the clock was set back',
+  ],
   // settlement
   insertsUnfenced: ['takeover', 'outcomes are written for lanes whose epoch is another'],
   exceptionsUnfenced: ['takeover', 'exceptions are written for lanes whose epoch is another'],
@@ -37,7 +43,10 @@ export const mutants = {
     'skip',
     'a settlement is fenced by the holder, not by the epoch: it does not notice what was done from outside',
   ],
-  twoSettlements: ['takeover', 'two settlements of a lane are under way at once, and the second counts on the first'],
+  twoSettlements: [
+    'takeover',
+    'two settlements of a lane are under way at once, and the second counts on the first',
+  ],
   positionIsHighest: ['takeover', 'the position is the highest that is finished'],
   positionPassesFailed: ['takeover', 'the position passes what failed, and no exception is written'],
   tellsAgainBlindly: ['doubt', 'a settlement whose answer was lost is told again, without loading anew'],
@@ -49,8 +58,14 @@ export const mutants = {
   takesOverWithoutEpoch: ['takeover', 'taking over leaves the epoch as it is'],
   forgetsAhead: ['takeover', 'whoever takes over does not read the outcomes above the position'],
   forgetsExceptions: ['lazy', 'whoever takes over takes exceptions above the position for new entries'],
-  forgetsReplayed: ['replay of two', 'whoever loads does not read what a replay has done ahead of its position'],
-  sendsPastLease: ['unaware', 'a holder that was taken for gone goes on without a bound on what it has not settled'],
+  forgetsReplayed: [
+    'replay of two',
+    'whoever loads does not read what a replay has done ahead of its position',
+  ],
+  sendsPastLease: [
+    'unaware',
+    'a holder that was taken for gone goes on without a bound on what it has not settled',
+  ],
   // order of an entity
   answerFreesEntity: [
     'takeover',
@@ -58,18 +73,27 @@ export const mutants = {
   ],
   newPassesException: ['timer', 'a new entry is sent though its entity has an exception'],
   sendsBehind: ['retries', 'what waits behind the first of an entity is sent beside it'],
-  exceptionEndsEarly: ['retries', 'the exception of an entity is deleted with its first, though others wait behind it'],
+  exceptionEndsEarly: [
+    'retries',
+    'the exception of an entity is deleted with its first, though others wait behind it',
+  ],
   actEndsException: ['skip', 'an act deletes the exception of an entity, though others wait behind it'],
   reloadForgetsFlying: ['skip to now', 'a holder that loads anew forgets what is under way'],
   // the bound
-  rowForEachBehind: ['poison', 'what waits behind an exception takes a row of its own, and the bound counts it'],
+  rowForEachBehind: [
+    'poison',
+    'what waits behind an exception takes a row of its own, and the bound counts it',
+  ],
   boundIsConstraint: ['full of two', 'a full exceptions table refuses the settlement'],
   boundIgnoresFlying: ['full', 'the bound counts exceptions, not what is under way and may become one'],
   fullStopsRetries: ['full of two', 'a lane whose exceptions are full sends nothing'],
   // acts
   actsKeepEpoch: ['skip', 'an act from outside leaves the epoch as it is'],
   actsTakeLane: ['pause', 'an act from outside takes the lane away from its holder'],
-  filterWhenRead: ['filter', 'the filter of the moment of reading decides, not that of the moment of numbering'],
+  filterWhenRead: [
+    'filter',
+    'the filter of the moment of reading decides, not that of the moment of numbering',
+  ],
   replayToHead: ['replay', 'a replay ends at the head, not at the position'],
   replayTakesUnfinished: ['replay', 'a replay sends what stands in the exceptions'],
   replayOverlaps: ['replay of two', 'a replay sends the next of an entity beside the one before'],

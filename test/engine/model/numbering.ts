@@ -1,7 +1,11 @@
-/** Publishing in transactions, and the sequencer: gives what became visible its number and wakes the lanes that want it. */
+/**
+ * Publishing in transactions, and the sequencer: gives what became visible its number and wakes the lanes
+ * that want it.
+ */
 import { broken, type Entry, parseEvent, type Rules, type Step, type World, wants } from './world.ts'
 
-export const isCommitted = (s: World, { scene }: Rules, tx: number) => s.txs[tx]!.step > scene.txs[tx]!.length + 1
+export const isCommitted = (s: World, { scene }: Rules, tx: number) =>
+  s.txs[tx]!.step > scene.txs[tx]!.length + 1
 
 function insert(s: World, rules: Rules, tx: number, text: string): void {
   const { scene, is } = rules
@@ -85,7 +89,9 @@ function number(s: World, rules: Rules, id: number): Entry {
   if (event.seq <= log.length) broken(`S0: ${event.seq} is the number of two events`)
   log.push(entry)
   const { hooks } = rules
-  entry.want = hooks.filter((w) => s.cursors[w]!.feed === event.feed && wants(s.cursors[w]!.filters, entry, event.seq))
+  entry.want = hooks.filter(
+    (w) => s.cursors[w]!.feed === event.feed && wants(s.cursors[w]!.filters, entry, event.seq),
+  )
   if (rules.is('cursorById')) s.highest = Math.max(s.highest, id)
   return entry
 }
@@ -95,7 +101,9 @@ function append(s: World, rules: Rules, n: number, part: number): void {
   const look = s.looks[n]![part]!
   const entries = look.ids.map((id) => number(s, rules, id))
   const stillAsleep = sleepers(s, rules, part)
-  const asleep = is('sequencerInOneStatement') ? look.sleepers.filter((w) => stillAsleep.includes(w)) : stillAsleep
+  const asleep = is('sequencerInOneStatement')
+    ? look.sleepers.filter((w) => stillAsleep.includes(w))
+    : stillAsleep
   const called = asleep.filter((w) => entries.some((entry) => entry.want.includes(w)))
   if (is('wakesAfterCommit')) s.wakes[n]![part] = called
   else for (const w of called) s.cursors[w]!.wake = 'now'
@@ -128,7 +136,8 @@ export function numbering(s: World, rules: Rules): Step[] {
       if (!inOne) t.locks[part] = n
       t.looks[n]![part] = { ids: unread(t, rules, part), sleepers: sleepers(t, rules, part) }
     }
-    if (!scene.played) return step(inOne ? 'begins its statement (snapshot)' : 'locks the part and looks', begin)
+    if (!scene.played)
+      return step(inOne ? 'begins its statement (snapshot)' : 'locks the part and looks', begin)
     return step(
       'looks, appends, wakes and commits',
       (t) => {

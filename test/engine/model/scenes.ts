@@ -369,7 +369,11 @@ export const largeScenes: readonly Scene[] = [
         { kind: 'expire', seq: 2 } as const,
         { kind: 'filter', kinds: 'x' } as const,
       ],
-      ...[{ kind: 'pause' } as const, { kind: 'resume', after: 3 } as const, { kind: 'replay', seq: 1 } as const],
+      ...[
+        { kind: 'pause' } as const,
+        { kind: 'resume', after: 3 } as const,
+        { kind: 'replay', seq: 1 } as const,
+      ],
       ...[
         { kind: 'again', seq: 2 } as const,
         { kind: 'again', seq: 2 } as const,

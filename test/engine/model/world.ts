@@ -19,7 +19,10 @@ export interface Entry {
   /** The webhooks that wanted it when it was numbered. */
   want: number[]
 }
-/** An entity of which something failed: `seq` is the first unfinished one, the rest waits behind it without a row. */
+/**
+ * An entity of which something failed: `seq` is the first unfinished one, the rest waits behind it without a
+ * row.
+ */
 export interface Exception {
   entity: string
   seq: number
@@ -50,7 +53,10 @@ export interface Cursor {
   pos: number
   epoch: number
   holder: number | null
-  /** `never` until the sequencer or an act wakes it, a moment at which a retry is due, `now` while held or to be claimed. */
+  /**
+   * `never` until the sequencer or an act wakes it, a moment at which a retry is due, `now` while held or to
+   * be claimed.
+   */
   wake: 'now' | 'never' | number
   rested: number
   state: 'active' | 'paused' | 'deleted'
@@ -126,7 +132,10 @@ export interface World {
   taking: (Remembered | null)[][]
   left: { crash: number; takeover: number; fail: number; lostReply: number; clock: number }
   acts: boolean[]
-  /** For the properties alone: who took a lane last, whether it was taken for gone, what was sent since and did not fail, what of it has no answer, needless sends, sends after a pause. */
+  /**
+   * For the properties alone: who took a lane last, whether it was taken for gone, what was sent since and
+   * did not fail, what of it has no answer, needless sends, sends after a pause.
+   */
   owners: (number | null)[]
   freed: boolean[]
   open: string[][]
@@ -143,7 +152,10 @@ export type Act = { after?: number } & (
 export interface Scene {
   name: string
   about: string
-  /** Transactions with the (entity, kind, feed) of their events: `Ax`, or `Ax1` for feed 1. `apart`: begin, each insert and commit are steps of their own. */
+  /**
+   * Transactions with the (entity, kind, feed) of their events: `Ax`, or `Ax1` for feed 1. `apart`: begin,
+   * each insert and commit are steps of their own.
+   */
   txs: string[][]
   apart?: boolean
   lookAtMost?: number
@@ -159,17 +171,25 @@ export interface Scene {
   left: Partial<World['left']>
   /** On webhook 0, or its feed. */
   acts?: Act[]
-  /** A node taken for gone goes on sending (its clocks stood still), as long as it has room for what is unsettled. */
+  /**
+   * A node taken for gone goes on sending (its clocks stood still), as long as it has room for what is
+   * unsettled.
+   */
   unaware?: boolean
   /** Entities that are refused for ever. */
   poison?: string
   /** A holder gives back what is above its share. */
   moves?: boolean
-  /** The position is moved when a lane falls asleep, and outcomes and exceptions above it are the only memory. */
+  /**
+   * The position is moved when a lane falls asleep, and outcomes and exceptions above it are the only memory.
+   */
   lazy?: boolean
   /** Retries wait for the clock, which may go ahead and be set right. */
   clock?: boolean
-  /** On a real database: a look is one step, because nobody can come between its lock and its commit; and what has to be refused is tried, too. */
+  /**
+   * On a real database: a look is one step, because nobody can come between its lock and its commit; and what
+   * has to be refused is tried, too.
+   */
   played?: boolean
   /** Small enough for every run of the tests. */
   quick?: boolean
@@ -237,7 +257,13 @@ export function openWorld({ scene, nodes, hooks, parts }: Rules): World {
     wakes: nodes.map(() => parts.map(() => null)),
     cursors: scene.webhooks.map((text) => ({
       ...{ feed: Number(text.match(/\d/)?.[0] ?? 0), pos: 0, epoch: 0, holder: null, wake: 'now', rested: 0 },
-      ...{ state: 'active', passed: 0, filters: [{ from: 1, kinds: text.replace(/\d/, '') }], replays: [], rounds: 0 },
+      ...{
+        state: 'active',
+        passed: 0,
+        filters: [{ from: 1, kinds: text.replace(/\d/, '') }],
+        replays: [],
+        rounds: 0,
+      },
     })),
     exceptions: hooks.map(() => []),
     agains: hooks.map(() => []),

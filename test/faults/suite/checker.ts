@@ -1,8 +1,9 @@
 /** Holds what was acknowledged against what is stored and what was received. */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../../src/audit/chain.ts'
-import { statement } from '../../../src/database/database.ts'
 import { printEventId } from '../../../src/webhooks/events/event.ts'
+import { ask } from '../../support/ask.ts'
 import { findBrokenPromises, findOvertaken } from '../../support/delivery-promises.ts'
 import { eventually } from '../../support/eventually.ts'
 import { patienceMs } from '../../support/patience.ts'
@@ -20,7 +21,11 @@ export interface Findings {
 }
 
 /** What is still under way when the traffic stops has so long to arrive. */
-export async function checkPromises(house: House, promises: Promises, withinMs = patienceMs): Promise<Findings> {
+export async function checkPromises(
+  house: House,
+  promises: Promises,
+  withinMs = patienceMs,
+): Promise<Findings> {
   await untilAllArrived(house, promises, withinMs)
   const { events, tokens, revoked, refusals } = promises
   const { received } = house.receiver
@@ -56,25 +61,27 @@ function findMissing({ hooks, receiver }: House, { events }: Promises): string[]
   })
 }
 
-const selectWaiting = statement(
-  '',
-  `SELECT to_jsonb(c) AS cursor, feed_head(part, feed) AS head, (SELECT jsonb_agg(x) FROM exceptions x WHERE x.part = c.part AND x.webhook_id = c.webhook_id) AS exceptions,
+const selectWaiting = `SELECT to_jsonb(c) AS cursor, feed_head(part, feed) AS head, (SELECT jsonb_agg(x) FROM exceptions x
+    WHERE x.part = c.part AND x.webhook_id = c.webhook_id) AS exceptions,
      (SELECT count(*) FROM agains g WHERE g.part = c.part AND g.webhook_id = c.webhook_id) AS agains
-   FROM cursors c WHERE position < feed_head(part, feed) OR EXISTS (SELECT FROM exceptions x WHERE x.part = c.part AND x.webhook_id = c.webhook_id)`,
-)
-const selectOutbox = statement('', 'SELECT count(*) AS unnumbered FROM outbox')
+   FROM cursors c WHERE position < feed_head(part, feed) OR EXISTS (SELECT FROM exceptions x
+     WHERE x.part = c.part AND x.webhook_id = c.webhook_id)`
+const selectOutbox = 'SELECT count(*) AS unnumbered FROM outbox'
 
 /** What did not arrive waits somewhere, or is nowhere: whoever reads of it wants to know which. */
 async function describeLanes({ db }: House): Promise<string[]> {
-  const lanes = (await db.query(selectWaiting)).map((lane) => `waiting: ${JSON.stringify(lane)}`)
-  const [outbox] = await db.query<{ unnumbered: number }>(selectOutbox)
-  return [...(lanes.length > 0 ? lanes : ['nothing waits in any lane']), `${outbox!.unnumbered} have no number`]
+  const lanes = (await ask(db, selectWaiting)).map((lane) => `waiting: ${JSON.stringify(lane)}`)
+  const [outbox] = await ask<{ unnumbered: number }>(db, selectOutbox)
+  return [
+    ...(lanes.length > 0 ? lanes : ['nothing waits in any lane']),
+    `${outbox!.unnumbered} have no number`,
+  ]
 }
 
-const selectUids = statement('', 'SELECT uid FROM log')
+const selectUids = 'SELECT uid FROM log'
 
 async function findUnstored({ db }: House, { events }: Promises): Promise<string[]> {
-  const rows = await db.query<{ uid: string }>(selectUids)
+  const rows = await ask<{ uid: string }>(db, selectUids)
   const stored = new Set(rows.map(({ uid }) => printEventId(uid)))
   return [...events.keys()].filter((id) => !stored.has(id)).map((id) => `${id} is not stored`)
 }
@@ -94,7 +101,9 @@ async function findWrongTokens({ nodes }: House, { tokens, revoked }: Promises):
     [401, revoked],
   ] as const) {
     for (const [place, token] of [...set].entries()) {
-      const status = await eventually('an answer that is one', () => askWith(token, nodes[place % nodes.length]!))
+      const status = await eventually('an answer that is one', () =>
+        askWith(token, nodes[place % nodes.length]!),
+      )
       if (status !== wanted) wrong.push(`a token is answered ${status} instead of ${wanted}`)
     }
   }

@@ -1,11 +1,19 @@
-/** Three nodes on a primary and a standby, each behind a network of its own, with a partner, its webhooks and an account holder. */
+/**
+ * Three nodes on a primary and a standby, each behind a network of its own, with a partner, its webhooks and
+ * an account holder.
+ */
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openVault, parseKey } from '../../../src/crypto/vault.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { createClient } from '../../../src/partners/client.ts'
-import { applyAsPartner, getPartner, setPartnerStatus, setRefreshAccess } from '../../../src/partners/partner.ts'
+import {
+  applyAsPartner,
+  getPartner,
+  setPartnerStatus,
+  setRefreshAccess,
+} from '../../../src/partners/partner.ts'
 import { createService } from '../../../src/services/service.ts'
 import { addAccount } from '../../../src/users/account.ts'
 import { openPasswords } from '../../../src/users/password.ts'
@@ -70,7 +78,12 @@ export function openHouse(options?: HouseOptions): Promise<House> {
 }
 
 async function open(options: HouseOptions = {}): Promise<House> {
-  const { primaryFolder = makeFolder(), nodes: count = usualNodes, nodeSettings, hooks = usualHooks } = options
+  const {
+    primaryFolder = makeFolder(),
+    nodes: count = usualNodes,
+    nodeSettings,
+    hooks = usualHooks,
+  } = options
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.reverse()) await closer()
@@ -91,7 +104,10 @@ async function open(options: HouseOptions = {}): Promise<House> {
       await Promise.all(nodes.map((node) => node.close()))
     })
     while (nodes.length < count) nodes.push(await openNode(pair, key, nodeSettings))
-    const db = openDatabase({ connectionString: urlOf([pair.primary.port, pair.standby.port]), connections: 3 })
+    const db = openDatabase({
+      connectionString: urlOf([pair.primary.port, pair.standby.port]),
+      connections: 3,
+    })
     closers.push(() => db.close())
     const people = await makePeople(db, key, receiver, hooks)
     const browser = await signIn(nodes[0]!.origin, { username: 'holder', password })
@@ -104,7 +120,10 @@ async function open(options: HouseOptions = {}): Promise<House> {
   }
 }
 
-/** As an init system does it: again and again, until it stays up. On a busy machine a primary that answers late is taken for one that is away. */
+/**
+ * As an init system does it: again and again, until it stays up. On a busy machine a primary that answers
+ * late is taken for one that is away.
+ */
 async function startPatiently(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
   const giveUpAt = performance.now() + patienceMs
   for (;;) {

@@ -1,4 +1,7 @@
-/** Loaded into a node before anything else: each SIGUSR2 moves the wall clock that its JavaScript sees to the next of the jumps. */
+/**
+ * Loaded into a node before anything else: each SIGUSR2 moves the wall clock that its JavaScript sees to the
+ * next of the jumps.
+ */
 const jumpsMs = (process.env.CLOCK_JUMPS_MS ?? '').split(',').map(Number)
 const trueNow = Date.now
 const TrueDate = Date

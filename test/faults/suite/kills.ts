@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Demo } from '../../../src/demo.ts'
+import type { Demo } from '../../../src/demo/demo.ts'
 import { type Answer, send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -48,7 +48,10 @@ beforeEach(async () => {
   await startAgain()
 })
 
-/** What the gateway has promised. A request without an answer promises nothing, so its token is on neither list. */
+/**
+ * What the gateway has promised. A request without an answer promises nothing, so its token is on neither
+ * list.
+ */
 const promised = { living: new Set<string>(), revoked: new Set<string>() }
 export const checked = { living: new Set<string>(), revoked: new Set<string>() }
 
@@ -70,8 +73,15 @@ async function keepWriting(stop: AbortSignal, acknowledged: () => void, refused:
   }
 }
 
-/** Kills in the middle of writes, once this many have been acknowledged. Answers the requests that were refused. */
-async function killWhileWriting(kill: () => void, recover: () => Promise<void>, writes = 10): Promise<Answer[]> {
+/**
+ * Kills in the middle of writes, once this many have been acknowledged. Answers the requests that were
+ * refused.
+ */
+async function killWhileWriting(
+  kill: () => void,
+  recover: () => Promise<void>,
+  writes = 10,
+): Promise<Answer[]> {
   const stop = new AbortController()
   const refusals: Answer[] = []
   let acknowledged = 0

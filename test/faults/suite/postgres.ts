@@ -1,4 +1,7 @@
-/** A PostgreSQL primary and its streaming standby, real processes on loopback that can be stopped in every way there is. */
+/**
+ * A PostgreSQL primary and its streaming standby, real processes on loopback that can be stopped in every way
+ * there is.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +42,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Few connections, so that they can be used up, but enough for the processes of three nodes; a standby that comes back soon. */
+/**
+ * Few connections, so that they can be used up, but enough for the processes of three nodes; a standby that
+ * comes back soon.
+ */
 const settings = {
   listen_addresses: '127.0.0.1',
   max_connections: String(60 + 15 * (Number(process.env.PROCESSES ?? 1) - 1)),
@@ -127,7 +133,13 @@ function owner(): { uid?: number; gid?: number } {
 function openServer(folder: string, port: number): Server {
   let child: ChildProcess | undefined
   const ask = async <Row extends object>(text: string) => {
-    const client = new pg.Client({ host: '127.0.0.1', port, user: superuser, database: 'postgres', ...patience })
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user: superuser,
+      database: 'postgres',
+      ...patience,
+    })
     client.on('error', () => {})
     await client.connect()
     try {
@@ -140,7 +152,10 @@ function openServer(folder: string, port: number): Server {
     folder,
     port,
     ask,
-    /** Whoever was killed may have left processes that still hold the folder: it is started again until they are gone. */
+    /**
+     * Whoever was killed may have left processes that still hold the folder: it is started again until they
+     * are gone.
+     */
     start: () =>
       eventually(`PostgreSQL answers on port ${port}`, async () => {
         if (!child || hasEnded(child)) child = spawnServer(folder, port)
@@ -165,10 +180,9 @@ const signals = { 'in order': 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
 function spawnServer(folder: string, port: number): ChildProcess {
-  const words = Object.entries({ ...settings, port, unix_socket_directories: '' }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ])
+  const words = Object.entries({ ...settings, port, unix_socket_directories: '' }).flatMap(
+    ([name, value]) => ['-c', `${name}=${value}`],
+  )
   const [command, ...rest] = [...disguise.prefix, binaries.postgres, '-D', folder, ...words]
   const started = spawn(command!, rest, { cwd: '/', stdio: 'ignore', ...owner() })
   running.add(started)

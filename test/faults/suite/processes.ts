@@ -1,4 +1,7 @@
-/** A node of three processes: one of them dies, their parent dies, one of them hangs for longer than its lanes are its own. */
+/**
+ * A node of three processes: one of them dies, their parent dies, one of them hangs for longer than its lanes
+ * are its own.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import { second } from '../../../src/clock.ts'
 import { findChildren, tell } from '../../support/children.ts'

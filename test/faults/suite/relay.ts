@@ -1,4 +1,7 @@
-/** A stretch of network between a node and PostgreSQL that can be slow, cut, or swallow everything without a word. */
+/**
+ * A stretch of network between a node and PostgreSQL that can be slow, cut, or swallow everything without a
+ * word.
+ */
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -7,7 +10,9 @@ export type Weather =
   | { readonly kind: 'slow'; readonly delayMs: number }
   /** Every connection is reset, new ones too. */
   | { readonly kind: 'cut' }
-  /** Nothing arrives and nobody is told; what was open then stays dead, as behind a firewall that forgot it. */
+  /**
+   * Nothing arrives and nobody is told; what was open then stays dead, as behind a firewall that forgot it.
+   */
   | { readonly kind: 'silent' }
 
 export interface Relay {

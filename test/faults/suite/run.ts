@@ -19,7 +19,10 @@ export interface Scale {
 }
 
 export interface Verdict extends Findings {
-  /** From the fault's end until every node was ready, took an event, and those events had reached every webhook. */
+  /**
+   * From the fault's end until every node was ready, took an event, and those events had reached every
+   * webhook.
+   */
   readonly resumedAfterMs: number
 }
 

@@ -1,4 +1,7 @@
-/** What can go wrong, one after the other. Each resolves when the fault is over and the house is left to itself. */
+/**
+ * What can go wrong, one after the other. Each resolves when the fault is over and the house is left to
+ * itself.
+ */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
@@ -12,7 +15,10 @@ import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 export interface Scenario {
   readonly name: string
-  /** With every `npm test`: one of each kind. With `npm run test:faults` alone: another one is much the same. All others with `npm run test:long`. */
+  /**
+   * With every `npm test`: one of each kind. With `npm run test:faults` alone: another one is much the same.
+   * All others with `npm run test:long`.
+   */
   readonly when?: 'always' | 'at length'
   /** How long the fault lasts, where that is not as long as any other: in the short form, and at length. */
   readonly lasts?: { readonly shortMs: number; readonly fullMs: number }
@@ -161,7 +167,12 @@ async function holdAllConnections(server: Server, faultMs: number): Promise<void
   const held: pg.Client[] = []
   let isFull = false
   const takeOne = async () => {
-    const client = new pg.Client({ host: '127.0.0.1', port: server.port, user: 'countersign', database: 'postgres' })
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port: server.port,
+      user: 'countersign',
+      database: 'postgres',
+    })
     client.on('error', () => {})
     await client.connect().then(
       () => held.push(client),

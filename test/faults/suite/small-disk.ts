@@ -1,4 +1,7 @@
-/** A file system small enough to be filled: only root can make one, so elsewhere the scenario is left out and says so. */
+/**
+ * A file system small enough to be filled: only root can make one, so elsewhere the scenario is left out and
+ * says so.
+ */
 import { spawnSync } from 'node:child_process'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

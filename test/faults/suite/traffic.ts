@@ -1,6 +1,7 @@
 /**
- * What partners and the brokerage do all day: publish events with an idempotency key and repeat what got no answer, trade refresh tokens
- * for access tokens, revoke some of them. It remembers what was acknowledged, and nothing else counts as a promise.
+ * What partners and the brokerage do all day: publish events with an idempotency key and repeat what got no
+ * answer, trade refresh tokens for access tokens, revoke some of them. It remembers what was acknowledged,
+ * and nothing else counts as a promise.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -22,7 +23,10 @@ export interface Promises {
 
 export interface Traffic {
   readonly promises: Promises
-  /** Publishes one event at this node and answers its id when it is acknowledged; gives up when everybody has stopped, or after so long. */
+  /**
+   * Publishes one event at this node and answers its id when it is acknowledged; gives up when everybody has
+   * stopped, or after so long.
+   */
   publishAt(node: Node, withinMs: number): Promise<string>
   /** Resolves when everybody has stopped; what had no answer yet is given up. */
   stop(): Promise<void>
@@ -34,13 +38,24 @@ const patienceMs = 4_000
 
 /** Each of them rests for so long between two requests. */
 export function startTraffic(house: House, pauseMs: number): Traffic {
-  const promises: Promises = { events: new Map(), tokens: new Set(), revoked: new Set(), refusals: 0, wrongAnswers: [] }
+  const promises: Promises = {
+    events: new Map(),
+    tokens: new Set(),
+    revoked: new Set(),
+    refusals: 0,
+    wrongAnswers: [],
+  }
   let stopped = false
   let turn = 0
   let lastEntity = 0
   const anyNode = () => house.nodes[turn++ % house.nodes.length]!
 
-  async function publish(entity: number, place: number, key: string, node: Node): Promise<string | undefined> {
+  async function publish(
+    entity: number,
+    place: number,
+    key: string,
+    node: Node,
+  ): Promise<string | undefined> {
     const event = {
       transactionId: entity,
       clearingAccount: 'CLEARING',
@@ -74,7 +89,12 @@ export function startTraffic(house: House, pauseMs: number): Traffic {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', ...basic(house.client) }
     const fields = { grant_type: 'refresh_token', refresh_token: house.refreshToken }
     for (let round = 0; !stopped; round++) {
-      const answer = await call(promises, `${anyNode().origin}/v1/oauth/refreshtoken`, headers, formOf(fields))
+      const answer = await call(
+        promises,
+        `${anyNode().origin}/v1/oauth/refreshtoken`,
+        headers,
+        formOf(fields),
+      )
       if (answer?.status !== 200) {
         await refused()
         continue
@@ -82,7 +102,8 @@ export function startTraffic(house: House, pauseMs: number): Traffic {
       const token = (JSON.parse(answer.text) as { access_token: string }).access_token
       if (round % 3 > 0) promises.tokens.add(token)
       else if (
-        (await call(promises, `${anyNode().origin}/v1/oauth/revoke`, headers, formOf({ token })))?.status === 200
+        (await call(promises, `${anyNode().origin}/v1/oauth/revoke`, headers, formOf({ token })))?.status ===
+        200
       )
         promises.revoked.add(token)
       await wait(2 * pauseMs)

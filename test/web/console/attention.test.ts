@@ -1,4 +1,6 @@
-/** The attention queue: what needs an operator, with its reason, its age and its acts, on the console's home. */
+/**
+ * The attention queue: what needs an operator, with its reason, its age and its acts, on the console's home.
+ */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -6,17 +8,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { day, hour, after as later, minute } from '../../../src/clock.ts'
-import { readConfig } from '../../../src/config.ts'
-import { type Database, statement } from '../../../src/database/database.ts'
+import type { Database } from '../../../src/database/database.ts'
 import type { Application } from '../../../src/partners/application-details.ts'
 import { rotateSecret } from '../../../src/partners/client-secret.ts'
 import { applyWithDetails, getPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
+import { readConfig } from '../../../src/settings/config.ts'
 import { listLockedPeople } from '../../../src/users/locked-people.ts'
 import { getUserNamed, setUserStatus, type User } from '../../../src/users/user.ts'
-import { findAttention } from '../../../src/web/console/attention.ts'
+import { findAttention } from '../../../src/web/console/overview/attention.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { failDeliveries } from '../../support/by-hand.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
@@ -103,11 +106,15 @@ test('the most urgent comes first, of those what waits longest, each with its re
   await apply('First Desk', later(now, -3 * day))
   const asking = await house.makePartner({ refresh: false })
   await askForRefresh(db, asking, 'long evenings', { by: operator, at: later(now, -hour) })
-  await askForScopes(db, own.client, { wider: 'trade', reason: 'orders' }, { by: operator, at: now }).catch(() => {})
+  await askForScopes(db, own.client, { wider: 'trade', reason: 'orders' }, { by: operator, at: now }).catch(
+    () => {},
+  )
   const webhook = await own.program.register('https://failing.example/hooks')
   await failDeliveries(house, webhook, { failures: 12, since: later(now, -hour), entities: 3 })
-  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
-    SELECT ${own.partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', n::text FROM generate_series(1, 60) n`)
+  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status,
+    code, description, sent, request_id, caller)
+    SELECT ${own.partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401,
+      'invalid_token', 'It has ended.', '', n::text, 'a client' FROM generate_series(1, 60) n`)
   const locked = await house.makeUser()
   await setUserStatus(db, locked, 'disabled', { by: operator, at: now })
   const found = await rows()
@@ -142,10 +149,15 @@ test('acts of the queue lead back to it, and it says what was done to whom', asy
   assert.equal(told.link, at)
   assert.equal((await getPartner(db, 'First Desk')).status, 'approved')
   const other = await getPartner(db, 'Second Desk')
-  const declined = await press(`/console/partners/${other.branchId}/decline`, { reason: 'We know too little.' })
+  const declined = await press(`/console/partners/${other.branchId}/decline`, {
+    reason: 'We know too little.',
+  })
   assert.equal(declined.status, 303)
   assert.equal((await getPartner(db, 'Second Desk')).statusReason, 'We know too little.')
-  const empty = await olga.browser.submit(await olga.browser.get(at), `${at}/suspend`, { reason: ' ', from: 'queue' })
+  const empty = await olga.browser.submit(await olga.browser.get(at), `${at}/suspend`, {
+    reason: ' ',
+    from: 'queue',
+  })
   assert.equal(empty.status, 400, 'without a reason nothing is declined')
   assert.ok(!(await rows()).some((row) => row.startsWith('Application')))
 })
@@ -162,11 +174,13 @@ test('an address puts no words into the queue', async () => {
 
 test('of each kind a few are shown, and the others are counted up to a bound', async () => {
   await db.script(
-    `INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Crowd ' || n, 'applied', now(), now() FROM generate_series(1, 42) n`,
+    `INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Crowd ' || n, 'applied', now(), now()
+      FROM generate_series(1, 42) n`,
   )
   assert.match(await home(), /<a href="\/console\/partners\?state=applied">and 37 more applications<\/a>/)
   await db.script(
-    `INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Throng ' || n, 'applied', now(), now() FROM generate_series(1, 500) n`,
+    `INSERT INTO partners (name, status, created_at, updated_at)
+      SELECT 'Throng ' || n, 'applied', now(), now() FROM generate_series(1, 500) n`,
   )
   const page = await home()
   assert.match(page, /and at least 100 more applications/)
@@ -198,7 +212,9 @@ test('who cannot sign in is in the queue as long as that lasts: locked, guessed 
   for (let time = 0; time < 6; time++) await guess(house, `nobody-${makeUpWord()}`)
 
   const { user: guarded } = await makeGuardedUser(house)
-  await db.script(`UPDATE totp_factors SET locked_at = now(), wrong_in_a_row = 100 WHERE user_id = '${guarded.id}'`)
+  await db.script(
+    `UPDATE totp_factors SET locked_at = now(), wrong_in_a_row = 100 WHERE user_id = '${guarded.id}'`,
+  )
   assert.ok(await isIn('app locked', guarded.id))
   assert.match((await rows()).join('\n'), /^Authenticator locked Ada Holder/m)
   const [, reset] = /href="([^"]+)">Reset two-factor…/.exec(await home())!
@@ -218,16 +234,18 @@ test('what ends soon is told before it does: a secret in use, a certificate, a r
       .map(({ kind, urgency }) => `${kind} ${urgency}`)
       .filter((row) => !/^(Failing|Failed|Locked|Refresh)/.test(row))
   assert.deepEqual(await told(), [], 'nobody uses it any more')
-  await db.query(
-    statement('', 'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL'),
+  await ask(
+    db,
+    'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL',
     [client.id, now],
   )
   assert.deepEqual(await told(), ['Client secret soon'])
   const [, link] = /href="([^"]+)">See the client/.exec(await home())!
   assert.match((await olga.browser.get(link!)).text, new RegExp(`id="${link!.split('#')[1]}"`))
   house.clock.advance(1.5 * day)
-  await db.query(
-    statement('', 'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL'),
+  await ask(
+    db,
+    'UPDATE client_secrets SET last_used_at = $2 WHERE client_id = $1 AND expires_at IS NOT NULL',
     [client.id, house.clock.now()],
   )
   assert.deepEqual(await told(), ['Client secret now'])
@@ -263,11 +281,15 @@ test('the queue is found by indexes, however many people, partners and entries t
   const patient = openPatiently({ connectionString: house.databaseUrl, connections: 2 })
   await patient.script(`
     INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
-      SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now() FROM generate_series(1, 20000) n;
-    INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Many ' || n, 'approved', now(), now() FROM generate_series(1, 20000) n;
-    INSERT INTO audit_entries (at, actor, action, subject, details) SELECT now(), 'gateway', 'token.refreshed', 'user:x', '{}' FROM generate_series(1, 20000);
+      SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now()
+        FROM generate_series(1, 20000) n;
+    INSERT INTO partners (name, status, created_at, updated_at) SELECT 'Many ' || n, 'approved', now(), now()
+      FROM generate_series(1, 20000) n;
+    INSERT INTO audit_entries (at, actor, action, subject, details)
+      SELECT now(), 'gateway', 'token.refreshed', 'user:x', '{}' FROM generate_series(1, 20000);
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-      SELECT (SELECT max(branch_id) FROM partners), 'live', 'https://a.example/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 5000) n;
+      SELECT (SELECT max(branch_id) FROM partners), 'live', 'https://a.example/' || n, ARRAY['TRANSACTION'],
+        now(), now() FROM generate_series(1, 5000) n;
     ${followByHand}
     ANALYZE`)
   const looks: Looks = new Map()

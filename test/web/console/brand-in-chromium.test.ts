@@ -1,4 +1,7 @@
-/** An operator gives the brokerage its own look with a real browser: types, uploads, is told what is wrong, activates and goes back. */
+/**
+ * An operator gives the brokerage its own look with a real browser: types, uploads, is told what is wrong,
+ * activates and goes back.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawPng, svgLogo } from '../../support/brand.ts'

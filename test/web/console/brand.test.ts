@@ -1,4 +1,5 @@
 /** The brand of a site: drafted, looked at, put in force and taken back; logos that are attacks. */
+
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
@@ -6,9 +7,9 @@ import { findEntries } from '../../../src/audit/audit.ts'
 import { listBrands } from '../../../src/brands/brand-acts.ts'
 import { imagesPerHour } from '../../../src/brands/image.ts'
 import { day, hour } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
-import { removeDead } from '../../../src/housekeeping.ts'
+import { removeDead } from '../../../src/gateway/housekeeping.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { drawPng, secondWords, svgLogo } from '../../support/brand.ts'
 import { Browser, hiddenFields, send } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
@@ -29,7 +30,7 @@ async function upload(bytes: Buffer, place = 'logoLight') {
   return desk.browser.upload(`${home}/image`, { csrf, place }, { image: bytes })
 }
 
-const imagesStored = () => db.query<{ hash: string }>(statement('', 'SELECT hash FROM images'))
+const imagesStored = () => ask<{ hash: string }>(db, 'SELECT hash FROM images')
 const titleOf = async (path = '/login') =>
   /<title>[^<]* · ([^<]*)<\/title>/.exec((await new Browser(house.baseUrl).get(path)).text)?.[1]
 
@@ -61,7 +62,10 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
         return text.includes('Northwind') && text
       })
       assert.match(page, /<title>Sign in · Northwind<\/title>/, baseUrl)
-      assert.match(page, /<img src="\/assets\/images\/[0-9a-f]{64}\.svg" alt="Northwind" width="140" height="28">/)
+      assert.match(
+        page,
+        /<img src="\/assets\/images\/[0-9a-f]{64}\.svg" alt="Northwind" width="140" height="28">/,
+      )
       assert.match(page, /<footer class="bottom">\s*<span>Northwind Securities Ltd<\/span>/)
       assert.match(page, /<a href="tel:\+15550100199">\+1 555 010 0199<\/a>/)
       assert.doesNotMatch(page, /Countersign/)
@@ -100,7 +104,10 @@ test('what a page loads of a brand comes from us, may be kept for ever, and hold
   const image = await send(house.baseUrl + logo)
   assert.equal(image.headers['content-type'], 'image/svg+xml')
   assert.equal(image.headers['x-content-type-options'], 'nosniff')
-  assert.equal(image.headers['content-security-policy'], "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+  assert.equal(
+    image.headers['content-security-policy'],
+    "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+  )
   assert.equal(image.headers['cache-control'], 'public, max-age=31536000, immutable')
   const others = [
     logo.replace('.svg', '.png'),
@@ -170,7 +177,9 @@ test('a logo that is an attack is refused in words, and nothing of it is stored'
   const attacks: [string, Buffer, RegExp][] = [
     [
       'script',
-      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>alert(1)</script></svg>'),
+      Buffer.from(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>alert(1)</script></svg>',
+      ),
       /it has a &lt;script&gt;, which is not allowed/,
     ],
     [
@@ -221,10 +230,18 @@ test('a hundred megabytes are refused before they are read, and take no memory',
 })
 
 /** So many pieces of 64 KB, as fast as they are taken, until there is an answer. */
-function pour(url: string, headers: Record<string, string>, csrf: string, pieces: number): Promise<number | undefined> {
+function pour(
+  url: string,
+  headers: Record<string, string>,
+  csrf: string,
+  pieces: number,
+): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const type = 'multipart/form-data; boundary=b'
-    const sent = request(url, { method: 'POST', headers: { 'content-type': type, accept: 'text/html', ...headers } })
+    const sent = request(url, {
+      method: 'POST',
+      headers: { 'content-type': type, accept: 'text/html', ...headers },
+    })
     let left = pieces
     const piece = Buffer.alloc(64 * 1024)
     const go = () => {
@@ -272,7 +289,8 @@ test('images that nobody shows are removed after a day, and those of any brand s
   await removeDead(house.gateway.context)
   assert.ok(!(await kept()).includes(replaced))
   const { draft, active } = await listBrands(db, 'live')
-  for (const picture of [draft!.logoLight, active!.logoLight]) assert.ok((await kept()).includes(picture!.hash))
+  for (const picture of [draft!.logoLight, active!.logoLight])
+    assert.ok((await kept()).includes(picture!.hash))
 })
 
 test('whoever uploads too many images in an hour waits for the next, before any more is unpacked', async () => {

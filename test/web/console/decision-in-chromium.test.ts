@@ -1,4 +1,7 @@
-/** An operator decides an application from the console's home, in a real browser, with two clicks; with JavaScript and without. */
+/**
+ * An operator decides an application from the console's home, in a real browser, with two clicks; with
+ * JavaScript and without.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -23,7 +26,8 @@ function openHand(page: Page) {
   return {
     clicks: () => clicks,
     async click(role: 'button' | 'group', name: string) {
-      const target = role === 'group' ? page.locator('summary', { hasText: name }) : page.getByRole('button', { name })
+      const target =
+        role === 'group' ? page.locator('summary', { hasText: name }) : page.getByRole('button', { name })
       await target.click()
       clicks++
     },

@@ -1,4 +1,7 @@
-/** Imports in the console: how each went, what is wrong with which line, and what happens to a snapshot that would remove too much. */
+/**
+ * Imports in the console: how each went, what is wrong with which line, and what happens to a snapshot that
+ * would remove too much.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
@@ -38,7 +41,8 @@ test('the list tells source, mode, sender, state and counts of each import, the 
   const list = await browser.get('/console/imports')
   assert.ok(list.text.indexOf(`href="${at(tried.id)}"`) < list.text.indexOf(`href="${at(first.id)}"`))
   const row = rowOf(list, first.id)!
-  for (const words of ['finished', source, 'changes', 'test (command line)']) assert.ok(row.includes(words), row)
+  for (const words of ['finished', source, 'changes', 'test (command line)'])
+    assert.ok(row.includes(words), row)
   for (const [name, number] of Object.entries({ Lines: 8, Applied: 6, Skipped: 0, Faulty: 2 }))
     assert.match(row, new RegExp(`data-label="${name}" class="number">${number}<`))
   assert.match(rowOf(list, tried.id)!, /snapshot <span class="state off">dry run/)
@@ -54,7 +58,10 @@ test('who sent it is told by the name of the service', async () => {
     body: lines.join(''),
   })
   const { id } = (await answer.json()) as { id: number }
-  assert.match(rowOf(await browser.get('/console/imports'), id)!, new RegExp(`title="service:${core.id}">core<`))
+  assert.match(
+    rowOf(await browser.get('/console/imports'), id)!,
+    new RegExp(`title="service:${core.id}">core<`),
+  )
 })
 
 test('an import is watched while it is read, and what is wrong with which line is told with its field', async () => {
@@ -62,7 +69,9 @@ test('an import is watched while it is read, and what is wrong with which line i
   const running = await readSome(house, source, [...households(source, 1), '{'], { totalBytes: 4_000 })
   const page = await watch(browser, at(running.id))
   try {
-    const before = JSON.parse(/data: (.*)\n\n/.exec(await page.until(/must be a JSON object.*\n\n/))![1]!) as string
+    const before = JSON.parse(
+      /data: (.*)\n\n/.exec(await page.until(/must be a JSON object.*\n\n/))![1]!,
+    ) as string
     assert.match(before, /<progress value="\d+" max="4000"/)
     assert.match(before, />4<\/td><td[^>]*><code>line<\/code><\/td><td[^>]*>must be a JSON object</)
     await readImport(db, running, linesOf(household(source, 1)[0]), house)
@@ -122,7 +131,10 @@ test('a yes removes what is missing, once: the second is told that it waits no m
   await hasEnded(held.id)
   assert.equal((await readSource(db, held.source)).holdings!.length, 1)
   const again = await other.browser.submit(stale, `${at(held.id)}/remove`, { reason: 'Me too.' })
-  assert.match(toldBy(await other.browser.get(pathOf(again)))!.text, /^Nothing was removed: this import waits no more/)
+  assert.match(
+    toldBy(await other.browser.get(pathOf(again)))!.text,
+    /^Nothing was removed: this import waits no more/,
+  )
   const allowed = await findEntries(db, { subject: `import:${held.id}`, action: 'import.allowed' })
   assert.deepEqual(
     allowed.map(({ actor, details }) => [actor, details.missing, details.reason]),
@@ -142,11 +154,19 @@ test('a form that names another number of records than would go removes nothing'
 test('a no leaves everything, and a snapshot that was overtaken can only be stopped', async () => {
   const held = await holdSnapshot(house)
   const stale = await browser.get(at(held.id))
-  const whole = await importLines(house, held.source, households(held.source, 4), { mode: 'snapshot', asOf: 1 })
+  const whole = await importLines(house, held.source, households(held.source, 4), {
+    mode: 'snapshot',
+    asOf: 1,
+  })
   const page = await browser.get(at(held.id))
-  assert.match(page.text, new RegExp(`A newer snapshot of ${held.source} has come since: <a href="${at(whole.id)}"`))
+  assert.match(
+    page.text,
+    new RegExp(`A newer snapshot of ${held.source} has come since: <a href="${at(whole.id)}"`),
+  )
   assert.ok(!page.text.includes(`action="${at(held.id)}/remove"`))
-  const late = await browser.submit(stale, `${at(held.id)}/remove`, { reason: 'It was open for ten minutes.' })
+  const late = await browser.submit(stale, `${at(held.id)}/remove`, {
+    reason: 'It was open for ten minutes.',
+  })
   assert.match(toldBy(await browser.get(pathOf(late)))!.text, /a newer snapshot has come/)
   const no = await press(browser, at(held.id), '/stop')
   assert.equal(toldBy(await browser.get(pathOf(no)))!.text, `Import ${held.id} is stopped.`)

@@ -1,11 +1,12 @@
 /** Users whom operators make and help: nobody but the user ever knows their password. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, day } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { linkByHand } from '../../../src/identity/identity.ts'
 import { findMail, setEmail } from '../../../src/users/email.ts'
 import { findUserByUsername, type User } from '../../../src/users/user.ts'
+import { ask } from '../../support/ask.ts'
 import { hiddenFields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { noticesOf } from '../../support/notices.ts'
@@ -83,7 +84,7 @@ test('an operator sends no password reset to themselves, and is offered none', a
 test('a customer without a password who signs in at a provider gets no link for one, and the operator reads why', async () => {
   const send = async (user: User) => {
     const home = `/console/users/${user.id}`
-    await db.query(statement('', 'UPDATE users SET password_hash = NULL WHERE id = $1'), [user.id])
+    await ask(db, 'UPDATE users SET password_hash = NULL WHERE id = $1', [user.id])
     await setEmail(db, user, `${user.username}@example.com`, {
       by: { name: `user:${user.id}` },
       at: yesterday(),
@@ -91,7 +92,11 @@ test('a customer without a password who signs in at a provider gets no link for 
     return desk.submit(await desk.get(home), `${home}/reset`, { reason: 'Ticket 4711.' })
   }
   await draftUpstream(house)
-  assert.equal((await send(await makeCustomer(house, 'C-1'))).status, 303, 'no provider that is enabled is for them')
+  assert.equal(
+    (await send(await makeCustomer(house, 'C-1'))).status,
+    303,
+    'no provider that is enabled is for them',
+  )
   const provider = await registerUpstream(house, { issuer: 'https://login.example.com' }, 'bank')
   const linked = await house.makeUser()
   await linkByHand(db, provider, 'sub-linked', linked, house.act())

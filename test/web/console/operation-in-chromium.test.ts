@@ -1,4 +1,7 @@
-/** The operation side of the console in a real browser: what an operator does when something fails, and how the log is proven. */
+/**
+ * The operation side of the console in a real browser: what an operator does when something fails, and how
+ * the log is proven.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -72,7 +75,8 @@ for (const [name, options] of Object.entries({
   test(`an operator verifies the chain and proves it with the head that was found, ${name}`, async () => {
     const { page, complaints, close } = await openVisit('/console/audit/chain', options)
     const until = async (text: string) => {
-      if (options.javaScriptEnabled === false) while ((await page.getByText(text).count()) === 0) await page.reload()
+      if (options.javaScriptEnabled === false)
+        while ((await page.getByText(text).count()) === 0) await page.reload()
       await page.getByText(text).waitFor()
     }
     await page.getByRole('button', { name: 'Verify' }).click()

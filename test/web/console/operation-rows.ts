@@ -61,6 +61,9 @@ export const operationRows: ConsoleRows = {
       address: `${await makeFailing(house)}/recover/start`,
       fields: { once: mark('r') },
     }),
-    '/console/audit/chain/verify': async () => ({ address: '/console/audit/chain/verify', fields: { anchor: '' } }),
+    '/console/audit/chain/verify': async () => ({
+      address: '/console/audit/chain/verify',
+      fields: { anchor: '' },
+    }),
   },
 }

@@ -1,4 +1,8 @@
-/** The operation side of the console: what an operator sees of the gateway, and what somebody who plays with its addresses gets. */
+/**
+ * The operation side of the console: what an operator sees of the gateway, and what somebody who plays with
+ * its addresses gets.
+ */
+
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
@@ -10,11 +14,11 @@ import { openChainCheck } from '../../../src/audit/chain-check.ts'
 import { entryColumns } from '../../../src/audit/entries.sql.ts'
 import { checkEvidence } from '../../../src/audit/evidence-check.ts'
 import { after, hour, second } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { insertEvents } from '../../../src/webhooks/events/event.ts'
 import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
 import { numberEvents } from '../../support/by-hand.ts'
 import { openDesk } from '../../support/console.ts'
@@ -61,7 +65,10 @@ async function act(page: string, action: string, fields: Record<string, string> 
   return olga.browser.submit(await olga.browser.get(page), action, fields)
 }
 
-/** A webhook whose receiver refuses, with so many failures in a row; of a partner of its own, whose other hooks need not wait for it. */
+/**
+ * A webhook whose receiver refuses, with so many failures in a row; of a partner of its own, whose other
+ * hooks need not wait for it.
+ */
 async function makeFailing(path: string, failures = 1) {
   receiver.on(path, answer(500, {}, 'it is out of order'))
   const { program, partner } = await openPartner(house)
@@ -70,17 +77,21 @@ async function makeFailing(path: string, failures = 1) {
   return { id, partner, program }
 }
 
-const newestEntries = statement('', `SELECT ${entryColumns} FROM audit_entries WHERE subject = $1 ORDER BY id`)
-const entriesAbout = (subject: string) => db.query<AuditEntry>(newestEntries, [subject])
+const newestEntries = `SELECT ${entryColumns} FROM audit_entries WHERE subject = $1 ORDER BY id`
+const entriesAbout = (subject: string) => ask<AuditEntry>(db, newestEntries, [subject])
 
-const urlsIn = (text: string) => [...text.matchAll(/console\/webhooks\/(\d+)">/g)].map((match) => Number(match[1]))
+const urlsIn = (text: string) =>
+  [...text.matchAll(/console\/webhooks\/(\d+)">/g)].map((match) => Number(match[1]))
 
 test('the overview names who waits for an operator, and leads to them', async () => {
   const { branchId } = await applyAsPartner(db, 'Tax <Wizards>', house.act())
   await askForRefresh(db, own.partner, 'long evenings', house.act())
   const page = await show('/console')
   assert.match(page, new RegExp(`<a href="/console/partners/${branchId}">Tax &lt;Wizards&gt;</a>`))
-  assert.match(page, new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`))
+  assert.match(
+    page,
+    new RegExp(`<a href="/console/partners/${own.partner.branchId}">${own.partner.name}</a>`),
+  )
 })
 
 test('the overview counts attempts and how soon deliveries were, and says what it counts', async () => {
@@ -159,14 +170,31 @@ test('a webhook whose receiver is well but that nobody serves is late', async (t
 })
 
 test('filters of webhooks take any text for what it is', async () => {
-  for (const partner of ["' OR 1=1 --", '%', '_', '1e9', '99999999999999999999', '0', '2147483648', '%00', '<b>']) {
+  for (const partner of [
+    "' OR 1=1 --",
+    '%',
+    '_',
+    '1e9',
+    '99999999999999999999',
+    '0',
+    '2147483648',
+    '%00',
+    '<b>',
+  ]) {
     const page = await show(`/console/webhooks?partner=${encodeURIComponent(partner)}`)
     assert.deepEqual(urlsIn(page), [], partner)
     assert.doesNotMatch(page, /<b>/)
   }
   for (const page of ['1', '2000', '999999999999999'])
     assert.equal((await olga.browser.get(`/console/webhooks?page=${page}`)).status, 200, page)
-  for (const wrong of ['page=0', 'page=-1', 'page=1e3', 'condition=%3Cscript%3E', 'site=moon', 'page=9999999999999999'])
+  for (const wrong of [
+    'page=0',
+    'page=-1',
+    'page=1e3',
+    'condition=%3Cscript%3E',
+    'site=moon',
+    'page=9999999999999999',
+  ])
     assert.doesNotMatch(await show(`/console/webhooks?${wrong}`, 400), /<script>/)
   assert.match(await show('/console/webhooks?site=moon', 400), /It must be one of live, sandbox\./)
   await show('/console/webhooks?condition=healthy&condition=paused')
@@ -176,7 +204,8 @@ test('pages of webhooks lead on without a double', async () => {
   const { branchId } = await house.makePartner()
   await db.script(`
     INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-    SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now() FROM generate_series(1, 120) AS n;
+    SELECT ${branchId}, 'sandbox', 'https://app.example.com/' || n, ARRAY['TRANSACTION'], now(), now()
+      FROM generate_series(1, 120) AS n;
     ${followByHand}`)
   const seen: number[] = []
   let path: string | undefined = `/console/webhooks?partner=${branchId}`
@@ -242,7 +271,11 @@ test('an operator pauses and resumes a webhook, once however often the form is s
   await deleteWebhook(db, await getWebhook(db, branch, id), house.act())
   await show(home, 404)
   const csrf = /name="csrf" value="([^"]+)"/.exec(await show('/console'))![1]!
-  assert.equal((await olga.browser.post(`${home}/resume`, { csrf })).status, 404, 'what was deleted stays deleted')
+  assert.equal(
+    (await olga.browser.post(`${home}/resume`, { csrf })).status,
+    404,
+    'what was deleted stays deleted',
+  )
 })
 
 const idsIn = (page: string) => [...page.matchAll(/>entry (\d+)</g)].map((match) => Number(match[1]))
@@ -296,7 +329,8 @@ test('a wrong filter of the audit log is told beside its field, and an absurd pa
     'from=2026-03-03T00:00&to=2026-03-02T00:00',
   ])
     assert.match(await show(`/console/audit?${query}`, 400), /class="problem"/, query)
-  for (const before of ['-1', '1e9', 'x', '0', '9'.repeat(16)]) await show(`/console/audit?before=${before}`, 400)
+  for (const before of ['-1', '1e9', 'x', '0', '9'.repeat(16)])
+    await show(`/console/audit?before=${before}`, 400)
   assert.match(await show('/console/audit?before=1'), /Nothing was found\./)
   assert.ok(idsIn(await show('/console/audit?before=999999999999999')).length > 0)
 })
@@ -320,23 +354,39 @@ function parseCsv(text: string): string[][] {
   return text
     .split('\r\n')
     .filter((line) => line !== '')
-    .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map((match) => match[1]!.replaceAll('""', '"')))
+    .map((line) =>
+      [...line.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map((match) => match[1]!.replaceAll('""', '"')),
+    )
 }
 
 test('an export holds all that the search finds, as CSV and as JSON, and is recorded', async () => {
   const mark = `client:${makeUpWord()}`
   await db.script(`
     INSERT INTO audit_entries (at, actor, action, subject, details)
-    SELECT '2026-03-02T10:00:00Z', '=cmd|''/c calc''!A0', 'client.updated', '${mark}', json_build_object('say', 'a "b", c', 'n', n)
+    SELECT '2026-03-02T10:00:00Z', '=cmd|''/c calc''!A0', 'client.updated', '${mark}',
+      json_build_object('say', 'a "b", c', 'n', n)
     FROM generate_series(1, 2500) AS n`)
   const query = `subject=${encodeURIComponent(mark)}`
   const csv = await olga.browser.get(`/console/audit/export?format=csv&${query}`)
   assert.equal(csv.status, 200)
   assert.match(String(csv.headers['content-type']), /^text\/csv; charset=utf-8/)
-  assert.equal(csv.headers['content-disposition'], 'attachment; filename="countersign-audit-20260302T100000Z.csv"')
+  assert.equal(
+    csv.headers['content-disposition'],
+    'attachment; filename="countersign-audit-20260302T100000Z.csv"',
+  )
   assert.equal(csv.headers['cache-control'], 'no-store')
   const [head, ...rows] = parseCsv(csv.text)
-  assert.deepEqual(head, ['id', 'at', 'actor', 'action', 'subject', 'environment', 'address', 'request_id', 'details'])
+  assert.deepEqual(head, [
+    'id',
+    'at',
+    'actor',
+    'action',
+    'subject',
+    'environment',
+    'address',
+    'request_id',
+    'details',
+  ])
   const about = (await entriesAbout(mark)).toReversed()
   assert.deepEqual(
     rows.map(([id]) => Number(id)),
@@ -353,7 +403,9 @@ test('an export holds all that the search finds, as CSV and as JSON, and is reco
     about.map(({ id }) => id),
   )
   assert.deepEqual(Object.keys(json.json<object[]>()[0]!), head, 'by the same names')
-  const [first, second] = (await entriesAbout('audit:log')).filter(({ action }) => action === 'audit.exported')
+  const [first, second] = (await entriesAbout('audit:log')).filter(
+    ({ action }) => action === 'audit.exported',
+  )
   assert.equal(first!.actor, `user:${olga.user.id}`)
   assert.deepEqual(first!.details, { format: 'csv', search: { subject: mark } })
   assert.equal(second!.details.format, 'json')
@@ -371,16 +423,28 @@ test('evidence holds what was ticked, or all that the search finds, with a proof
   const mark = `client:${makeUpWord()}`
   for (let n = 0; n < 5; n++) await recordAct(db, house.act(), 'client.updated', mark, { n })
   const ids = (await entriesAbout(mark)).map(({ id }) => id)
-  const found = await olga.browser.get(`/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`)
+  const found = await olga.browser.get(
+    `/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`,
+  )
   assert.equal(found.status, 200, found.text)
-  assert.match(String(found.headers['content-disposition']), /filename="countersign-audit-\w+\.evidence\.jsonl"/)
+  assert.match(
+    String(found.headers['content-disposition']),
+    /filename="countersign-audit-\w+\.evidence\.jsonl"/,
+  )
   assert.deepEqual(await proofOf(found.text), ids)
   const ticked = `/console/audit/export?format=evidence&of=ticked&entry=${ids[1]}&entry=${ids[3]}&entry=${ids[3]}&entry=999999999`
   assert.deepEqual(await proofOf((await olga.browser.get(ticked)).text), [ids[1], ids[3]])
   const [newest] = (await entriesAbout('audit:log')).toReversed()
-  assert.deepEqual(newest!.details, { format: 'evidence', search: { entries: [ids[1], ids[3], 999_999_999] } })
+  assert.deepEqual(newest!.details, {
+    format: 'evidence',
+    search: { entries: [ids[1], ids[3], 999_999_999] },
+  })
   for (const wrong of ['of=ticked', 'entry=x', 'entry=0', 'entry=-1', 'subject=a&from=x'])
-    assert.equal((await olga.browser.get(`/console/audit/export?format=evidence&${wrong}`)).status, 400, wrong)
+    assert.equal(
+      (await olga.browser.get(`/console/audit/export?format=evidence&${wrong}`)).status,
+      400,
+      wrong,
+    )
   assert.deepEqual(
     await proofOf((await olga.browser.get('/console/audit/export?format=evidence&subject=nobody')).text),
     [],
@@ -400,12 +464,15 @@ test('a log that was changed gives no evidence, and the operator reads why', asy
   const set = (actor: string) =>
     db.transaction(async (sql) => {
       await sql.script(
-        `SET LOCAL session_replication_role = replica; UPDATE audit_entries SET actor = '${actor}' WHERE subject = '${mark}'`,
+        `SET LOCAL session_replication_role = replica; UPDATE audit_entries SET actor = '${actor}'
+          WHERE subject = '${mark}'`,
       )
     })
   const [entry] = await entriesAbout(mark)
   await set('gateway')
-  const refused = await olga.browser.get(`/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`)
+  const refused = await olga.browser.get(
+    `/console/audit/export?format=evidence&subject=${encodeURIComponent(mark)}`,
+  )
   assert.equal(refused.status, 409)
   assert.match(refused.text, /The audit log is not as it was written\. Verify the chain/)
   await set(entry!.actor)
@@ -414,7 +481,10 @@ test('a log that was changed gives no evidence, and the operator reads why', asy
 test('an export that finds nothing is empty, and a wrong one is refused as a page would be', async () => {
   const nothing = 'subject=nobody'
   assert.deepEqual((await olga.browser.get(`/console/audit/export?format=json&${nothing}`)).json(), [])
-  assert.equal(parseCsv((await olga.browser.get(`/console/audit/export?format=csv&${nothing}`)).text).length, 1)
+  assert.equal(
+    parseCsv((await olga.browser.get(`/console/audit/export?format=csv&${nothing}`)).text).length,
+    1,
+  )
   for (const wrong of ['format=xml', 'from=x', 'environment=moon'])
     assert.equal((await olga.browser.get(`/console/audit/export?${wrong}`)).status, 400, wrong)
   assert.equal((await holder.get('/console/audit/export?format=csv')).status, 404)
@@ -423,7 +493,8 @@ test('an export that finds nothing is empty, and a wrong one is refused as a pag
 test('an export that nobody reads on gives its place back', async () => {
   await db.script(`
     INSERT INTO audit_entries (at, actor, action, subject, details)
-    SELECT '2026-03-02T10:00:00Z', 'gateway', 'client.updated', 'client:long', json_build_object('long', repeat('x', 3000)) FROM generate_series(1, 4000)`)
+    SELECT '2026-03-02T10:00:00Z', 'gateway', 'client.updated', 'client:long',
+      json_build_object('long', repeat('x', 3000)) FROM generate_series(1, 4000)`)
   for (let n = 0; n < 25; n++) {
     const stream = await watch(olga.browser, '/console/audit/export?format=json&subject=client%3Along')
     assert.equal(stream.status, 200, `export ${n}`)

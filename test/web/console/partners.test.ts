@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
-import { statement } from '../../../src/database/database.ts'
 import { applyAsPartner, applyWithDetails, getPartner, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh, findRefreshRequest } from '../../../src/partners/refresh-request.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import type { Answer } from '../../support/browser.ts'
 import { openDesk, press, turnPages } from '../../support/console.ts'
 import { openHouse, type TokenBody } from '../../support/gateway.ts'
@@ -30,7 +30,9 @@ async function apply(name: string, purpose = 'Portfolios for everybody') {
 /** The names in the table, not those that wait above it. */
 function namesIn({ text }: Answer): string[] {
   const table = text.slice(text.indexOf('<tbody'))
-  return [...table.matchAll(/<td[^>]*><a href="\/console\/partners\/\d+">([^<]*)</g)].map((match) => match[1]!)
+  return [...table.matchAll(/<td[^>]*><a href="\/console\/partners\/\d+">([^<]*)</g)].map(
+    (match) => match[1]!,
+  )
 }
 
 test('an operator reads an application that waits and approves it, and its member may enter', async () => {
@@ -39,7 +41,12 @@ test('an operator reads an application that waits and approves it, and its membe
   assert.match(list.text, /Applications <span class="state wait">/)
   assert.match(list.text, /<strong>Waiting &amp; Sons<\/strong>/)
   const page = await desk.browser.get(home(partner))
-  for (const words of ['https://app.example.com', 'dev@app.example.com', 'Portfolios for everybody', user.username])
+  for (const words of [
+    'https://app.example.com',
+    'dev@app.example.com',
+    'Portfolios for everybody',
+    user.username,
+  ])
     assert.ok(page.text.includes(words), words)
   assert.ok(page.text.includes(`href="/console/audit?subject=branch:${partner.branchId}"`))
   const done = await press(desk.browser, home(partner), '/approve')
@@ -68,7 +75,10 @@ test('a suspension needs a reason, which the partner reads; tokens are refused w
   const { access_token } = (await house.exchange(client, code)).json<TokenBody>()
   const refused = await press(desk.browser, home(partner), '/suspend', { reason: '  ' })
   assert.equal(refused.status, 400)
-  assert.match(refused.text, /name="reason"[^>]*aria-invalid="true" aria-describedby="reason-problem reason-hint"/)
+  assert.match(
+    refused.text,
+    /name="reason"[^>]*aria-invalid="true" aria-describedby="reason-problem reason-hint"/,
+  )
   assert.equal((await again(partner)).status, 'approved')
   assert.equal((await house.profile(access_token)).status, 200)
 
@@ -89,17 +99,25 @@ test('nobody undoes what they have not seen: a page from before the suspension a
   await suspend(house, partner, 'Fraud')
   const late = await desk.browser.submit(old, `${home(partner)}/approve`, {})
   assert.match((await desk.browser.get(late.location!)).text, /somebody else has decided meanwhile/)
-  assert.deepEqual([(await again(partner)).status, (await again(partner)).statusReason], ['suspended', 'Fraud'])
+  assert.deepEqual(
+    [(await again(partner)).status, (await again(partner)).statusReason],
+    ['suspended', 'Fraud'],
+  )
   const forged = await desk.browser.submit(old, `${home(partner)}/approve`, { seen: 'whatever' })
   assert.equal(forged.status, 400)
-  const approvals = await findEntries(db, { subject: `branch:${partner.branchId}`, action: 'partner.approved' })
+  const approvals = await findEntries(db, {
+    subject: `branch:${partner.branchId}`,
+    action: 'partner.approved',
+  })
   assert.equal(approvals.length, 0)
 })
 
 test('a decision that is sent three times at once is one decision', async () => {
   const { partner } = await apply('Thrice Ltd')
   const page = await desk.browser.get(home(partner))
-  const sent = await Promise.all([1, 2, 3].map(() => desk.browser.submit(page, `${home(partner)}/approve`, {})))
+  const sent = await Promise.all(
+    [1, 2, 3].map(() => desk.browser.submit(page, `${home(partner)}/approve`, {})),
+  )
   assert.deepEqual(
     sent.map(({ location }) => location),
     Array(3).fill(home(partner)),
@@ -167,7 +185,11 @@ test('partners are found by the words of their name and by their branch, in a st
   await apply('Other Zebra')
   const find = async (query: string) => namesIn(await desk.browser.get(`/console/partners?${query}`))
   for (const words of ['zürich', 'capital', 'CAP zür', 'hold', 'capital.io', partner.branchId])
-    assert.deepEqual(await find(`q=${encodeURIComponent(words)}`), ['Zürich-Capital.io (Holding)'], String(words))
+    assert.deepEqual(
+      await find(`q=${encodeURIComponent(words)}`),
+      ['Zürich-Capital.io (Holding)'],
+      String(words),
+    )
   assert.deepEqual(await find('q=zebra&state=applied'), ['Other Zebra'])
   assert.deepEqual(await find('q=zebra&state=approved'), [])
   assert.deepEqual(await find('q=nobody'), [])
@@ -175,7 +197,20 @@ test('partners are found by the words of their name and by their branch, in a st
 })
 
 test('whatever is typed into the search is looked for, and asks the database nothing else', async () => {
-  for (const typed of ["'", "' & '", ':*', '!a', 'a:*|b', '\\', '%', '\0', '&&', '9'.repeat(30), '2147483648', '<->']) {
+  for (const typed of [
+    "'",
+    "' & '",
+    ':*',
+    '!a',
+    'a:*|b',
+    '\\',
+    '%',
+    '\0',
+    '&&',
+    '9'.repeat(30),
+    '2147483648',
+    '<->',
+  ]) {
     for (const place of ['partners', 'users']) {
       const { status, text } = await desk.browser.get(`/console/${place}?q=${encodeURIComponent(typed)}`)
       assert.equal(status, 200, `${place} ${typed}: ${text}`)
@@ -191,8 +226,10 @@ test('every partner is on one page and on one only', async () => {
   for (const query of ['', 'state=applied', 'q=paged']) {
     const seen = (await turnPages(desk.browser, `/console/partners?${query}`)).flatMap(namesIn)
     assert.equal(new Set(seen).size, seen.length, query)
-    const counted = { '': 'true', 'state=applied': "status = 'applied'", 'q=paged': "name LIKE 'Paged%'" }[query]
-    const [all] = await db.query<{ count: number }>(statement('', `SELECT count(*) FROM partners WHERE ${counted}`))
+    const counted = { '': 'true', 'state=applied': "status = 'applied'", 'q=paged': "name LIKE 'Paged%'" }[
+      query
+    ]
+    const [all] = await ask<{ count: number }>(db, `SELECT count(*) FROM partners WHERE ${counted}`)
     assert.equal(seen.length, all!.count, query)
   }
   const { text } = await desk.browser.get('/console/partners')
@@ -210,8 +247,10 @@ test('a partner’s page shows its webhooks, its failed API calls and its connec
   const own = await openPartner(house)
   const { db } = house.gateway.context
   const webhook = await own.program.register('https://around.example/hooks')
-  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
-    VALUES (${own.partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', 'r')`)
+  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status,
+    code, description, sent, request_id, caller)
+    VALUES (${own.partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET',
+      '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', 'r', 'a client')`)
   const holder = await house.makeUser()
   await house.approve(own.client, await house.signIn(holder))
   const { text } = await desk.browser.get(home(own.partner))
@@ -221,7 +260,10 @@ test('a partner’s page shows its webhooks, its failed API calls and its connec
     sectionOf(text, 'Webhooks'),
     new RegExp(`href="/console/webhooks/${webhook}">https://around\\.example/hooks<`),
   )
-  assert.match(sectionOf(text, 'Failed API calls'), /<strong>GET \/v1\/user\/profile<\/strong>[\s\S]*It has ended\./)
+  assert.match(
+    sectionOf(text, 'Failed API calls'),
+    /<strong>GET \/v1\/user\/profile<\/strong>[\s\S]*It has ended\./,
+  )
   assert.match(sectionOf(text, 'Connections'), new RegExp(`/console/users/${holder.id}"`))
   const person = (await desk.browser.get(`/console/users/${own.user.id}`)).text
   assert.match(sectionOf(person, 'Webhooks'), new RegExp(`href="/console/webhooks/${webhook}"`))

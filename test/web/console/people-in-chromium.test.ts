@@ -1,4 +1,7 @@
-/** The people's half of the console in a real browser: an operator decides about a partner and about a user, with and without JavaScript. */
+/**
+ * The people's half of the console in a real browser: an operator decides about a partner and about a user,
+ * with and without JavaScript.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'

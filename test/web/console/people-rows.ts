@@ -63,7 +63,10 @@ export const peopleRows: ConsoleRows = {
       return { address: `/console/partners/${branchId}/decline`, fields }
     },
     '/console/partners/:branch/message': approved('/message', { message: 'Welcome.', once: 'x'.repeat(22) }),
-    '/console/partners/:branch/suspend': approved('/suspend', { seen: 'approved.1', reason: 'The terms were broken.' }),
+    '/console/partners/:branch/suspend': approved('/suspend', {
+      seen: 'approved.1',
+      reason: 'The terms were broken.',
+    }),
     '/console/partners/:branch/refresh/grant': async (house) => {
       const { branchId } = await house.makePartner({ refresh: false })
       return { address: `/console/partners/${branchId}/refresh/grant` }
@@ -80,7 +83,10 @@ export const peopleRows: ConsoleRows = {
     },
     '/console/partners/:branch/clients/:client/scopes': async (house) => {
       const client = await house.makeClient()
-      return { address: `/console/partners/${client.branchId}/clients/${client.id}/scopes`, fields: { scope: 'read' } }
+      return {
+        address: `/console/partners/${client.branchId}/clients/${client.id}/scopes`,
+        fields: { scope: 'read' },
+      }
     },
     '/console/partners/:branch/clients/:client/scopes/grant': asked('grant'),
     '/console/partners/:branch/clients/:client/scopes/decline': asked('decline'),

@@ -1,7 +1,11 @@
-/** Each role at each row of the console's table: what it may, what it is refused, and that nothing is offered which would be refused. */
+/**
+ * Each role at each row of the console's table: what it may, what it is refused, and that nothing is offered
+ * which would be refused.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
+import { setUserStatus } from '../../../src/users/user.ts'
 import {
   type Permission,
   permissions,
@@ -10,8 +14,7 @@ import {
   rolesWith,
   type StaffRole,
   staffRoles,
-} from '../../../src/permission.ts'
-import { setUserStatus } from '../../../src/users/user.ts'
+} from '../../../src/vocabulary/permission.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { type Desk, openDesk } from '../../support/console.ts'
 import { crawl, formsOf, makeEverything, rowOf } from '../../support/forms-of-pages.ts'
@@ -148,10 +151,15 @@ for (const [role, desk] of desks) {
     let offered = 0
     for (const [page, answer] of seen) {
       if (!page.startsWith('/console')) continue
-      const links = [...answer.text.matchAll(/(?:href|formaction)="(\/console[^"#]*)/g)].map(([, href]) => href!)
+      const links = [...answer.text.matchAll(/(?:href|formaction)="(\/console[^"#]*)/g)].map(
+        ([, href]) => href!,
+      )
       const forms = formsOf(page, answer).filter(({ action }) => action.startsWith('/console'))
       for (const link of links)
-        assert.ok(permits([role], permissionOf('GET', link.replaceAll('&amp;', '&'))!), `${page} leads to ${link}`)
+        assert.ok(
+          permits([role], permissionOf('GET', link.replaceAll('&amp;', '&'))!),
+          `${page} leads to ${link}`,
+        )
       for (const { action } of forms)
         assert.ok(permits([role], permissionOf('POST', action)!), `${page} has the form ${action}`)
       offered += forms.length
@@ -181,7 +189,10 @@ test('a role that is taken counts no more with the next click, and one that is g
   assert.equal((await browser.get('/console/audit')).status, 200)
   const told = await boss.browser.get(page)
   assert.match(told.text, /The role is given\./)
-  assert.equal((await boss.browser.submit(told, `${page}/take`, { role: 'auditor', reason: 'x' })).status, 303)
+  assert.equal(
+    (await boss.browser.submit(told, `${page}/take`, { role: 'auditor', reason: 'x' })).status,
+    303,
+  )
   assert.equal((await browser.get('/console/audit')).status, 403)
 })
 
@@ -213,10 +224,19 @@ test('whoever looks after staff and helps people changes nothing about an admini
   assert.deepEqual(offered, [])
   const csrf = await tokenOf(officer.browser)
   const before = await actsOf(officer)
-  const acts = ofConsole.filter(({ method, path }) => method === 'POST' && path.startsWith('/console/users/:id/'))
+  const acts = ofConsole.filter(
+    ({ method, path }) => method === 'POST' && path.startsWith('/console/users/:id/'),
+  )
   assert.ok(acts.length > 8)
   for (const { path } of acts) {
-    const fields = { csrf, reason: 'x', session: '1', token: '1', authorization: '1', email: 'new@broker.example' }
+    const fields = {
+      csrf,
+      reason: 'x',
+      session: '1',
+      token: '1',
+      authorization: '1',
+      email: 'new@broker.example',
+    }
     const answer = await officer.browser.post(path.replace(':id', user.id), fields)
     assert.equal(answer.status, 403, path)
     assert.match(answer.text, /Only another administrator may do this/, path)
@@ -228,5 +248,8 @@ test('staff without a role are told so, and by whom they get one', async () => {
   const { browser } = await openDesk(house, 'Nora New', [])
   const answer = await browser.get('/console')
   assert.equal(answer.status, 403)
-  assert.match(answer.text, /You have no role yet\.[\s\S]*An administrator or a security officer can give you one\./)
+  assert.match(
+    answer.text,
+    /You have no role yet\.[\s\S]*An administrator or a security officer can give you one\./,
+  )
 })

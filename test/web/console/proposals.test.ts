@@ -1,15 +1,16 @@
 /** Four eyes as people meet them: what is proposed where it was done before, and decided by somebody else. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { minute } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { getClient } from '../../../src/partners/client.ts'
 import { applyAsPartner, getPartner } from '../../../src/partners/partner.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setEmail } from '../../../src/users/email.ts'
 import { findSecondFactors, isGuarded } from '../../../src/users/second-factor.ts'
 import { toldBy } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { type Desk, openDesk, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -22,7 +23,11 @@ const maker = await openDesk(house, 'Mary Maker', ['partner-manager', 'support']
 const checker = await openDesk(house, 'Charlie Checker', ['partner-manager', 'support'])
 
 /** Sends the form on the page, and answers the page of the proposal that it made. */
-async function propose(page: string, action: string, fields: Record<string, string | string[]> = {}): Promise<string> {
+async function propose(
+  page: string,
+  action: string,
+  fields: Record<string, string | string[]> = {},
+): Promise<string> {
   const open = await maker.browser.get(page)
   const answer = await maker.browser.submit(open, page + action, { reason: 'Ticket 4711.', ...fields })
   assert.match(answer.location ?? answer.text, /^\/console\/proposals\/\d+$/)
@@ -55,7 +60,10 @@ test('to approve a partner takes two: the page offers to propose it, the overvie
   assert.match((await checker.browser.get(page)).text, /proposed by Mary Maker, waits for a second person/)
   assert.equal(await decide(checker, proposal, 'approve'), 'It is approved and done.')
   assert.equal(await statusOf(partner.branchId), 'approved')
-  assert.match((await checker.browser.get(proposal)).text, /approved<\/span>[\s\S]*Decided by<\/dt><dd>Charlie Checker/)
+  assert.match(
+    (await checker.browser.get(proposal)).text,
+    /approved<\/span>[\s\S]*Decided by<\/dt><dd>Charlie Checker/,
+  )
 })
 
 test('whoever proposed it is offered no decision, and is refused by the domain when they send one', async () => {
@@ -117,10 +125,14 @@ test('refresh access, wider scopes and a reset of two-factor take two; what take
   const set = await proposeAs(page, `/clients/${client.id}/scopes`, { scope: ['read', 'market'] })
   await decide(two, set, 'decline')
   assert.deepEqual(await scopesOf(), ['read', 'trade'])
-  const narrowed = await one.browser.submit(await one.browser.get(page), `${page}/clients/${client.id}/scopes`, {
-    scope: ['read'],
-    reason: 'Less is enough.',
-  })
+  const narrowed = await one.browser.submit(
+    await one.browser.get(page),
+    `${page}/clients/${client.id}/scopes`,
+    {
+      scope: ['read'],
+      reason: 'Less is enough.',
+    },
+  )
   assert.equal(narrowed.location, page)
   assert.deepEqual(await scopesOf(), ['read'])
 
@@ -139,7 +151,10 @@ test('what has changed since is not done, and the answer says so', async () => {
   await press(two.browser, page, '/decline', { reason: 'Say more.' })
   assert.ok(!(await two.browser.get(answer.location!)).text.includes('/approve"'))
   const forced = await two.browser.post(`${answer.location}/approve`, { csrf: await tokenOf(two.browser) })
-  assert.match(toldBy(await two.browser.get(pathOf(forced)))!.text, /^Nothing was done: something has changed/)
+  assert.match(
+    toldBy(await two.browser.get(pathOf(forced)))!.text,
+    /^Nothing was done: something has changed/,
+  )
   assert.equal(await statusOf(partner.branchId), 'declined')
 })
 
@@ -169,12 +184,13 @@ test('those who could decide are told by e-mail, and nobody else', async () => {
     decider: await openDesk(house, 'Two', ['partner-manager']),
     auditor: await openDesk(house, 'Three', ['auditor']),
   }
-  for (const { user } of Object.values(people)) await setEmail(db, user, `${user.username}@broker.example`, house.act())
+  for (const { user } of Object.values(people))
+    await setEmail(db, user, `${user.username}@broker.example`, house.act())
   const { page } = await makeApplicant()
   await press(people.maker.browser, page, '/approve')
   const text = `SELECT user_id AS "userId" FROM notices WHERE kind = 'proposal' AND user_id = ANY ($1)`
   const ids = Object.values(people).map(({ user }) => user.id)
-  const told = await db.query<{ userId: string }>(statement('', text), [ids])
+  const told = await ask<{ userId: string }>(db, text, [ids])
   assert.deepEqual(
     told.map(({ userId }) => userId),
     [people.decider.user.id],

@@ -36,7 +36,10 @@ export const providerRows: ConsoleRows = {
       fields: { ...newProvider(), once: 'x'.repeat(22) },
     }),
     '/console/providers/:provider/enable': onDraft,
-    '/console/providers/:provider/change': onProvider('/change', { label: 'Another name', 'client-id': 'countersign' }),
+    '/console/providers/:provider/change': onProvider('/change', {
+      label: 'Another name',
+      'client-id': 'countersign',
+    }),
     '/console/providers/:provider/credential': onProvider('/credential', {
       proof: 'client_secret_basic',
       secret: 'new',

@@ -1,12 +1,16 @@
-/** A new identity provider in the console: what is wrong with it is told, it is tested, and nobody signs in there before it is enabled. */
+/**
+ * A new identity provider in the console: what is wrong with it is told, it is tested, and nobody signs in
+ * there before it is enabled.
+ */
+
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { second } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { findProvider, getProvider, readCredential } from '../../../src/identity/provider.ts'
 import { listRolesIn } from '../../../src/users/staff-role.ts'
 import { toldBy } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { Browser } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -41,18 +45,25 @@ test('a provider is saved, tested and enabled: only then can anybody sign in the
   assert.ok(!page.text.includes(clientSecret))
   assert.match(page.text, /Nobody signs in at Bank \w+ yet\. No customer is linked to it\.</)
   for (const [site, url] of Object.entries({ live: house.baseUrl, sandbox: house.sandboxUrl }))
-    assert.match(page.text, new RegExp(`Redirect URI, ${site}</dt><dd class="break"><code>${url}/login/from/${name}<`))
+    assert.match(
+      page.text,
+      new RegExp(`Redirect URI, ${site}</dt><dd class="break"><code>${url}/login/from/${name}<`),
+    )
   const stranger = () => new Browser(house.baseUrl)
   const isOffered = async () => (await stranger().get('/login')).text.includes(`Bank ${name}`)
   assert.equal(await isOffered(), false)
   for (const path of [`/login/with/${name}`, `/login/from/${name}?code=x&state=y`])
     assert.equal((await stranger().get(path)).status, 404, path)
-  assert.match((await browser.get(`${saved.location}/test`)).text, /It knows this client and its credential\./)
+  assert.match(
+    (await browser.get(`${saved.location}/test`)).text,
+    /It knows this client and its credential\./,
+  )
   assert.match((await browser.get('/console/providers')).text, /not enabled/)
   const enabled = await press(browser, saved.location!, '/enable')
   assert.equal(toldBy(await browser.get(pathOf(enabled)))!.text, `Bank ${name} is enabled.`)
   assert.equal(await isOffered(), true)
-  const removal = /is signed out at once, and nobody can sign in there any more\. No customer is linked to it\.</
+  const removal =
+    /is signed out at once, and nobody can sign in there any more\. No customer is linked to it\.</
   assert.match((await browser.get(saved.location!)).text, removal)
   const again = await browser.post(`${saved.location}/enable`, { csrf: await tokenOf(browser) })
   assert.match(toldBy(await browser.get(pathOf(again)))!.text, /^Nothing was changed/)
@@ -61,7 +72,12 @@ test('a provider is saved, tested and enabled: only then can anybody sign in the
 test('what is wrong is told beside its field, with the remedy, and the secret never comes back', async () => {
   const wrong = {
     ...newProvider('new'),
-    ...{ issuer: 'ftp://login.example.com', 'link-claim': 'email', 'roles-claim': 'groups', secret: 'hunter2-typed' },
+    ...{
+      issuer: 'ftp://login.example.com',
+      'link-claim': 'email',
+      'roles-claim': 'groups',
+      secret: 'hunter2-typed',
+    },
   }
   const refused = await save(wrong)
   assert.equal(refused.status, 400)
@@ -72,7 +88,9 @@ test('what is wrong is told beside its field, with the remedy, and the secret ne
     'roles-claim': 'It is for staff',
   }))
     assert.match(refused.text, new RegExp(`id="${field}-problem">${words}`), field)
-  assert.ok(refused.text.includes('value="ftp://login.example.com"') && !refused.text.includes('hunter2-typed'))
+  assert.ok(
+    refused.text.includes('value="ftp://login.example.com"') && !refused.text.includes('hunter2-typed'),
+  )
   const key = await save({ ...newProvider(), proof: 'private_key_jwt', 'secret-key': 'hunter2-no-key' })
   assert.match(key.text, /id="secret-key-problem">It must be a private key in PEM/)
   assert.ok(!key.text.includes('hunter2-no-key'))
@@ -104,11 +122,10 @@ test('every field of the form is kept as it was typed, and the key is sealed', a
   )
   assert.deepEqual(provider.roleMap, { 'Countersign.Admin': 'administrator', 'CN=Help,OU=Desk': 'support' })
   assert.equal((await readCredential(db, vault, provider)).credential.trim().replaceAll('\r', ''), pem.trim())
-  const dump = await db.query<{ row: string }>(
-    statement(
-      '',
-      `SELECT p::text AS row FROM identity_providers p UNION ALL SELECT e::text FROM audit_entries e UNION ALL SELECT s::text FROM submissions s`,
-    ),
+  const dump = await ask<{ row: string }>(
+    db,
+    `SELECT p::text AS row FROM identity_providers p UNION ALL SELECT e::text FROM audit_entries e UNION ALL
+        SELECT s::text FROM submissions s`,
   )
   const line = pem.split('\n')[1]!
   assert.ok(!dump.some(({ row }) => row.includes(line)), 'the key stands nowhere in clear')
@@ -119,8 +136,12 @@ test('a provider that is not enabled changes nothing for anybody who signs in wi
   const desk = await openDesk(other)
   for (const kind of ['holder', 'staff'])
     assert.equal(
-      (await save({ ...newProvider(), kind, 'link-claim': kind === 'holder' ? 'customer_id' : '' }, desk.browser))
-        .status,
+      (
+        await save(
+          { ...newProvider(), kind, 'link-claim': kind === 'holder' ? 'customer_id' : '' },
+          desk.browser,
+        )
+      ).status,
       303,
     )
   const login = await new Browser(other.baseUrl).get('/login?return=%2Fconsole')
@@ -133,7 +154,12 @@ const newSecret = (secret: string) => ({ proof: 'client_secret_basic', secret })
 test('a new credential is given on the page of the provider, which tells to test it, and stays what it was until then', async () => {
   const name = makeUpWord()
   const upstream = await keepOpen(openUpstream(house, { name, people: {} }))
-  await save({ ...newProvider(name), label: `Bank ${name}`, issuer: upstream.issuer, secret: 'one that has run out' })
+  await save({
+    ...newProvider(name),
+    label: `Bank ${name}`,
+    issuer: upstream.issuer,
+    secret: 'one that has run out',
+  })
   await press(browser, pageOf(name), '/enable')
   assert.match((await browser.get(`${pageOf(name)}/test`)).text, /It does not accept the client id/)
   const given = await press(browser, pageOf(name), '/credential', newSecret(clientSecret))
@@ -154,20 +180,30 @@ test('the form of a new credential offers how the provider is asked today, and w
   const page = pageOf(fields.name)
   assert.match((await browser.get(page)).text, /<option value="client_secret_post" selected>/)
   const replace = (typed: Record<string, string>) => press(browser, page, '/credential', typed)
-  const noKey = await replace({ proof: 'private_key_jwt', 'secret-key': 'hunter2-no-key', secret: 'hunter2-typed' })
+  const noKey = await replace({
+    proof: 'private_key_jwt',
+    'secret-key': 'hunter2-no-key',
+    secret: 'hunter2-typed',
+  })
   assert.equal(noKey.status, 400)
   assert.match(noKey.text, /id="secret-key-problem">It must be a private key in PEM/)
   assert.match(noKey.text, /<option value="private_key_jwt" selected>/)
   assert.doesNotMatch(noKey.text, /hunter2/)
   assert.match((await replace(newSecret(' '))).text, /id="secret-problem">It is missing\./)
-  assert.match((await replace({ proof: 'none', secret: 'x' })).text, /id="proof-problem">It must be one of the list/)
+  assert.match(
+    (await replace({ proof: 'none', secret: 'x' })).text,
+    /id="proof-problem">It must be one of the list/,
+  )
   const { credential } = await readCredential(db, vault, await getProvider(db, fields.name))
   assert.equal(credential, fields.secret)
 })
 
 test('a form that lets nobody prove a second factor says which fields would', async () => {
   const refused = await save({ ...newProvider(), 'own-step': 'no' })
-  assert.match(refused.text, /id="strong-acr-problem">It is missing: .* Name acr or amr values that mean one, or let/)
+  assert.match(
+    refused.text,
+    /id="strong-acr-problem">It is missing: .* Name acr or amr values that mean one, or let/,
+  )
 })
 
 test('where enabling takes two, a new credential takes one, and what was proposed before it counts no more', async () => {
@@ -179,8 +215,13 @@ test('where enabling takes two, a new credential takes one, and what was propose
   const proposed = await press(maker.browser, page, '/enable')
   two.clock.advance(second)
   assert.equal((await press(maker.browser, page, '/credential', newSecret('another'))).location, page)
-  assert.match((await checker.browser.get(proposed.location!)).text, /Something has changed since it was proposed/)
-  const forced = await checker.browser.post(`${proposed.location}/approve`, { csrf: await tokenOf(checker.browser) })
+  assert.match(
+    (await checker.browser.get(proposed.location!)).text,
+    /Something has changed since it was proposed/,
+  )
+  const forced = await checker.browser.post(`${proposed.location}/approve`, {
+    csrf: await tokenOf(checker.browser),
+  })
   assert.equal(forced.status, 303)
   assert.match((await checker.browser.get(proposed.location!)).text, /out of date/)
   assert.equal(await findProvider(two.gateway.context.db, fields.name), undefined)
@@ -198,11 +239,16 @@ test('where it takes two, enabling is proposed with exactly what is set up, and 
   const proposed = await press(maker.browser, page, '/enable')
   assert.match(proposed.location!, /^\/console\/proposals\/\d+$/)
   const shown = await checker.browser.get(proposed.location!)
-  assert.match(shown.text, new RegExp(`Add identity provider[\\s\\S]*&quot;issuer&quot;: &quot;${fields.issuer}&quot;`))
+  assert.match(
+    shown.text,
+    new RegExp(`Add identity provider[\\s\\S]*&quot;issuer&quot;: &quot;${fields.issuer}&quot;`),
+  )
   assert.ok(!shown.text.includes(fields.secret))
   assert.match((await checker.browser.get(page)).text, /proposed by Mary Maker, waits for a second person/)
   const inTwo = two.gateway.context.db
-  const forced = await maker.browser.post(`${proposed.location}/approve`, { csrf: await tokenOf(maker.browser) })
+  const forced = await maker.browser.post(`${proposed.location}/approve`, {
+    csrf: await tokenOf(maker.browser),
+  })
   assert.equal(forced.status, 403)
   assert.equal(await findProvider(inTwo, fields.name), undefined)
   assert.equal((await press(checker.browser, proposed.location!, '/approve')).status, 303)
@@ -222,12 +268,15 @@ test('a provider is changed on its page: what was typed comes back with a fault,
   await press(boss.browser, page, '/enable')
   const before = await getProvider(db, fields.name)
   const provided = await house.makeOperator('Provided', [])
-  const give = statement('', 'INSERT INTO staff_roles (user_id, role, source, given_at) VALUES ($1, $2, $3, $4)')
+  const give = 'INSERT INTO staff_roles (user_id, role, source, given_at) VALUES ($1, $2, $3, $4)'
   for (const role of ['auditor', 'support'])
-    await db.query(give, [provided.id, role, `provider:${before.id}`, house.clock.now()])
+    await ask(db, give, [provided.id, role, `provider:${before.id}`, house.clock.now()])
   const shown = await boss.browser.get(page)
   assert.match(shown.text, /<textarea[^>]*name="role"[^>]*>audit=auditor\ndesk=support<\/textarea>/)
-  const refused = await boss.browser.submit(shown, `${page}/change`, { label: 'Renamed', 'link-claim': 'customer_id' })
+  const refused = await boss.browser.submit(shown, `${page}/change`, {
+    label: 'Renamed',
+    'link-claim': 'customer_id',
+  })
   assert.equal(refused.status, 400)
   assert.match(refused.text, /id="link-claim-problem">It is for holders/)
   assert.match(refused.text, /name="label"[^>]*value="Renamed"/)
@@ -272,7 +321,10 @@ test('where adding takes two, so does a change of what is believed; a name, or f
   const enabling = await press(maker.browser, page, '/enable')
   await press(checker.browser, enabling.location!, '/approve')
   const change = async (values: Record<string, string>) =>
-    maker.browser.submit(await maker.browser.get(page), `${page}/change`, { ...values, reason: 'for the test' })
+    maker.browser.submit(await maker.browser.get(page), `${page}/change`, {
+      ...values,
+      reason: 'for the test',
+    })
   assert.equal((await change({ label: 'Renamed', role: 'audit=auditor' })).location, page)
   assert.deepEqual((await getProvider(inTwo, fields.name)).roleMap, { audit: 'auditor' })
   const proposed = await change({ role: 'audit=administrator' })

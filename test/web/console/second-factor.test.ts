@@ -1,4 +1,7 @@
-/** Operators have a second factor before they have a console, and give every proof they have for whatever they change. */
+/**
+ * Operators have a second factor before they have a console, and give every proof they have for whatever they
+ * change.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
@@ -16,7 +19,10 @@ async function openAll(browser: Browser) {
   const { branchId } = await house.makePartner()
   const user = await house.makeUser()
   const fill = (path: string) =>
-    path.replace('/users/:id', `/users/${user.id}`).replace(':branch', String(branchId)).replaceAll(/:\w+/g, '1')
+    path
+      .replace('/users/:id', `/users/${user.id}`)
+      .replace(':branch', String(branchId))
+      .replaceAll(/:\w+/g, '1')
   const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
   return ofConsole.map(({ method, path }) => ({
     path,

@@ -1,13 +1,17 @@
-/** Users in the console: found, locked out, let in again, and rid of whatever acts for them; each at once and on every node. */
+/**
+ * Users in the console: found, locked out, let in again, and rid of whatever acts for them; each at once and
+ * on every node.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
-import { statement } from '../../../src/database/database.ts'
 import { listAuthorizations } from '../../../src/oauth/authorization.ts'
 import { addAccount } from '../../../src/users/account.ts'
 import { listApiTokens } from '../../../src/users/api-token.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { createUser, getUserById, type User } from '../../../src/users/user.ts'
+import { ask } from '../../support/ask.ts'
 import { type Answer, Browser, hiddenFields, send } from '../../support/browser.ts'
 import { makeAdministrator, openDesk, press, turnPages } from '../../support/console.ts'
 import { openHouse, password, type TokenBody } from '../../support/gateway.ts'
@@ -29,13 +33,17 @@ function makeNamed(name: string, username: string): Promise<User> {
 }
 
 function usernamesIn({ text }: Answer): string[] {
-  return [...text.matchAll(/<td[^>]*><a href="\/console\/users\/id-[a-z0-9]+">([^<]*)</g)].map((match) => match[1]!)
+  return [...text.matchAll(/<td[^>]*><a href="\/console\/users\/id-[a-z0-9]+">([^<]*)</g)].map(
+    (match) => match[1]!,
+  )
 }
 
 /** What each node says to the token, asked twice, so that each has it in its memory. */
 async function statusesOf(token: string): Promise<number[]> {
   const ask = (url: string) =>
-    send(`${url}/v1/user/profile`, { headers: { authorization: `Bearer ${token}`, accept: 'application/json' } })
+    send(`${url}/v1/user/profile`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+    })
   const urls = [house.baseUrl, second.baseUrl]
   await Promise.all(urls.map(ask))
   return (await Promise.all(urls.map(ask))).map(({ status }) => status)
@@ -59,7 +67,16 @@ test('users are found by username, by the words of their name, by id and by acco
   await addAccount(db, user, { ...account, ...rest }, house.act())
   const find = async (text: string) =>
     usernamesIn(await desk.browser.get(`/console/users?q=${encodeURIComponent(text)}`))
-  for (const text of ['amazing', 'AMAZING.grace@', 'grace', 'hopper', 'murr grac', "O'Hopper", user.id, '6ya98765'])
+  for (const text of [
+    'amazing',
+    'AMAZING.grace@',
+    'grace',
+    'hopper',
+    'murr grac',
+    "O'Hopper",
+    user.id,
+    '6ya98765',
+  ])
     assert.deepEqual(await find(text), [user.username], text)
   for (const text of ['race', 'hopper ada', '6YA9876', user.id.slice(0, 8), '%', '_mazing', '~'])
     assert.deepEqual(await find(text), [], text)
@@ -70,14 +87,14 @@ test('every user is on one page and on one only', async () => {
   const text = `INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at)
     SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd' || n, 'Member Ofcrowd', 'none', 'holder', now(), now()
     FROM generate_series(1, 130) AS n`
-  await db.query(statement('', text))
+  await ask(db, text)
   for (const [query, condition] of [
     ['', 'true'],
     ['q=crowd', "username LIKE 'crowd%'"],
     ['q=ofcrowd', "username LIKE 'crowd%'"],
   ]) {
     const seen = (await turnPages(desk.browser, `/console/users?${query}`)).flatMap(usernamesIn)
-    const [all] = await db.query<{ count: number }>(statement('', `SELECT count(*) FROM users WHERE ${condition}`))
+    const [all] = await ask<{ count: number }>(db, `SELECT count(*) FROM users WHERE ${condition}`)
     assert.equal(new Set(seen).size, all!.count, query)
     assert.equal(seen.length, all!.count, query)
   }
@@ -100,7 +117,10 @@ test('a locked user is out everywhere with the next request; unlocked, tokens wo
   assert.match((await desk.browser.get(locked.location!)).text, /The user is locked out\./)
 
   await desk.browser.submit(page, `${home(user)}/lock`, { reason })
-  const entries = await findEntries(house.gateway.context.db, { subject: `user:${user.id}`, action: 'user.disabled' })
+  const entries = await findEntries(house.gateway.context.db, {
+    subject: `user:${user.id}`,
+    action: 'user.disabled',
+  })
   assert.deepEqual(
     entries.map(({ actor, address }) => [actor, address]),
     [[`user:${desk.user.id}`, '127.0.0.1']],
@@ -139,12 +159,17 @@ test('of two operators who lock out each other at the same moment, one stays', a
 test('an operator closes one session of a user, or all, and nobody else’s', async () => {
   const { db } = house.gateway.context
   const [user, other] = [await house.makeUser(), await house.makeUser()]
-  const [first, next, foreign] = [await house.signIn(user), await house.signIn(user), await house.signIn(other)]
+  const [first, next, foreign] = [
+    await house.signIn(user),
+    await house.signIn(user),
+    await house.signIn(other),
+  ]
   const [newest] = await listSessions(db, user.id, house.clock.now())
   const [theirs] = await listSessions(db, other.id, house.clock.now())
   const page = await desk.browser.get(home(user))
   for (const browser of [first, next]) assert.equal(page.text.includes(sessionCookie(browser)), false)
-  const close = (session: number) => press(desk.browser, home(user), '/sessions/close', { session: String(session) })
+  const close = (session: number) =>
+    press(desk.browser, home(user), '/sessions/close', { session: String(session) })
   await close(theirs!.id)
   assert.equal(await isSignedIn(foreign), true)
   await close(newest!.id)
@@ -182,7 +207,10 @@ test('the access of an application is ended on every node, and not through the p
   for (const { token } of [own, theirs]) assert.deepEqual(await statusesOf(token), [200, 200])
   const page = await desk.browser.get(home(user))
   const revoke = (authorization: number) =>
-    desk.browser.submit(page, `${home(user)}/applications/revoke`, { reason, authorization: String(authorization) })
+    desk.browser.submit(page, `${home(user)}/applications/revoke`, {
+      reason,
+      authorization: String(authorization),
+    })
   await revoke(theirs.authorization)
   assert.deepEqual(await statusesOf(theirs.token), [200, 200])
   const heard = hears(second, `authorization:${own.authorization}`)
@@ -242,7 +270,13 @@ test('a username that looks like the id of somebody else leads to nobody else’
   assert.equal(page.text.includes('Mallory Mask'), false)
   await press(desk.browser, home(user), '/lock')
   assert.deepEqual([await statusOf(user), await statusOf(lookalike)], ['disabled', 'active'])
-  for (const id of [lookalike.username.replace('id-', 'ID-'), desk.user.username, 'id-none', '%00', 'x'.repeat(99)])
+  for (const id of [
+    lookalike.username.replace('id-', 'ID-'),
+    desk.user.username,
+    'id-none',
+    '%00',
+    'x'.repeat(99),
+  ])
     assert.equal((await desk.browser.get(`/console/users/${id}`)).status, 404, id)
 })
 

@@ -1,14 +1,14 @@
 /**
- * Roles are walls: every page and every form of the console, tried by everybody. A row of the site's table that is in none of these
- * tables fails the first test.
+ * Roles are walls: every page and every form of the console, tried by everybody. A row of the site's table
+ * that is in none of these tables fails the first test.
  */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statement } from '../../../src/database/database.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { isAtRest } from '../../support/by-hand.ts'
 import { openDesk } from '../../support/console.ts'
@@ -32,9 +32,10 @@ const others = {
 async function settle(): Promise<void> {
   const { chainCheck, clock, db, lastUse } = house.gateway.context
   // What somebody said yes to is removed by the next round.
-  const removing = statement('', `SELECT FROM imports WHERE state = 'removing'`)
-  await eventually('imports that are removed', async () => (await db.query(removing)).length === 0)
-  // A recovery wakes a lane, and so does a probe: what a form of the test before began is written down by then.
+  const removing = `SELECT FROM imports WHERE state = 'removing'`
+  await eventually('imports that are removed', async () => (await ask(db, removing)).length === 0)
+  // A recovery wakes a lane, and so does a probe: what a form of the test before began is written down by
+  // then.
   await eventually('lanes at rest', () => isAtRest(db, clock.now()))
   // A verification is written down when it has ended.
   await eventually('the chain is verified', () => chainCheck.state().kind !== 'running')
@@ -42,7 +43,8 @@ async function settle(): Promise<void> {
 }
 
 test('every page and every form of the console is in these tables', () => {
-  const paths = (method: string) => ofConsole.filter((route) => route.method === method).map(({ path }) => path)
+  const paths = (method: string) =>
+    ofConsole.filter((route) => route.method === method).map(({ path }) => path)
   assert.deepEqual(Object.keys(pages).sort(), paths('GET').toSorted())
   assert.deepEqual(Object.keys(forms).sort(), paths('POST').toSorted())
 })
@@ -55,7 +57,8 @@ for (const [path, aim] of Object.entries(pages)) {
     assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
     const login = await new Browser(house.baseUrl).get(anonymous.location!)
     assert.ok(login.text.includes(`name="return" value="${address.replaceAll('&', '&amp;')}"`), login.text)
-    for (const [who, browser] of Object.entries(others)) assert.equal((await browser.get(address)).status, 404, who)
+    for (const [who, browser] of Object.entries(others))
+      assert.equal((await browser.get(address)).status, 404, who)
     const page = await desk.browser.get(address)
     assert.equal(page.status, 200, page.text)
     if (String(page.headers['content-type']).startsWith('text/html')) assertGuarded(page, address)
@@ -73,7 +76,10 @@ function asksWhy(path: string): boolean {
   )
 }
 
-/** What takes something from somebody, or makes somebody more than they were: by its last word, so that a new one is not forgotten. The image of a draft is nobody's yet. */
+/**
+ * What takes something from somebody, or makes somebody more than they were: by its last word, so that a new
+ * one is not forgotten. The image of a draft is nobody's yet.
+ */
 const dangerous =
   /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|stop|(?<!image\/)remove)$/
 
@@ -110,9 +116,13 @@ for (const [path, aim] of Object.entries(forms)) {
     assert.equal(anonymous.status, 303)
     assert.match(anonymous.location!, /^\/login\?return=%2Fconsole/)
     const heldBy = decodeURIComponent(anonymous.location!.slice('/login?return='.length))
-    assert.ok((await new Browser(house.baseUrl).get(anonymous.location!)).text.includes(`value="${heldBy}"`), heldBy)
+    assert.ok(
+      (await new Browser(house.baseUrl).get(anonymous.location!)).text.includes(`value="${heldBy}"`),
+      heldBy,
+    )
     assert.match((await desk.browser.get(heldBy)).text, /<h1>/, 'the page that holds the form is there')
-    for (const [browser, token] of tokens) assert.equal((await post(browser, { ...fields, csrf: token })).status, 404)
+    for (const [browser, token] of tokens)
+      assert.equal((await post(browser, { ...fields, csrf: token })).status, 404)
     const attacks = [
       await post(desk.browser, fields),
       await post(desk.browser, { ...fields, csrf: foreign }),

@@ -65,7 +65,10 @@ async function furnishImports({ house }: Walk): Promise<Record<string, string>> 
   }
 }
 
-/** A draft with logos, a brand that was and one that is in force in the sandbox, and an application that says something new. */
+/**
+ * A draft with logos, a brand that was and one that is in force in the sandbox, and an application that says
+ * something new.
+ */
 async function furnishBrand({ house }: Walk): Promise<Record<string, string>> {
   const { db } = house.gateway.context
   await saveDraft(db, 'live', secondWords, 0, house.act())
@@ -130,13 +133,19 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await house.makeClient({ partner, environment: 'sandbox' })
   const modest = await house.makeClient({ partner, scope: 'read' })
   await askForScopes(db, modest, { wider: 'trade', reason: 'Orders from the chart.' }, act)
-  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status, code, description, sent, request_id)
-    SELECT ${partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET', '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text
+  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status,
+    code, description, sent, request_id, caller)
+    SELECT ${partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET',
+      '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text, 'a client'
     FROM generate_series(1, 60) n`)
   const asking = await house.makePartner({ refresh: false })
   await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', act)
   const suspended = (await openPartner(house)).partner
-  await suspend(house, suspended, 'Account holders complained that the application traded without being asked.')
+  await suspend(
+    house,
+    suspended,
+    'Account holders complained that the application traded without being asked.',
+  )
   const { user, browser } = await makeGuardedUser(house)
   await house.makeToken(user)
   await house.makeToken(user, 'sandbox')
@@ -145,8 +154,17 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   for (let time = 0; time < 5; time++) await guess(house, guessed.username)
   const locked = await house.makeUser()
   await setUserStatus(db, locked, 'disabled', act)
-  const details = { website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for all.' }
-  const waiting = await applyWithDetails(db, await house.makeUser(), { name: 'Patient Partners', ...details }, act)
+  const details = {
+    website: 'https://app.example.com',
+    contact: 'dev@app.example.com',
+    purpose: 'Portfolios for all.',
+  }
+  const waiting = await applyWithDetails(
+    db,
+    await house.makeUser(),
+    { name: 'Patient Partners', ...details },
+    act,
+  )
   await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'bank')
   const staff = await house.makeOperator('Stan Staff', ['viewer', 'partner-manager'])
   const at = ({ branchId }: Partner) => `/console/partners/${branchId}`

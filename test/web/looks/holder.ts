@@ -107,7 +107,9 @@ export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
   await press('Create')
   await page.locator('code.secret').waitFor()
   yield 'api-created'
-  await page.getByLabel('Name').fill('A name that is as long as names may be, because some are '.padEnd(100, 'x'))
+  await page
+    .getByLabel('Name')
+    .fill('A name that is as long as names may be, because some are '.padEnd(100, 'x'))
   await page.getByLabel('Kind').selectOption('sandbox')
   await press('Create')
   await page.locator('code.secret').waitFor()

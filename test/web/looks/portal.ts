@@ -121,7 +121,10 @@ async function* outcomes({ page, visit }: Walk, pages: Record<string, string>): 
   yield 'portal-skip-progress'
 }
 
-async function* checkedSignature({ page, visit, receiver }: Walk, own: PartnerHouse): AsyncGenerator<string, void> {
+async function* checkedSignature(
+  { page, visit, receiver }: Walk,
+  own: PartnerHouse,
+): AsyncGenerator<string, void> {
   const came = receiver.at('/toured')[0]!
   const printed = JSON.stringify(JSON.parse(came.body), undefined, 2)
   await visit(`${own.home}/signature`)
@@ -142,7 +145,11 @@ async function* checkedSignature({ page, visit, receiver }: Walk, own: PartnerHo
 async function* members(walk: Walk, own: PartnerHouse): AsyncGenerator<string, void> {
   const { house, page, enter } = walk
   const { db } = house.gateway.context
-  const [developer, viewer, stranger] = [await house.makeUser(), await house.makeUser(), await house.makeUser()]
+  const [developer, viewer, stranger] = [
+    await house.makeUser(),
+    await house.makeUser(),
+    await house.makeUser(),
+  ]
   await addMember(db, own.partner, developer, house.act(), 'developer')
   await addMember(db, own.partner, viewer, house.act(), 'viewer')
   const at = `${own.home}/members`
@@ -203,7 +210,11 @@ async function* applicants(walk: Walk): AsyncGenerator<string, void> {
   await page.getByText('It must not be a number').waitFor()
   yield 'portal-apply-refused'
   const user = await house.makeUser()
-  const details = { website: 'https://a.example', contact: 'a@a.example', purpose: 'Charts that grandparents read.' }
+  const details = {
+    website: 'https://a.example',
+    contact: 'a@a.example',
+    purpose: 'Charts that grandparents read.',
+  }
   const partner = await applyWithDetails(db, user, { name: 'Waiting Ltd', ...details }, house.act())
   const home = `/partner/${partner.branchId}`
   await enter(home, user)

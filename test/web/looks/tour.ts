@@ -20,7 +20,10 @@ export interface Walk {
 export type Tour = (walk: Walk) => AsyncGenerator<string, void>
 
 /** A stop at each of these. */
-export async function* visitAll({ visit }: Walk, pages: Record<string, string>): AsyncGenerator<string, void> {
+export async function* visitAll(
+  { visit }: Walk,
+  pages: Record<string, string>,
+): AsyncGenerator<string, void> {
   for (const [name, address] of Object.entries(pages)) {
     await visit(address)
     yield name

@@ -1,12 +1,16 @@
-/** An application that is declined: with the reason, amended and sent again; and what both sides write to each other meanwhile. */
+/**
+ * An application that is declined: with the reason, amended and sent again; and what both sides write to each
+ * other meanwhile.
+ */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { day } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { applyWithDetails, decide, getPartner, type Partner } from '../../../src/partners/partner.ts'
 import { listMessages, messagesADay, sendMessage } from '../../../src/partners/partner-message.ts'
 import { setEmail } from '../../../src/users/email.ts'
+import { ask } from '../../support/ask.ts'
 import type { Browser } from '../../support/browser.ts'
 import { type Desk, openDesk, press } from '../../support/console.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -61,17 +65,30 @@ test('an operator declines with a reason; the applicant reads it, is told by e-m
   assert.match((await desk.browser.get(done.location!)).text, /The application is declined\./)
   assert.equal(await statusOf(applicant), 'declined')
   assert.deepEqual(await told(applicant, 'partner-decided'), [
-    { partner: 'Amending Ltd', branchId: partner.branchId, status: 'declined', reason: 'Say who your users are' },
+    {
+      partner: 'Amending Ltd',
+      branchId: partner.branchId,
+      status: 'declined',
+      reason: 'Say who your users are',
+    },
   ])
 
   const page = await browser.get(home)
   assert.match(page.text, /<span class="state bad">declined<\/span>/)
   assert.match(page.text, /Reason: Say who your users are/)
-  assert.match(page.text, /name="purpose"[^>]*>Portfolios<\/textarea>/, 'what was said is there to be amended')
+  assert.match(
+    page.text,
+    /name="purpose"[^>]*>Portfolios<\/textarea>/,
+    'what was said is there to be amended',
+  )
   const wrong = await browser.submit(page, `${home}/apply`, { ...details, name: 'Amending Ltd', purpose: '' })
   assert.equal(wrong.status, 400)
   assert.match(wrong.text, /id="purpose-problem"/)
-  const sent = await browser.submit(page, `${home}/apply`, { ...details, name: 'Amended Ltd', purpose: 'For students' })
+  const sent = await browser.submit(page, `${home}/apply`, {
+    ...details,
+    name: 'Amended Ltd',
+    purpose: 'For students',
+  })
   assert.equal(sent.location, home)
   assert.equal(await statusOf(applicant), 'applied')
   assert.match((await browser.get(home)).text, /The brokerage has not decided yet/)
@@ -81,7 +98,10 @@ test('an operator declines with a reason; the applicant reads it, is told by e-m
     assert.ok(read.text.includes(words), words)
   const kinds = (await listMessages(db(), partner, 10)).map((each) => each.kind)
   assert.deepEqual(kinds, ['applied', 'declined', 'applied'])
-  const entries = await findEntries(db(), { subject: `branch:${partner.branchId}`, action: 'partner.declined' })
+  const entries = await findEntries(db(), {
+    subject: `branch:${partner.branchId}`,
+    action: 'partner.declined',
+  })
   assert.deepEqual(
     entries.map(({ actor, details: said }) => [actor, said]),
     [[`user:${desk.user.id}`, { reason: 'Say who your users are' }]],
@@ -120,8 +140,12 @@ test('only an application can be declined, and only a declined one is sent again
 test('both sides write to each other and are told by e-mail that there is something to read, and not what', async () => {
   const applicant = await apply('Talking Ltd')
   const { browser, home, file, partner } = applicant
-  await browser.submit(await browser.get(home), `${home}/messages/send`, { message: 'When will you <b>decide</b>?' })
-  const [notice] = (await noticesOf(db(), desk.user)).filter((each) => each.facts.branchId === partner.branchId)
+  await browser.submit(await browser.get(home), `${home}/messages/send`, {
+    message: 'When will you <b>decide</b>?',
+  })
+  const [notice] = (await noticesOf(db(), desk.user)).filter(
+    (each) => each.facts.branchId === partner.branchId,
+  )
   assert.deepEqual(notice!.facts, { partner: 'Talking Ltd', branchId: partner.branchId, readBy: 'brokerage' })
   const read = await desk.browser.get(file)
   assert.match(read.text, /When will you &lt;b&gt;decide&lt;\/b&gt;\?/)
@@ -131,7 +155,10 @@ test('both sides write to each other and are told by e-mail that there is someth
   const answer = await browser.get(`${home}/messages`)
   assert.match(answer.text, /Tomorrow\./)
   assert.doesNotMatch(answer.text, /Olga/, 'who of the brokerage wrote is not told')
-  const entries = await findEntries(db(), { subject: `branch:${partner.branchId}`, action: 'partner.message_sent' })
+  const entries = await findEntries(db(), {
+    subject: `branch:${partner.branchId}`,
+    action: 'partner.message_sent',
+  })
   assert.deepEqual(entries.map((each) => each.details.side).sort(), ['brokerage', 'partner'])
   for (const page of [await browser.submit(answer, `${home}/messages/send`, { message: ' ' })])
     assert.match(page.text, /name="message"[^>]*aria-invalid="true"/)
@@ -149,7 +176,7 @@ test('messages are bounded: in length, in number a day, and nobody changes what 
     'DELETE FROM partner_messages',
     'TRUNCATE partner_messages',
   ])
-    await assert.rejects(db().query(statement('', text)), /stays as it was written/)
+    await assert.rejects(ask(db(), text), /stays as it was written/)
 })
 
 test('what one partner and the brokerage wrote, no other partner reads', async () => {
@@ -169,7 +196,10 @@ test('who was declined does not apply anew under another name, and not without e
   await decline()
   const act = { by: { name: `user:${applicant.user.id}` }, at: house.clock.now() }
   const anew = applyWithDetails(db(), applicant.user, { name: 'Other Name Ltd', ...details }, act)
-  await assert.rejects(anew, /The application of Patient Ltd was declined\. Open it, change it and apply again there\./)
+  await assert.rejects(
+    anew,
+    /The application of Patient Ltd was declined\. Open it, change it and apply again there\./,
+  )
   const again = async () =>
     browser.submit(await browser.get(home), `${home}/apply`, { ...details, name: 'Patient Ltd' })
   for (let time = 2; time <= 5; time++) {

@@ -1,4 +1,7 @@
-/** The portal in a real browser: the main path of a partner's developer, on a phone and at a desk, with and without JavaScript. */
+/**
+ * The portal in a real browser: the main path of a partner's developer, on a phone and at a desk, with and
+ * without JavaScript.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'

@@ -1,6 +1,7 @@
 /**
- * Charts and test events in a real browser: a chart is read by keyboard, by pointer and as a table, and a test event is followed from its form to a receiver.
- * With SCREENSHOTS set to a folder, the pages are also photographed there.
+ * Charts and test events in a real browser: a chart is read by keyboard, by pointer and as a table, and a
+ * test event is followed from its form to a receiver. With SCREENSHOTS set to a folder, the pages are also
+ * photographed there.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -115,7 +116,9 @@ test('a test event goes from its form to one receiver, and one that waits behind
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText('delivered', { exact: true }).waitFor()
   assert.deepEqual(
-    receiver.at(chosen).map(({ headers, body }) => [headers['x-webhook-test'], String(JSON.parse(body).transactionId)]),
+    receiver
+      .at(chosen)
+      .map(({ headers, body }) => [headers['x-webhook-test'], String(JSON.parse(body).transactionId)]),
     [['true', id]],
   )
   assert.equal(receiver.at(other).length, 0)

@@ -1,4 +1,7 @@
-/** The charts of a webhook in the portal: what they say in words, for whom they are drawn, and what stands behind their numbers. */
+/**
+ * The charts of a webhook in the portal: what they say in words, for whom they are drawn, and what stands
+ * behind their numbers.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
@@ -49,11 +52,19 @@ for (const [period, columns, span] of [
     assert.match(text, new RegExp(`<p class="unit">attempts in ${span}</p>`))
     assert.equal(text.split('<p class="unit">time, UTC</p>').length - 1, 3)
     assert.match(text, /<ol class="scale" aria-hidden="true"><li>2<\/li><li>1<\/li><li>0<\/li><\/ol>/)
-    const readings = [...text.matchAll(/<span class="reading">([^<]*)<\/span>/g)].map(([, reading]) => reading!)
+    const readings = [...text.matchAll(/<span class="reading">([^<]*)<\/span>/g)].map(
+      ([, reading]) => reading!,
+    )
     assert.equal(readings.length, 3 * columns)
-    assert.ok(readings.some((reading) => / UTC: 2 attempts: 1 accepted, 1 refused, 0 unreachable$/.test(reading)))
-    assert.ok(readings.some((reading) => / UTC: 2 waiting, 1 of them queued behind an earlier one$/.test(reading)))
-    assert.ok(readings.some((reading) => /half within \d+ ms, 95 % within \d+ ms, 99 % within \d+ ms$/.test(reading)))
+    assert.ok(
+      readings.some((reading) => / UTC: 2 attempts: 1 accepted, 1 refused, 0 unreachable$/.test(reading)),
+    )
+    assert.ok(
+      readings.some((reading) => / UTC: 2 waiting, 1 of them queued behind an earlier one$/.test(reading)),
+    )
+    assert.ok(
+      readings.some((reading) => /half within \d+ ms, 95 % within \d+ ms, 99 % within \d+ ms$/.test(reading)),
+    )
     assert.equal(text.split('<li tabindex="0">').length - 1, 3, 'one step of the tab key a chart')
     const rows = rowsOf(text)
     assert.equal(rows.length, columns)
@@ -70,7 +81,9 @@ test('the number that waits leads to all that wait, also to what is behind anoth
     assert.equal(count, '2')
     const list = await own.browser.get(path!.replaceAll('&amp;', '&'))
     assert.deepEqual(
-      [...list.text.matchAll(/<span class="state \w+">(waiting|queued behind #)/g)].map(([, state]) => state).sort(),
+      [...list.text.matchAll(/<span class="state \w+">(waiting|queued behind #)/g)]
+        .map(([, state]) => state)
+        .sort(),
       ['queued behind #', 'waiting'],
     )
   }

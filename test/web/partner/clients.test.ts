@@ -17,7 +17,12 @@ const secretOf = (page: Answer) => /<code class="secret">([A-Za-z0-9]{53})<\/cod
 const works = async (id: string, secret: string) =>
   (await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic({ id, secret }))).status === 200
 
-async function at(partner: PartnerHouse, page: string, act: string, fields: Record<string, string | string[]> = {}) {
+async function at(
+  partner: PartnerHouse,
+  page: string,
+  act: string,
+  fields: Record<string, string | string[]> = {},
+) {
   return partner.browser.submit(await partner.browser.get(partner.home + page), partner.home + act, fields)
 }
 
@@ -37,9 +42,13 @@ test('an application is registered; its secret is shown once, works, and is in n
 })
 
 test('what is wrong with an application stands beside its field', async () => {
-  const answer = await at(own, '/clients', '/clients/create', { name: '', callback: 'http://app.example.com' })
+  const answer = await at(own, '/clients', '/clients/create', {
+    name: '',
+    callback: 'http://app.example.com',
+  })
   assert.equal(answer.status, 400)
-  for (const name of ['name', 'callback', 'scope']) assert.match(answer.text, new RegExp(`id="${name}-problem"`))
+  for (const name of ['name', 'callback', 'scope'])
+    assert.match(answer.text, new RegExp(`id="${name}-problem"`))
 })
 
 test('a secret is replaced with an overlap that has a name, and the old one ends when it said', async () => {
@@ -50,7 +59,11 @@ test('a secret is replaced with an overlap that has a name, and the old one ends
   const fields = { ...hiddenFields(page.text, `${partner.home}${here}/rotate`), overlap: 'day' }
   const rotated = await browser.post(`${partner.home}${here}/rotate`, fields)
   const secret = secretOf(rotated)!
-  assert.equal((await browser.post(`${partner.home}${here}/rotate`, fields)).status, 303, 'sent twice, it counts once')
+  assert.equal(
+    (await browser.post(`${partner.home}${here}/rotate`, fields)).status,
+    303,
+    'sent twice, it counts once',
+  )
   assert.match((await browser.get(partner.home + here)).text, /being replaced/)
   assert.deepEqual([await works(client.id, client.secret), await works(client.id, secret)], [true, true])
   const third = await at(partner, here, `${here}/rotate`, { overlap: 'day' })
@@ -99,7 +112,10 @@ test('refresh access is asked for once, and the answer of the brokerage is shown
   await answer(false)
   const ask = () => at(partner, '/clients', '/clients/refresh', { reason: 'Nightly statements' })
   assert.equal((await ask()).status, 303)
-  assert.match((await partner.browser.get(`${partner.home}/clients`)).text, /Nightly statements.*has not answered yet/)
+  assert.match(
+    (await partner.browser.get(`${partner.home}/clients`)).text,
+    /Nightly statements.*has not answered yet/,
+  )
   await answer(false)
   assert.match((await partner.browser.get(`${partner.home}/clients`)).text, /was declined on/)
   await ask()

@@ -1,14 +1,15 @@
 /** The delivery log in the portal: filters, pages, one delivery with its signature, live. */
+
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/deliveries/delivery-search.ts'
 import { partOf } from '../../../src/webhooks/events/part.ts'
-import { looking } from '../../../src/webhooks/events/sequencer.ts'
+import { lookAt } from '../../../src/webhooks/events/sequencer.ts'
 import { getWebhook, type Webhook } from '../../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -23,12 +24,16 @@ const receiver = await keepOpen(openReceiver())
 const own = await openPartner(house)
 const delivered = await deliverOne(own, receiver)
 
-const idsIn = (text: string) => [...text.matchAll(/deliveries\/(\d+-\d+)">\1<\/a>/g)].map((match) => match[1]!)
+const idsIn = (text: string) =>
+  [...text.matchAll(/deliveries\/(\d+-\d+)">\1<\/a>/g)].map((match) => match[1]!)
 const seqOf = (id: string) => Number(id.split('-')[1])
 
 let filled = 0
 
-/** So many deliveries of a new webhook, a second apart, without sending them; those of `unfinished` wait. Each time an hour later: numbers grow with time. */
+/**
+ * So many deliveries of a new webhook, a second apart, without sending them; those of `unfinished` wait. Each
+ * time an hour later: numbers grow with time.
+ */
 async function fill(
   count: number,
   { exhausted = [], unfinished = [] }: { exhausted?: readonly string[]; unfinished?: readonly string[] } = {},
@@ -37,37 +42,36 @@ async function fill(
   const webhookId = await own.program.register(receiver.url(`/filled-${makeUpWord()}`))
   const hours = 10 + ++filled
   await db.transaction(async (sql) => {
-    await sql.query(
-      statement(
-        '',
-        `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
-         SELECT part_of($1), feed_of($1, 'live'), true, $2, $3::timestamptz + n * interval '1 s', 'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}'
+    await ask(
+      sql,
+      `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
+         SELECT part_of($1), feed_of($1, 'live'), true, $2, $3::timestamptz + n * interval '1 s',
+           'TRANSACTION', 'SUBMITTED', 'transaction:' || n, '{}'
          FROM generate_series(1, $4::int) n ORDER BY n`,
-      ),
       [own.partner.branchId, webhookId, `2026-03-02 ${hours}:00Z`, count],
     )
     for (let left = count; left > 0; left -= 1_000)
-      await sql.query(...looking(partOf(own.partner.branchId), house.clock.now()))
-    await sql.query(
-      statement(
-        '',
-        `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state, outcome)
-         SELECT part, $1, seq, 0, 1, day, created_at, 5, 200, CASE WHEN entity = ANY ($2) THEN 'exhausted' ELSE 'delivered' END,
+      await lookAt(sql, partOf(own.partner.branchId), house.clock.now())
+    await ask(
+      sql,
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+          outcome)
+         SELECT part, $1, seq, 0, 1, day, created_at, 5, 200, CASE WHEN entity = ANY ($2)
+           THEN 'exhausted' ELSE 'delivered' END,
            CASE WHEN entity = ANY ($2) THEN 'refused' ELSE 'accepted' END
          FROM log WHERE webhook_id = $1 AND entity <> ALL ($3)`,
-      ),
       [webhookId, exhausted, unfinished],
     )
-    await sql.query(
-      statement(
-        '',
-        `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
-         SELECT part, $1, entity, seq, day, 1, '2030-01-01Z', $3 FROM log WHERE webhook_id = $1 AND entity = ANY ($2)`,
-      ),
+    await ask(
+      sql,
+      `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
+         SELECT part, $1, entity, seq, day, 1, '2030-01-01Z', $3 FROM log
+           WHERE webhook_id = $1 AND entity = ANY ($2)`,
       [webhookId, unfinished, house.clock.now()],
     )
-    await sql.query(
-      statement('', 'UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1 WHERE webhook_id = $1'),
+    await ask(
+      sql,
+      'UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1 WHERE webhook_id = $1',
       [webhookId],
     )
   })
@@ -141,7 +145,11 @@ test('a moment, a state or a kind that cannot be is told beside its field', asyn
   const page = await own.browser.get(`${own.home}/deliveries?state=lost&kind=X&from=yesterday`)
   assert.equal(page.status, 400)
   for (const name of ['state', 'kind', 'from']) assert.match(page.text, new RegExp(`id="${name}-problem"`))
-  assert.equal((await own.browser.get(`${own.home}/deliveries?webhook=x&before=y`)).status, 200, 'finds nothing')
+  assert.equal(
+    (await own.browser.get(`${own.home}/deliveries?webhook=x&before=y`)).status,
+    200,
+    'finds nothing',
+  )
 })
 
 test('a delivery shows its attempts, what was sent, and how it is signed, but never the secret', async () => {
@@ -150,7 +158,13 @@ test('a delivery shows its attempts, what was sent, and how it is signed, but ne
   const [sent] = receiver.at('/hooks')
   const signature = createHmac('sha256', own.client.secret).update(sent!.body).digest('hex')
   assert.equal(sent!.headers['x-webhook-signature'], signature)
-  for (const name of ['x-webhook-signature', 'webhook-signature', 'webhook-timestamp', 'webhook-id', 'user-agent']) {
+  for (const name of [
+    'x-webhook-signature',
+    'webhook-signature',
+    'webhook-timestamp',
+    'webhook-id',
+    'user-agent',
+  ]) {
     assert.ok(text.includes(`${name}: ${sent!.headers[name]}`), name)
   }
   assert.match(text, /HTTP 200/)
@@ -237,6 +251,9 @@ test('a partner has twenty live pages open at most', async () => {
 test('a live page of what is not there, or is somebody else’s, is refused', async () => {
   const [partner, stranger] = [await openPartner(house), await openPartner(house)]
   assert.equal((await watch(partner.browser, `${partner.home}/deliveries/1-999999`)).status, 404)
-  assert.equal((await watch(partner.browser, `${partner.home}/deliveries/${delivered.deliveryId}`)).status, 404)
+  assert.equal(
+    (await watch(partner.browser, `${partner.home}/deliveries/${delivered.deliveryId}`)).status,
+    404,
+  )
   assert.equal((await watch(stranger.browser, `${partner.home}/deliveries`)).status, 404)
 })

@@ -8,7 +8,12 @@ import { openPartner, suspend } from '../../support/portal.ts'
 const house = await openHouse()
 
 const application = (name: string) => ({
-  ...{ name, website: 'https://app.example.com', contact: 'dev@app.example.com', purpose: 'Portfolios for everybody' },
+  ...{
+    name,
+    website: 'https://app.example.com',
+    contact: 'dev@app.example.com',
+    purpose: 'Portfolios for everybody',
+  },
 })
 
 test('a visitor applies, sees the state of the application, and enters once it is approved', async () => {
@@ -33,7 +38,9 @@ test('an application sent twice at once is one application', async () => {
   const page = await browser.get('/partner')
   const count = (await listPartners(db)).length
   await Promise.all(
-    ['Twice A', 'Twice B', 'Twice C'].map((name) => browser.submit(page, '/partner/apply', application(name))),
+    ['Twice A', 'Twice B', 'Twice C'].map((name) =>
+      browser.submit(page, '/partner/apply', application(name)),
+    ),
   )
   assert.equal((await listPartners(db)).length, count + 1)
 })
@@ -45,7 +52,10 @@ test('what is wrong with an application stands beside its field, and what was ty
   const answer = await browser.submit(page, '/partner/apply', wrong)
   assert.equal(answer.status, 400)
   for (const name of Object.keys(wrong)) {
-    assert.match(answer.text, new RegExp(`name="${name}"[^>]*aria-invalid="true" aria-describedby="${name}-problem`))
+    assert.match(
+      answer.text,
+      new RegExp(`name="${name}"[^>]*aria-invalid="true" aria-describedby="${name}-problem`),
+    )
     assert.match(answer.text, new RegExp(`<p class="problem" id="${name}-problem">It `))
   }
   assert.match(answer.text, /name="website" value="nowhere"/)
@@ -54,7 +64,11 @@ test('what is wrong with an application stands beside its field, and what was ty
 test('a name that is taken is told beside the field', async () => {
   const { partner } = await openPartner(house)
   const browser = await house.signIn(await house.makeUser())
-  const answer = await browser.submit(await browser.get('/partner'), '/partner/apply', application(partner.name))
+  const answer = await browser.submit(
+    await browser.get('/partner'),
+    '/partner/apply',
+    application(partner.name),
+  )
   assert.match(answer.text, /<p class="problem" id="name-problem">It is taken\.<\/p>/)
 })
 

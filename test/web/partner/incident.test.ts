@@ -1,10 +1,13 @@
-/** Why first: from every home a failing webhook's reason is one click away, and the page it leads to says what to do. */
+/**
+ * Why first: from every home a failing webhook's reason is one click away, and the page it leads to says what
+ * to do.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
-import type { Environment } from '../../../src/environment.ts'
-import { type MemberRole, memberRoles } from '../../../src/member-role.ts'
 import { addMember, type Partner } from '../../../src/partners/partner.ts'
+import type { Environment } from '../../../src/vocabulary/environment.ts'
+import { type MemberRole, memberRoles } from '../../../src/vocabulary/member-role.ts'
 import { disableWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { type BranchProgram, openBranch } from '../../support/branch.ts'
 import type { Browser } from '../../support/browser.ts'
@@ -37,7 +40,10 @@ const proxied = answer(
   '<html><b>No bots & no tools</b></html>',
 )
 
-/** A partner's webhook that a proxy refuses, with a delivery that waits, in front of another of the same entity. */
+/**
+ * A partner's webhook that a proxy refuses, with a delivery that waits, in front of another of the same
+ * entity.
+ */
 async function makeFailing(behaviour = proxied): Promise<Failing> {
   const own = await openPartner(house)
   const path = `/failing-${++receivers}`
@@ -79,7 +85,11 @@ test('how to fix a failing webhook is one click from the partner’s home, the l
   const fix = /How to fix it: Let POST requests to this path through/
   for (const home of [own.home, `${own.home}/webhooks`, `${own.home}/webhooks/${id}`])
     assert.equal(await countClicks(own.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
-  for (const home of ['/console', `/console/webhooks?partner=${own.partner.branchId}`, `/console/webhooks/${id}`])
+  for (const home of [
+    '/console',
+    `/console/webhooks?partner=${own.partner.branchId}`,
+    `/console/webhooks/${id}`,
+  ])
     assert.equal(await countClicks(desk.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
 })
 
@@ -118,7 +128,10 @@ test('the list of partners shows three failing webhooks of each and how many mor
   const ids: number[] = []
   for (let n = 0; n < 5; n++) ids.push(await disableNew(many.program, `/many-${n}`))
   const client = await house.makeClient({ partner: few.partner, environment: 'sandbox' })
-  const inSandbox = await disableNew(await openBranch(house, { environment: 'sandbox', client }), '/sandbox-only')
+  const inSandbox = await disableNew(
+    await openBranch(house, { environment: 'sandbox', client }),
+    '/sandbox-only',
+  )
   const partners = [many.partner, few.partner]
   const live = await joinAll(partners, 'viewer')
   const incidents = async (browser: Browser) =>
@@ -148,7 +161,10 @@ test('the last answer stands on every such page already: status, when, the begin
     assert.match(text, /HTTP 403/)
     assert.ok(text.includes(now))
     assert.match(text, /&lt;html&gt;&lt;b&gt;No bots &amp; no tools/)
-    assert.match(text, /probably by a proxy or firewall in front of the receiver\. It calls itself cloudflare\./)
+    assert.match(
+      text,
+      /probably by a proxy or firewall in front of the receiver\. It calls itself cloudflare\./,
+    )
   }
 })
 
@@ -190,7 +206,9 @@ test('a probe is one attempt at once, however often the button is pressed, and i
   )
   // The one behind it follows.
   await receiver.count(path, before + 3)
-  await eventually('a page without trouble', async () => /It does not fail/.test((await own.browser.get(page)).text))
+  await eventually('a page without trouble', async () =>
+    /It does not fail/.test((await own.browser.get(page)).text),
+  )
   assert.doesNotMatch((await own.browser.get(own.home)).text, /Why, and how to fix it/)
 })
 
@@ -200,7 +218,9 @@ test('a webhook is probed six times in a minute, by whomever', async () => {
     const { status, location } = await press(browser, address, '/probe')
     // While an attempt is under way, another probe would be that one.
     if (status === 303)
-      await eventually('the outcome', async () => /The probe failed/.test((await browser.get(location!)).text))
+      await eventually('the outcome', async () =>
+        /The probe failed/.test((await browser.get(location!)).text),
+      )
     return status
   }
   const statuses: number[] = []
@@ -224,13 +244,20 @@ test('what would be refused is not offered: no probe without something queued, n
   assert.doesNotMatch(well.text, /Probe now/)
   assert.match(well.text, /Nothing is queued that could be probed with\./)
   const [, test] = /href="([^"]+)">Send a test event</.exec(well.text)!
-  assert.match((await own.browser.get(test!)).text, new RegExp(`<option value="${id}" selected>`), 'to this one')
+  assert.match(
+    (await own.browser.get(test!)).text,
+    new RegExp(`<option value="${id}" selected>`),
+    'to this one',
+  )
   const failing = await makeFailing()
   await press(failing.own.browser, failing.page.replace('/incident', ''), '/pause')
   const paused = await failing.own.browser.get(failing.page)
   assert.doesNotMatch(paused.text, /Probe now|Recover…/)
   assert.match(paused.text, /It is paused, so nothing is sent until you resume it\./)
-  assert.doesNotMatch((await desk.browser.get(`/console/webhooks/${failing.id}/incident`)).text, /Probe now|Recover…/)
+  assert.doesNotMatch(
+    (await desk.browser.get(`/console/webhooks/${failing.id}/incident`)).text,
+    /Probe now|Recover…/,
+  )
 })
 
 test('a webhook that its receiver’s 410 has disabled says so, and recovering resumes it', async () => {
@@ -244,8 +271,12 @@ test('a webhook that its receiver’s 410 has disabled says so, and recovering r
   assert.match(counted.text, /it is resumed/)
   const started = await own.browser.submit(counted, `${page.replace('/incident', '')}/recover/start`, {})
   assert.equal(started.status, 303)
-  await eventually('a page without trouble', async () => /It does not fail/.test((await own.browser.get(page)).text))
-  await eventually('its progress on the page', async () => /finished/.test((await own.browser.get(page)).text))
+  await eventually('a page without trouble', async () =>
+    /It does not fail/.test((await own.browser.get(page)).text),
+  )
+  await eventually('its progress on the page', async () =>
+    /finished/.test((await own.browser.get(page)).text),
+  )
   assert.match((await own.browser.get(page)).text, /Recovery \d+<\/a>, started/)
 })
 
@@ -256,7 +287,9 @@ test('an operator recovers a webhook after seeing what that does, and the partne
   assert.match(counted.text, /Waiting for the next attempt, and tried now<\/dt><dd>1/)
   const started = await desk.browser.submit(counted, `/console/webhooks/${id}/recover/start`, {})
   assert.equal(started.location, `/console/webhooks/${id}/incident`)
-  await eventually('its progress', async () => /finished/.test((await desk.browser.get(started.location!)).text))
+  await eventually('its progress', async () =>
+    /finished/.test((await desk.browser.get(started.location!)).text),
+  )
   assert.match((await own.browser.get(page)).text, /Recovery \d+<\/a>, started/)
 })
 

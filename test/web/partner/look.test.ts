@@ -1,11 +1,16 @@
-/** What an application says of itself: given by its partner, looked at by an operator, and only then shown to account holders. */
+/**
+ * What an application says of itself: given by its partner, looked at by an operator, and only then shown to
+ * account holders.
+ */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { day } from '../../../src/clock.ts'
-import { removeDead } from '../../../src/housekeeping.ts'
+import { removeDead } from '../../../src/gateway/housekeeping.ts'
 import { findLooks } from '../../../src/partners/client-look.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { drawPng, svgLogo } from '../../support/brand.ts'
 import { hiddenFields, send } from '../../support/browser.ts'
 import { openDesk } from '../../support/console.ts'
@@ -93,15 +98,16 @@ test('a logo that waits is seen by its partner and by operators, and by nobody e
     assert.ok(src.startsWith(`${at}/logo?version=`), src)
     const logo = await who.get(src)
     assert.deepEqual([logo.status, logo.headers['content-type']], [200, 'image/svg+xml'])
-    assert.equal(logo.headers['content-security-policy'], "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+    assert.equal(
+      logo.headers['content-security-policy'],
+      "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    )
     assert.equal(logo.headers['cache-control'], 'no-store')
     assert.equal((await holder.get(src)).status, 404)
   }
-  const images = await db.query<{ hash: string }>({
-    name: '',
-    text: `SELECT hash FROM images WHERE type = 'image/svg+xml'`,
-  })
-  for (const { hash } of images) assert.equal((await send(`${house.baseUrl}/assets/images/${hash}.svg`)).status, 404)
+  const images = await ask<{ hash: string }>(db, `SELECT hash FROM images WHERE type = 'image/svg+xml'`)
+  for (const { hash } of images)
+    assert.equal((await send(`${house.baseUrl}/assets/images/${hash}.svg`)).status, 404)
 })
 
 test('an operator accepts what they have seen, and nothing that came after', async () => {
@@ -158,6 +164,6 @@ test('what was accepted can be withdrawn, and its logo is served no longer', asy
   // Last: sessions end with it.
   house.clock.advance(day)
   await removeDead(house.gateway.context)
-  const left = await db.query<{ hash: string }>({ name: '', text: 'SELECT hash FROM images' })
+  const left = await ask<{ hash: string }>(db, 'SELECT hash FROM images')
   assert.ok(!left.some(({ hash }) => src.includes(hash)))
 })

@@ -1,21 +1,20 @@
 /** Members of a partner: their roles, and the invitations by mail that make new ones. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, minute } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
-import { removeDead } from '../../../src/housekeeping.ts'
-import type { MemberRole } from '../../../src/member-role.ts'
+import { removeDead } from '../../../src/gateway/housekeeping.ts'
 import { issueLink, linkPath } from '../../../src/notices/invitation-link.ts'
 import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
-import { acceptNamedInvitation } from '../../../src/partners/named-invitation.ts'
 import { listMembers, removeMember, setMemberRole } from '../../../src/partners/partner.ts'
-import { NotFound } from '../../../src/problem.ts'
 import { setEmail } from '../../../src/users/email.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
+import type { MemberRole } from '../../../src/vocabulary/member-role.ts'
+import { ask } from '../../support/ask.ts'
 import { type Answer, Browser } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
-import { addAs, inviteByName, readInvitation } from '../../support/members.ts'
+import { addAs, readInvitation } from '../../support/members.ts'
 import { makeReader, noticesOf } from '../../support/notices.ts'
 import { openSecondNode } from '../../support/oauth.ts'
 import { addOwner, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
@@ -29,17 +28,29 @@ const { db } = context
 let people = 0
 const newAddress = () => `invited-${++people}@example.com`
 
-async function at({ browser, home }: PartnerHouse, act: string, fields: Record<string, string>): Promise<Answer> {
+async function at(
+  { browser, home }: PartnerHouse,
+  act: string,
+  fields: Record<string, string>,
+): Promise<Answer> {
   return browser.submit(await browser.get(`${home}/members`), `${home}/members/${act}`, fields)
 }
 
 /** Whether or not the page offers it. */
-async function press({ browser, home }: PartnerHouse, act: string, fields: Record<string, string>): Promise<Answer> {
+async function press(
+  { browser, home }: PartnerHouse,
+  act: string,
+  fields: Record<string, string>,
+): Promise<Answer> {
   return browser.post(`${home}/members/${act}`, { csrf: await tokenOf(browser), ...fields })
 }
 
 /** Answers the path of the link. */
-async function inviteTo(own: PartnerHouse, role: MemberRole = 'developer', email = newAddress()): Promise<string> {
+async function inviteTo(
+  own: PartnerHouse,
+  role: MemberRole = 'developer',
+  email = newAddress(),
+): Promise<string> {
   const sent = await at(own, 'invite', { email, role })
   assert.equal(sent.location, `${own.home}/members`, sent.text)
   return (await readInvitation(house, email)).path
@@ -99,7 +110,12 @@ test('no answer tells whether an address is that of a user, nor of which', async
     const began = await countRows(db, 'notices')
     const { status, location } = await at(own, 'invite', { email, role: 'viewer' })
     const page = await own.browser.get(`${own.home}/members`)
-    answers.push({ status, location, written: (await countRows(db, 'notices')) - began, says: saysOf(page, email) })
+    answers.push({
+      status,
+      location,
+      written: (await countRows(db, 'notices')) - began,
+      says: saysOf(page, email),
+    })
     assert.doesNotMatch(page.text, new RegExp(`${reader.username}|${reader.id}`))
   }
   assert.deepEqual(answers[1], answers[0])
@@ -122,7 +138,9 @@ test('a link counts once: of several who accept at once, on two nodes, one becom
     return { browser, page: await browser.get(path) }
   })
   const opened = await Promise.all(tries)
-  const answers = await Promise.all(opened.map(({ browser, page }) => browser.submit(page, `${path}/accept`, {})))
+  const answers = await Promise.all(
+    opened.map(({ browser, page }) => browser.submit(page, `${path}/accept`, {})),
+  )
   assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 404, 404, 404])
   assert.equal(Object.keys(await rolesOf(own)).length, 2)
 })
@@ -132,12 +150,17 @@ test('a link ends after seven days, and when its invitation is withdrawn or sent
   const [withdrawn, email] = [newAddress(), newAddress()]
   const first = await inviteTo(own, 'viewer', withdrawn)
   const numberOf = async (address: string) =>
-    String((await listInvitations(db, own.partner, house.clock.now())).find((each) => each.email === address)!.id)
+    String(
+      (await listInvitations(db, own.partner, house.clock.now())).find((each) => each.email === address)!.id,
+    )
   assert.equal(await isOpen(first), true)
   await at(own, 'uninvite', { invitation: await numberOf(withdrawn) })
   assert.equal(await isOpen(first), false)
   const old = await inviteTo(own, 'viewer', email)
-  assert.equal((await at(own, 'resend', { invitation: await numberOf(email) })).location, `${own.home}/members`)
+  assert.equal(
+    (await at(own, 'resend', { invitation: await numberOf(email) })).location,
+    `${own.home}/members`,
+  )
   const renewed = (await readInvitation(house, email)).path
   assert.deepEqual([await isOpen(old), await isOpen(renewed)], [false, true])
   house.clock.advance(7 * day - minute)
@@ -157,7 +180,7 @@ test('a link that was never sent looks like one that has ended', async () => {
   const browser = await house.signIn(await house.makeUser())
   const forged = linkPath(issueLink(context.vault).token.text)
   const ended = await inviteTo(await openPartner(house))
-  await db.query(statement('', 'DELETE FROM invitations'))
+  await ask(db, 'DELETE FROM invitations')
   const [one, other] = [await browser.get(forged), await browser.get(ended)]
   assert.equal(one.status, 404)
   const mainOf = ({ text }: Answer) => /<main.*<\/main>/s.exec(text)![0]
@@ -205,7 +228,8 @@ test('a member who follows a link gets no other role by it, is offered nothing, 
 test('a partner sends twenty invitations a day, and nobody gets more than five, by whomever', async () => {
   const own = await openPartner(house)
   const act = { by: { name: `user:${own.user.id}` }, at: house.clock.now() }
-  for (let n = 0; n < 20; n++) await inviteMember(context, own.partner, { email: newAddress(), role: 'viewer' }, act)
+  for (let n = 0; n < 20; n++)
+    await inviteMember(context, own.partner, { email: newAddress(), role: 'viewer' }, act)
   const beyond = await at(own, 'invite', { email: newAddress(), role: 'viewer' })
   assert.equal(beyond.status, 429)
   assert.match(beyond.text, /20 invitations were sent within a day\. Try again tomorrow\./)
@@ -233,8 +257,11 @@ test('withdrawing and inviting again sends no more than the limits allow', async
 
 test('a partner has fifty members and invitations at most', async () => {
   const own = await openPartner(house)
-  const fill = `INSERT INTO member_invitations (branch_id, username, invited_at) SELECT $1, 'friend-' || n, $2 FROM generate_series(1, 48) n`
-  await db.query(statement('', fill), [own.partner.branchId, house.clock.now()])
+  const fill = `INSERT INTO invitations (branch_id, email, role, token_hash, invited_at, sent_at, expires_at)
+    SELECT $1, n || '@friends.example', 'viewer', sha256(convert_to(format('%s %s', $1::int, n), 'UTF8')), $2, $2,
+      $2::timestamptz + interval '7 days'
+    FROM generate_series(1, 48) n`
+  await ask(db, fill, [own.partner.branchId, house.clock.now()])
   // Each has the form open before the first is full.
   const path = `${own.home}/members`
   const pages = [await own.browser.get(path), await own.browser.get(path), await own.browser.get(path)]
@@ -273,23 +300,10 @@ test('owners are told by mail who joined; whoever joined, and other members, are
   const told = async (user: { id: string }) =>
     (await noticesOf(db, user)).filter(({ kind }) => kind === 'member-joined').map(({ facts }) => facts)
   const { name, branchId } = own.partner
-  assert.deepEqual(await told(readers.owner), [{ partner: name, branchId, name: readers.joined.name, role: 'owner' }])
+  assert.deepEqual(await told(readers.owner), [
+    { partner: name, branchId, name: readers.joined.name, role: 'owner' },
+  ])
   assert.deepEqual([await told(readers.viewer), await told(readers.joined)], [[], []])
-})
-
-test('an invitation by username, of the release before, is accepted for seven days, and makes a viewer', async () => {
-  const own = await openPartner(house)
-  const [invited, other] = [await house.makeUser(), await house.makeUser()]
-  for (const each of [invited, other]) await inviteByName(db, own.partner, each, house.clock.now())
-  const browser = await house.signIn(invited)
-  assert.equal((await browser.submit(await browser.get('/partner'), '/partner/accept', {})).location, own.home)
-  assert.equal((await rolesOf(own))[invited.id], 'viewer')
-  await at(own, 'uninvite', { username: other.username })
-  assert.equal((await (await house.signIn(other)).get('/partner')).text.includes(own.partner.name), false)
-  await inviteByName(db, own.partner, other, new Date(house.clock.now().getTime() - 7 * day))
-  assert.equal((await (await house.signIn(other)).get('/partner')).text.includes(own.partner.name), false)
-  const late = acceptNamedInvitation(db, own.partner, other, house.act())
-  await assert.rejects(late, NotFound)
 })
 
 test('an owner changes roles and removes; everybody may leave', async () => {
@@ -331,8 +345,10 @@ test('with as many members and invitations as there may be, no other is offered,
   const page = async () => (await own.browser.get(`${own.home}/members`)).text
   const fill = (from: number, to: number) =>
     db.script(`WITH made AS (INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
-      SELECT 'id-' || lpad((990000 + n)::text, 12, '0'), 'full-' || n, 'One of many', '', now(), now() FROM generate_series(${from}, ${to}) n RETURNING id)
-    INSERT INTO partner_members (branch_id, user_id, role, added_at) SELECT ${own.partner.branchId}, id, 'viewer', now() FROM made`)
+      SELECT 'id-' || lpad((990000 + n)::text, 12, '0'), 'full-' || n, 'One of many', '', now(), now()
+        FROM generate_series(${from}, ${to}) n RETURNING id)
+    INSERT INTO partner_members (branch_id, user_id, role, added_at)
+      SELECT ${own.partner.branchId}, id, 'viewer', now() FROM made`)
   await inviteTo(own)
   await fill(1, 47)
   assert.match(await page(), /members\/invite"/)

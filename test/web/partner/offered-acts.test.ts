@@ -1,9 +1,13 @@
-/** Nothing is offered that will be refused: in each state, every button of the page is pressed as it stands, at once, and does what it says. */
+/**
+ * Nothing is offered that will be refused: in each state, every button of the page is pressed as it stands,
+ * at once, and does what it says.
+ */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
+import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
 import { endDelivery } from '../../support/by-hand.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -60,10 +64,10 @@ async function failing(): Promise<Scene & { delivery: string }> {
 async function givenUp() {
   const scene = await failing()
   const { db } = house.gateway.context
-  const written = statement('', 'SELECT FROM exceptions WHERE webhook_id = $1')
+  const written = 'SELECT FROM exceptions WHERE webhook_id = $1'
   await eventually(
     'a failure that is written down',
-    async () => (await db.query(written, [scene.webhookId])).length > 0,
+    async () => (await ask(db, written, [scene.webhookId])).length > 0,
   )
   // As if it had used up its schedule.
   await endDelivery(house, scene.delivery.split('/').at(-1)!, 'exhausted')
@@ -107,7 +111,10 @@ const pages: Record<
     offers: ['skip'],
     async open() {
       const scene = await failing()
-      return { scene, page: await scene.program.fire(transaction({ transactionId: 1 }), 1).then(lastOf(scene)) }
+      return {
+        scene,
+        page: await scene.program.fire(transaction({ transactionId: 1 }), 1).then(lastOf(scene)),
+      }
     },
   },
   'a delivery that was given up': {
@@ -121,7 +128,11 @@ const pages: Record<
     offers: ['redeliver'],
     async open() {
       const scene = await failing()
-      await scene.program.call('POST', scene.delivery.replace(/.*\/deliveries/, '/v2/deliveries').concat('/skip'), {})
+      await scene.program.call(
+        'POST',
+        scene.delivery.replace(/.*\/deliveries/, '/v2/deliveries').concat('/skip'),
+        {},
+      )
       return { scene, page: scene.delivery }
     },
   },
@@ -192,8 +203,8 @@ const pages: Record<
     offers: ['create', 'pause'],
     async open() {
       const scene = await openScene()
-      const without = statement('', `UPDATE clients SET status = 'suspended' WHERE branch_id = $1`)
-      await house.gateway.context.db.query(without, [scene.partner.branchId])
+      const without = `UPDATE clients SET status = 'suspended' WHERE branch_id = $1`
+      await ask(house.gateway.context.db, without, [scene.partner.branchId])
       return { scene, page: `${scene.home}/webhooks` }
     },
   },
@@ -201,12 +212,9 @@ const pages: Record<
     offers: ['pause'],
     async open() {
       const scene = await openScene()
-      const more = statement(
-        '',
-        `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
-         SELECT $1, 'live', 'https://app.example.com', '{TRANSACTION}', $2, $2 FROM generate_series(2, 100)`,
-      )
-      await house.gateway.context.db.query(more, [scene.partner.branchId, house.clock.now()])
+      const more = `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+         SELECT $1, 'live', 'https://app.example.com', '{TRANSACTION}', $2, $2 FROM generate_series(2, 100)`
+      await ask(house.gateway.context.db, more, [scene.partner.branchId, house.clock.now()])
       await house.gateway.context.db.script(followByHand)
       return { scene, page: `${scene.home}/webhooks` }
     },
@@ -273,6 +281,9 @@ for (const [name, { open }] of Object.entries(pages))
       formsOf(text).filter(({ method }) => method === 'post'),
       [],
     )
-    const links = [...text.matchAll(/href="(\/partner\/[^"#]*)"/g)].map(([, link]) => link!.replaceAll('&amp;', '&'))
-    for (const link of new Set(links)) assert.equal((await browser.get(link)).status, 200, `${page} leads to ${link}`)
+    const links = [...text.matchAll(/href="(\/partner\/[^"#]*)"/g)].map(([, link]) =>
+      link!.replaceAll('&amp;', '&'),
+    )
+    for (const link of new Set(links))
+      assert.equal((await browser.get(link)).status, 200, `${page} leads to ${link}`)
   })

@@ -1,4 +1,8 @@
-/** The list on a partner's home ticks itself from what happened; and the first program holds the partner's own ids, in the language of its choice. */
+/**
+ * The list on a partner's home ticks itself from what happened; and the first program holds the partner's own
+ * ids, in the language of its choice.
+ */
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,8 +12,8 @@ import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parseWords } from '../../../src/cli/command.ts'
 import { listenOptions } from '../../../src/cli/listen.ts'
-import { statement } from '../../../src/database/database.ts'
 import { applyWithDetails, getPartner, setPartnerStatus } from '../../../src/partners/partner.ts'
+import { ask } from '../../support/ask.ts'
 import { callJson, transaction } from '../../support/branch.ts'
 import type { Browser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -50,7 +54,8 @@ async function listOf(browser: Browser, home: string) {
 /** What stands before the button that copies it. */
 function copied(text: string, what: string): string | undefined {
   const before = text.split(`Copy<span class="unseen"> ${what}</span>`)[0]!
-  const [, found] = /<(?:pre|code)[^>]*>([^<]*)<\/(?:pre|code)><button type="button" class="copy">$/.exec(before) ?? []
+  const [, found] =
+    /<(?:pre|code)[^>]*>([^<]*)<\/(?:pre|code)><button type="button" class="copy">$/.exec(before) ?? []
   return found === undefined ? undefined : decodeEntities(found)
 }
 
@@ -67,7 +72,8 @@ test('in the sandbox each step is ticked by what happened, whoever did it and ho
   await callJson(`${house.sandboxUrl}/v2/webhooks`, 'POST', { url }, basic(registered))
   await page.until(/<li class=\\"ticked\\"[^>]*><div><strong>Add a webhook/)
   receiver.on('/own', answer(500, {}, 'not yet'))
-  const fire = () => callJson(`${house.sandboxUrl}/v2/webhooks/transaction`, 'POST', transaction(), basic(registered))
+  const fire = () =>
+    callJson(`${house.sandboxUrl}/v2/webhooks/transaction`, 'POST', transaction(), basic(registered))
   await fire()
   await receiver.count('/own', 1)
   assert.deepEqual((await listOf(browser, home)).open, [event], 'what failed is no event received')
@@ -90,21 +96,29 @@ test('on the live site it tells of the sandbox, of nothing before the approval, 
   assert.match(waiting.text, /The sandbox is open/)
   assert.ok(waiting.text.includes(`href="${house.sandboxUrl}${home}"`))
   assert.doesNotMatch(waiting.text, /Getting started/)
-  await setPartnerStatus(db, await getPartner(db, String(partner.branchId)), 'approved', undefined, house.act())
+  await setPartnerStatus(
+    db,
+    await getPartner(db, String(partner.branchId)),
+    'approved',
+    undefined,
+    house.act(),
+  )
   const open = ['Try it in the sandbox', 'Register a client', 'Add a webhook', 'Receive a verified event']
   assert.deepEqual(await listOf(browser, home), { done: ['Apply', 'Get approved'], open })
   const sandbox = await house.signIn(user, 'sandbox')
   await sandbox.submit(await sandbox.get(home), `${home}/receiver/try`, {})
-  await eventually('it was verified', async () => (await listOf(browser, home)).done.includes('Try it in the sandbox'))
+  await eventually('it was verified', async () =>
+    (await listOf(browser, home)).done.includes('Try it in the sandbox'),
+  )
 
   const own = await openPartner(house)
   await deliverOne(own, receiver)
   assert.match((await own.browser.get(own.home)).text, /Getting started/)
   const age = (table: string, days: number) =>
-    db.query(
-      statement('', `UPDATE ${table} SET created_at = created_at - $2 * interval '1 day' WHERE branch_id = $1`),
-      [own.partner.branchId, days],
-    )
+    ask(db, `UPDATE ${table} SET created_at = created_at - $2 * interval '1 day' WHERE branch_id = $1`, [
+      own.partner.branchId,
+      days,
+    ])
   await age('webhooks', 8)
   assert.doesNotMatch((await own.browser.get(own.home)).text, /Getting started|Quick start/)
   await age('webhooks', -8)

@@ -1,10 +1,13 @@
-/** The sandbox's built-in receiver: one click to a verified webhook, for whoever has no server; and no way through it to anywhere else. */
+/**
+ * The sandbox's built-in receiver: one click to a verified webhook, for whoever has no server; and no way
+ * through it to anywhere else.
+ */
+
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { day } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
-import { removeDead } from '../../../src/housekeeping.ts'
+import { removeDead } from '../../../src/gateway/housekeeping.ts'
 import { addMember, applyWithDetails } from '../../../src/partners/partner.ts'
 import { openSender } from '../../../src/webhooks/outbound/attempt.ts'
 import {
@@ -14,6 +17,7 @@ import {
   openBuiltIn,
 } from '../../../src/webhooks/subscriptions/built-in-receiver.ts'
 import { getWebhook, updateWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
+import { ask } from '../../support/ask.ts'
 import { callJson } from '../../support/branch.ts'
 import { send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -59,8 +63,8 @@ async function openTried() {
 }
 
 const countOf = async (table: string, branchId: number) => {
-  const counting = statement('', `SELECT count(*) AS rows FROM ${table} WHERE branch_id = $1`)
-  return Number((await db.query<{ rows: number }>(counting, [branchId]))[0]!.rows)
+  const counting = `SELECT count(*) AS rows FROM ${table} WHERE branch_id = $1`
+  return Number((await ask<{ rows: number }>(db, counting, [branchId]))[0]!.rows)
 }
 
 test('one click makes a webhook and sends an event, which is signed, delivered and verified; a second click sends another to the same', async () => {
@@ -78,22 +82,19 @@ test('one click makes a webhook and sends an event, which is signed, delivered a
   await received(partner.branchId, 2)
   assert.equal((await findReceiver(db, partner.branchId))!.webhookId, first.webhookId)
   assert.ok((await browser.get(`${home}/webhooks`)).text.includes(first.url))
-  const written = statement('', `SELECT actor FROM audit_entries WHERE action = 'webhook.created' AND subject = $1`)
-  const [entry] = await db.query<{ actor: string }>(written, [`webhook:${first.webhookId}`])
+  const written = `SELECT actor FROM audit_entries WHERE action = 'webhook.created' AND subject = $1`
+  const [entry] = await ask<{ actor: string }>(db, written, [`webhook:${first.webhookId}`])
   assert.equal(entry!.actor, `user:${visitor.user.id}`, 'the log knows who made it')
 })
 
 test('two clicks at once make one webhook and send two events to it', async () => {
   const visitor = await enter()
   const { branchId } = visitor.partner
-  const waiting = statement(
-    '',
-    `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-  )
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
   const clicks = await db.transaction(async (sql) => {
-    await sql.query(statement('', 'SELECT FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE'), [branchId])
+    await ask(sql, 'SELECT FROM partners WHERE branch_id = $1 FOR NO KEY UPDATE', [branchId])
     const both = [tryIt(visitor), tryIt(visitor)]
-    await eventually('both wait for the partner', async () => (await db.query(waiting)).length >= 2)
+    await eventually('both wait for the partner', async () => (await ask(db, waiting)).length >= 2)
     return { both }
   })
   await Promise.all(clicks.both)
@@ -158,14 +159,16 @@ test('nothing is dialled at its address, nobody else delivers to it, and no othe
   const { url, webhookId } = receiver
   assert.equal((await send(url, { method: 'POST', body: '{}' })).status, 404, 'nothing listens there')
   const other = await house.makeClient({ environment: 'sandbox' })
-  const register = (to: string) => callJson(`${house.sandboxUrl}/v2/webhooks`, 'POST', { url: to }, basic(other))
+  const register = (to: string) =>
+    callJson(`${house.sandboxUrl}/v2/webhooks`, 'POST', { url: to }, basic(other))
   for (const to of [url, `${house.sandboxUrl}/receiver/${'a'.repeat(43)}`, `${house.baseUrl}/login`])
     assert.equal((await register(to)).status, 400, to)
   const builtIn = openBuiltIn({ db, clock, secrets })
   const guarded = { allowLoopback: false, ports: [443] }
   const sender = openSender({ policy: guarded, dnsServers: [], certificateAuthority: undefined, builtIn })
   const post = async (to: string, from: number | undefined) =>
-    (await sender.post({ url: to, headers: {}, body: '{}', ...(from !== undefined && { webhookId: from }) })).outcome
+    (await sender.post({ url: to, headers: {}, body: '{}', ...(from !== undefined && { webhookId: from }) }))
+      .outcome
   const forbidden = { kind: 'unreachable', why: 'forbidden-address' }
   assert.deepEqual(await post(url, webhookId + 1_000), forbidden, 'of another webhook')
   assert.deepEqual(await post(url, undefined), forbidden, 'of none')
@@ -174,7 +177,7 @@ test('nothing is dialled at its address, nobody else delivers to it, and no othe
   assert.equal(await countOf('built_in_receipts', partner.branchId), 1, 'and nothing of that was kept')
   assert.equal((await post(url, webhookId)).kind, 'refused', 'unsigned, it is refused')
   assert.equal((await listReceipts(db, partner.branchId))[0]!.verified, false)
-  await db.query(statement('', `UPDATE webhooks SET environment = 'live' WHERE id = $1`), [webhookId])
+  await ask(db, `UPDATE webhooks SET environment = 'live' WHERE id = $1`, [webhookId])
   assert.deepEqual(await post(url, webhookId), forbidden, 'never for what is live')
   await sender.close()
 })

@@ -1,4 +1,7 @@
-/** The first programs of the API reference in other languages run as they stand there. Some compile for a while. */
+/**
+ * The first programs of the API reference in other languages run as they stand there. Some compile for a
+ * while.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -26,7 +29,10 @@ const settings = (path: string) => ({
 /** A program in another language: how it is asked whether it is there, and how its text is run. */
 interface Language {
   readonly probe: readonly string[]
-  /** A variable without which it takes too long: Go compiles its whole library first, for a minute, where it has not kept it. */
+  /**
+   * A variable without which it takes too long: Go compiles its whole library first, for a minute, where it
+   * has not kept it.
+   */
   readonly needs?: string
   readonly run: (program: string) => readonly string[]
   /** Says whether the body, the signature and the secret of its arguments belong together. */
@@ -42,7 +48,8 @@ const languages: Record<string, Language> = {
   Python: {
     probe: ['python3', '--version'],
     run: (program) => ['python3', '-c', program],
-    check: (verify) => `${verify}\nimport sys\nprint(is_genuine(sys.argv[1].encode(), sys.argv[2], sys.argv[3]))`,
+    check: (verify) =>
+      `${verify}\nimport sys\nprint(is_genuine(sys.argv[1].encode(), sys.argv[2], sys.argv[3]))`,
   },
   Go: {
     probe: ['go', 'version'],

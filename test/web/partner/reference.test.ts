@@ -34,7 +34,8 @@ test('the page names every endpoint of the interface but those of the brokerage,
   assert.doesNotMatch(text, /\/internal\//)
   assert.ok(text.includes(own.client.id))
   assert.equal(text.includes(own.client.secret), false)
-  for (const { path } of pageRoutes.filter(({ schema }) => !schema)) assert.equal(path in document.paths, false, path)
+  for (const { path } of pageRoutes.filter(({ schema }) => !schema))
+    assert.equal(path in document.paths, false, path)
 })
 
 test('the settings for OAuth libraries are those of the site and of the own client', async () => {
@@ -64,7 +65,9 @@ test('the quick start in TypeScript runs as it stands, and its check knows a gen
   const [arrived] = receiver.at('/typescript')
   const file = join(folder, 'verify.mts')
   writeFileSync(file, await readProgram(own, 'verify', 'TypeScript'))
-  const { isGenuine } = (await import(file)) as { isGenuine(body: string, signature: string, secret: string): boolean }
+  const { isGenuine } = (await import(file)) as {
+    isGenuine(body: string, signature: string, secret: string): boolean
+  }
   const signature = String(arrived!.headers['x-webhook-signature'])
   assert.equal(isGenuine(arrived!.body, signature, own.client.secret), true)
   assert.equal(isGenuine(`${arrived!.body} `, signature, own.client.secret), false)

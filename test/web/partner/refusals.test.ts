@@ -21,7 +21,10 @@ const token = (fields: Record<string, string>, headers: Record<string, string>) 
 
 test('a wrong secret is shown with its rule, its remedy and what was sent, without the secret', async () => {
   const secret = 'cslkABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw'
-  await token({ grant_type: 'authorization_code', code: 'cslcSECRETCODE' }, basic({ id: own.client.id, secret }))
+  await token(
+    { grant_type: 'authorization_code', code: 'cslcSECRETCODE' },
+    basic({ id: own.client.id, secret }),
+  )
   const text = await refusals()
   assert.match(text, /<code>invalid_client<\/code> The client credentials are missing or wrong/)
   assert.match(text, /make a new one under Clients/)
@@ -50,10 +53,17 @@ test('refusals of proven callers, and of authorization requests, belong to the c
 test('a secret in an odd place is not written down', async () => {
   const { db } = house.gateway.context
   const { secret } = own.client
-  await callJson(`${house.baseUrl}/v2/webhooks`, 'POST', { url: 'https://x.example', [secret]: 1 }, basic(own.client))
+  await callJson(
+    `${house.baseUrl}/v2/webhooks`,
+    'POST',
+    { url: 'https://x.example', [secret]: 1 },
+    basic(own.client),
+  )
   await token({ grant_type: secret, redirect_uri: `https://app.example.com/?t=${secret}` }, basic(own.client))
   await callJson(`${house.baseUrl}/v2/events?after=${secret}`, 'GET', undefined, basic(own.client))
-  await new Browser(house.baseUrl).get(`/v1/oauth/authorize?client_id=${own.client.id}&state=s&scope=${secret}`)
+  await new Browser(house.baseUrl).get(
+    `/v1/oauth/authorize?client_id=${own.client.id}&state=s&scope=${secret}`,
+  )
   await house.gateway.context.refusedCalls.flush()
   assert.equal(await countRows(db, `refused_calls c WHERE c::text LIKE '%${secret.slice(4, 40)}%'`), 0)
   assert.ok((await countRows(db, `refused_calls WHERE branch_id = ${own.partner.branchId}`)) >= 4)
@@ -100,7 +110,13 @@ test('half an emoji in a refused call takes no other record with it, and is kept
   assert.ok(kept![0]!.sent.isWellFormed() && !kept![0]!.sent.includes('\uFFFD'))
 })
 
-const claim = { environment: 'live', branchId: undefined, isClaimed: true, method: 'GET', status: 401 } as const
+const claim = {
+  environment: 'live',
+  branchId: undefined,
+  isClaimed: true,
+  method: 'GET',
+  status: 401,
+} as const
 const refused = { route: '/v1/x', code: 'x', description: 'x', sent: 'x', requestId: 'x' }
 
 test('a record that cannot be written is lost alone', async () => {

@@ -1,15 +1,24 @@
-/** What a client may ask for at most is the brokerage's to say: members choose within it, ask for more, and an operator decides. */
+/**
+ * What a client may ask for at most is the brokerage's to say: members choose within it, ask for more, and an
+ * operator decides.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { minute } from '../../../src/clock.ts'
-import { statement } from '../../../src/database/database.ts'
-import { type Client, getClient, listClients, setScopesAtMost, updateClient } from '../../../src/partners/client.ts'
+import {
+  type Client,
+  getClient,
+  listClients,
+  setScopesAtMost,
+  updateClient,
+} from '../../../src/partners/client.ts'
 import { answerScopeRequest, askForScopes, findScopeRequest } from '../../../src/partners/scope-request.ts'
 import { Invalid } from '../../../src/problem.ts'
-import type { Scope } from '../../../src/scope.ts'
+import type { Scope } from '../../../src/vocabulary/scope.ts'
 import { assertAnswered } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
 import { openDesk, press } from '../../support/console.ts'
 import { openHouse, operator, type TokenBody } from '../../support/gateway.ts'
@@ -37,7 +46,11 @@ async function change(partner: PartnerHouse, fields: Record<string, string | str
   return partner.browser.submit(page, `${pageOf(partner)}/update`, all)
 }
 
-async function ask(partner: PartnerHouse, wider: string[], reason = 'Our users place orders.'): Promise<Answer> {
+async function askForMore(
+  partner: PartnerHouse,
+  wider: string[],
+  reason = 'Our users place orders.',
+): Promise<Answer> {
   const page = await partner.browser.get(pageOf(partner))
   return partner.browser.submit(page, `${pageOf(partner)}/scopes`, { wider, reason })
 }
@@ -66,14 +79,16 @@ test('a client that a member registers begins with read and market at most; in t
   assert.match(refused.text, /It may name read, market\. More has to be asked for/)
   assert.match(refused.text, /An application begins with read and market at most/)
   assert.equal((await register(sandbox)).status, 200)
-  const made = (await listClients(house.gateway.context.db, partner.partner.branchId)).filter((c) => c.name === 'Wide')
+  const made = (await listClients(house.gateway.context.db, partner.partner.branchId)).filter(
+    (c) => c.name === 'Wide',
+  )
   assert.deepEqual(made.map(allowed), [['read trade', 'read write market trade stream']])
 })
 
 test('no writer gets past the most: the database refuses a client that may ask for more', async () => {
   const { client } = await openBounded('read')
-  const widen = statement('', `UPDATE clients SET scopes = '{read,trade}' WHERE id = $1`)
-  await assert.rejects(house.gateway.context.db.query(widen, [client.id]), /clients_scopes_within_most/)
+  const widen = `UPDATE clients SET scopes = '{read,trade}' WHERE id = $1`
+  await assert.rejects(ask(house.gateway.context.db, widen, [client.id]), /clients_scopes_within_most/)
 })
 
 test('a member who saves a form from before the brokerage narrowed the client is told, and widens nothing', async () => {
@@ -90,7 +105,7 @@ test('a member who saves a form from before the brokerage narrowed the client is
 test('a member asks for more once, an operator grants it in the console, and account holders can be asked for it', async () => {
   const partner = await openBounded('read')
   const desk = await openDesk(house)
-  const wrong = await ask(partner, ['read'], '')
+  const wrong = await askForMore(partner, ['read'], '')
   assert.equal(wrong.status, 400)
   for (const name of ['wider', 'reason']) assert.match(wrong.text, new RegExp(`id="${name}-problem"`))
   const tabs = [await partner.browser.get(pageOf(partner)), await partner.browser.get(pageOf(partner))]
@@ -101,11 +116,17 @@ test('a member asks for more once, an operator grants it in the console, and acc
     assert.equal(sent.status, 303)
   }
   assert.deepEqual(allowed(await read(partner)), ['read', 'read'], 'asking gives nothing')
-  assert.match((await partner.browser.get(pageOf(partner))).text, /Our users place orders\.”\. The brokerage has not/)
+  assert.match(
+    (await partner.browser.get(pageOf(partner))).text,
+    /Our users place orders\.”\. The brokerage has not/,
+  )
   const at = `/console/partners/${partner.partner.branchId}`
   for (const address of ['/console', '/console/partners'])
     assert.match((await desk.browser.get(address)).text, new RegExp(`href="${at}"`), address)
-  assert.match((await desk.browser.get(at)).text, /Asked for <strong>trade stream<\/strong>[\s\S]*place orders/)
+  assert.match(
+    (await desk.browser.get(at)).text,
+    /Asked for <strong>trade stream<\/strong>[\s\S]*place orders/,
+  )
   const granted = await press(desk.browser, at, `/clients/${partner.client.id}/scopes/grant`)
   assert.match((await assertAnswered(desk.browser, granted)).text, /The wider scopes are granted/)
   assert.deepEqual(allowed(await read(partner)), ['read trade stream', 'read trade stream'])
@@ -126,19 +147,21 @@ test('a member asks for more once, an operator grants it in the console, and acc
 test('a declined request changes nothing, is shown, and may be made again', async () => {
   const partner = await openBounded('read')
   const desk = await openDesk(house)
-  await ask(partner, ['trade'])
+  await askForMore(partner, ['trade'])
   const at = `/console/partners/${partner.partner.branchId}`
   const page = await desk.browser.get(at)
   const send = async (verb: string) => {
     const reason = 'Too much for now.'
-    const sent = await desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, { reason })
+    const sent = await desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, {
+      reason,
+    })
     return (await assertAnswered(desk.browser, sent)).text
   }
   assert.match(await send('decline'), /is declined/)
   assert.match(await send('grant'), /^Nothing was done/, 'from the page of before, nothing is granted')
   assert.deepEqual(allowed(await read(partner)), ['read', 'read'])
   assert.match((await partner.browser.get(pageOf(partner))).text, /for trade was declined on/)
-  assert.equal((await ask(partner, ['trade'])).status, 303)
+  assert.equal((await askForMore(partner, ['trade'])).status, 303)
 })
 
 test('of operators who grant and decline at once one decides, and whoever sets the most meanwhile waits for nobody in a circle', async () => {
@@ -166,9 +189,12 @@ test('an operator narrows a client in the console: its tokens have what is left 
     const page = await desk.browser.get(at)
     return desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })
   }
-  assert.match((await assertAnswered(desk.browser, await set(['trade', 'market']))).text, /Allowed scopes updated/)
+  assert.match(
+    (await assertAnswered(desk.browser, await set(['trade', 'market']))).text,
+    /Allowed scopes updated/,
+  )
   assert.equal((await house.profile(access_token)).status, 403)
-  await ask(partner, ['read', 'write'])
+  await askForMore(partner, ['read', 'write'])
   await set(['read', 'market', 'trade'])
   assert.equal((await house.profile(access_token)).status, 200)
   assert.match((await partner.browser.get(pageOf(partner))).text, /was granted in part \(read\) on/)
@@ -190,8 +216,11 @@ test('callback, name, scopes, requests and invitations ask for a password that w
   house.clock.advance(6 * minute)
   const before = await read(partner)
   const confirm = (path: string) => `/login?return=${encodeURIComponent(path)}&confirm=1`
-  assert.equal((await change(partner, { name: 'Taken over', scope: 'read' })).location, confirm(pageOf(partner)))
-  assert.equal((await ask(partner, ['trade'])).location, confirm(pageOf(partner)))
+  assert.equal(
+    (await change(partner, { name: 'Taken over', scope: 'read' })).location,
+    confirm(pageOf(partner)),
+  )
+  assert.equal((await askForMore(partner, ['trade'])).location, confirm(pageOf(partner)))
   const members = `${partner.home}/members`
   const { csrf } = hiddenFields((await partner.browser.get(members)).text, `${members}/invite`)
   for (const act of ['invite', 'resend', 'uninvite', 'role', 'remove', 'leave']) {

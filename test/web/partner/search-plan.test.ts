@@ -1,4 +1,7 @@
-/** What the portal asks of the deliveries of a webhook is found by indexes, whatever was counted last and however much others have. */
+/**
+ * What the portal asks of the deliveries of a webhook is found by indexes, whatever was counted last and
+ * however much others have.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeliveryFilter } from '../../../src/webhooks/deliveries/delivery.ts'
@@ -63,7 +66,9 @@ for (const taken of ['while there was nothing', 'of what there is']) {
     const counting: Looks = new Map()
     await readHealth(await openLookingDatabase(engine.db, counting), [webhook])
     assertByIndex(counting, 25_000, 'a count')
-    await engine.sql(`UPDATE replay_cursors SET state = 'canceled', finished_at = created_at WHERE state = 'running'`)
+    await engine.sql(
+      `UPDATE replay_cursors SET state = 'canceled', finished_at = created_at WHERE state = 'running'`,
+    )
     const looks: Looks = new Map()
     const db = await openLookingDatabase(engine.db, looks)
     await startRecovery(db, webhook, new Date(0), engine.house.act())

@@ -1,4 +1,7 @@
-/** The signature debugger: it finds the mistake, by the partner's own secrets alone, and gives none of them away. */
+/**
+ * The signature debugger: it finds the mistake, by the partner's own secrets alone, and gives none of them
+ * away.
+ */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
@@ -42,8 +45,14 @@ test('a request as it came is right, by the current secret of the client, and th
   const { text, status } = await check({ headers: headersOf(request), body: request.body })
   assert.equal(status, 200)
   assert.match(text, /The signature is right/)
-  assert.match(text, /x-webhook-signature<\/strong>: made with the secret of the client Portfolio Pal \(current\)/)
-  assert.match(text, /webhook-signature<\/strong>: made with the secret of the client Portfolio Pal \(current\)/)
+  assert.match(
+    text,
+    /x-webhook-signature<\/strong>: made with the secret of the client Portfolio Pal \(current\)/,
+  )
+  assert.match(
+    text,
+    /webhook-signature<\/strong>: made with the secret of the client Portfolio Pal \(current\)/,
+  )
   assert.match(text, /TRANSACTION SUBMITTED/)
   assert.match(text, /as it was sent, byte for byte/)
 })
@@ -60,12 +69,19 @@ test('what a program computed is explained: base64 for hex', async () => {
   const common = { headers: headersOf(request), body: request.body }
   const base64 = await check({ ...common, computed: mac.digest('base64') })
   assert.match(base64.text, /<strong>base64 for hex<\/strong>/)
-  assert.match(base64.text, /What your program computed<\/strong>: made with the secret of the client Portfolio Pal/)
+  assert.match(
+    base64.text,
+    /What your program computed<\/strong>: made with the secret of the client Portfolio Pal/,
+  )
 })
 
 test('bytes that a form would change are pasted in base64', async () => {
   const bytes = Buffer.from(`${request.body}\r\n`)
-  const { text } = await check({ headers: headersOf(request), body: bytes.toString('base64'), bodyIs: 'base64' })
+  const { text } = await check({
+    headers: headersOf(request),
+    body: bytes.toString('base64'),
+    bodyIs: 'base64',
+  })
   assert.match(text, /trailing newline added/)
   assert.match(text, /byte 0x0d was pasted/)
 })
@@ -85,7 +101,10 @@ test('another partner’s secrets and events are unknown here: their requests ar
   assert.match(text, /It does not verify: wrong secret/)
   assert.match(text, /made with none of your secrets/)
   assert.match(text, /not among your events that are kept/)
-  const named = await check({ headers: headersOf(request), body: request.body, webhook: String(webhookId) }, stranger)
+  const named = await check(
+    { headers: headersOf(request), body: request.body, webhook: String(webhookId) },
+    stranger,
+  )
   assert.equal(named.status, 404)
 })
 
@@ -103,7 +122,8 @@ test('without a signature, with a body that is too long, or too often, it is ref
   assert.match(without.text, /It must hold x-webhook-signature or webhook-signature\./)
   assert.match(without.text, /\{&quot;kept&quot;:1\}<\/textarea>/)
   const page = await own.browser.get(`${own.home}/signature`)
-  const send = () => own.browser.submit(page, `${own.home}/signature/check`, { headers: 'ab'.repeat(32), body: '{}' })
+  const send = () =>
+    own.browser.submit(page, `${own.home}/signature/check`, { headers: 'ab'.repeat(32), body: '{}' })
   house.clock.advance(minute)
   for (let time = 0; time < 20; time++) assert.equal((await send()).status, 200)
   const often = await send()

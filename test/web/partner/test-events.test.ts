@@ -1,4 +1,7 @@
-/** Test events in the portal: each has an id of its own, goes where it is meant to go, and says what it waits for. */
+/**
+ * Test events in the portal: each has an id of its own, goes where it is meant to go, and says what it waits
+ * for.
+ */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
@@ -55,7 +58,11 @@ test('a test event goes to one webhook of the partner’s choosing alone, and sa
   const path = await sendForm({ webhook: String(chosen) })
   await receiver.count('/chosen', 1)
   assert.equal(receiver.at('/chosen')[0]!.headers['x-webhook-test'], 'true')
-  assert.equal(JSON.parse(receiver.at('/chosen')[0]!.body).type, 'TRANSACTION', 'whatever kinds it is told of')
+  assert.equal(
+    JSON.parse(receiver.at('/chosen')[0]!.body).type,
+    'TRANSACTION',
+    'whatever kinds it is told of',
+  )
   const text = await outcome(path, />delivered</)
   assert.doesNotMatch(text, /\/other/)
   // Whatever follows it has been dispatched after it.
@@ -110,7 +117,10 @@ test('of a webhook that is paused it says that the event waits, and of one that 
   await own.program.call('POST', `/v2/webhooks/${webhookId}/pause`)
   assert.match((await own.browser.get(`${own.home}/test`)).text, /\/resting \(paused\)<\/option>/)
   const path = await sendForm({ webhook: String(webhookId) })
-  assert.match((await own.browser.get(path)).text, /is paused, so the event waits\. <a href="[^"]+">Resume it<\/a>/)
+  assert.match(
+    (await own.browser.get(path)).text,
+    /is paused, so the event waits\. <a href="[^"]+">Resume it<\/a>/,
+  )
   await own.program.call('DELETE', `/v2/webhooks/${webhookId}`)
   const text = await outcome(path, /deleted since|nobody was told/)
   assert.doesNotMatch(text, /href="[^"]*\/deliveries\/\d+"/, 'no link leads to what is no longer shown')

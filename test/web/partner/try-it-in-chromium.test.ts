@@ -1,4 +1,7 @@
-/** Operations are called from the reference, in a real browser: with the own sandbox credentials, and whatever somebody tries with it. */
+/**
+ * Operations are called from the reference, in a real browser: with the own sandbox credentials, and whatever
+ * somebody tries with it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
@@ -22,7 +25,14 @@ async function openOwn() {
   const client = await house.makeClient({ partner: own.partner, environment: 'sandbox' })
   const program = await openBranch(house, { environment: 'sandbox', client })
   const webhookId = await program.register(receiver.url('/own'))
-  return { ...own, client, program, webhookId, live: own.client, url: `${house.sandboxUrl}${own.home}/reference` }
+  return {
+    ...own,
+    client,
+    program,
+    webhookId,
+    live: own.client,
+    url: `${house.sandboxUrl}${own.home}/reference`,
+  }
 }
 
 /** One operation of the page: opened, filled in and called. */
@@ -66,7 +76,9 @@ test('a developer calls the sandbox from the reference: lists webhooks, sends a 
   assert.match(listed, new RegExp(`"id": ${own.webhookId},`))
   const hook = operationOn(page, 'testTransactionWebhook')
   await hook.open()
-  await hook.part.getByLabel('Body').fill((await hook.part.getByLabel('Body').inputValue()).replace('500.25', '500.10'))
+  await hook.part
+    .getByLabel('Body')
+    .fill((await hook.part.getByLabel('Body').inputValue()).replace('500.25', '500.10'))
   await hook.fill('Prefer', 'wait=20')
   assert.match(await hook.call(), /202 Accepted[\s\S]*"state": "delivered"/)
   assert.match(receiver.at('/own')[0]!.body, /"amount":500\.10/)
@@ -133,7 +145,10 @@ test('what is another partner’s is not there, live is out of reach, and nothin
         ),
       url,
     )
-  assert.deepEqual([await reach(`${house.baseUrl}/openapi.json`), await reach('/openapi.json')], ['blocked', 'reached'])
+  assert.deepEqual(
+    [await reach(`${house.baseUrl}/openapi.json`), await reach('/openapi.json')],
+    ['blocked', 'reached'],
+  )
   // Whoever sends a live secret to the sandbox all the same is refused there.
   assert.equal((await openRefused(own)).status, 401)
   await screen.close()

@@ -1,4 +1,7 @@
-/** The reference as something to run: its curl lines with the own ids, and what its page may call, in the sandbox and nowhere else. */
+/**
+ * The reference as something to run: its curl lines with the own ids, and what its page may call, in the
+ * sandbox and nowhere else.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
@@ -21,7 +24,10 @@ const own = await openPartner(house)
 const sandbox = await openSandbox()
 const path = `${own.home}/reference`
 
-/** The same partner in the sandbox: a client, a webhook, a delivery, a replay, a skip, and its member at a browser. */
+/**
+ * The same partner in the sandbox: a client, a webhook, a delivery, a replay, a skip, and its member at a
+ * browser.
+ */
 async function openSandbox() {
   const client = await house.makeClient({ partner: own.partner, environment: 'sandbox' })
   const program = await openBranch(house, { environment: 'sandbox', client })
@@ -43,7 +49,9 @@ async function curlLines(browser: Browser): Promise<Map<string, string>> {
 async function statusOf(line: string, client: TestClient): Promise<number> {
   const env = { ...sandbox.env, PATH: process.env.PATH, CLIENT_SECRET: client.secret }
   const shell = `${line} -s -o /dev/null -w '%{http_code}'`
-  return Number((await run('sh', ['-ec', shell], { env: { ...env, ACCESS_TOKEN: 'csla', CODE: 'x' } })).stdout)
+  return Number(
+    (await run('sh', ['-ec', shell], { env: { ...env, ACCESS_TOKEN: 'csla', CODE: 'x' } })).stdout,
+  )
 }
 
 /** What is answered where a token or a code is needed that nobody can know, and where a page is. */
@@ -64,7 +72,10 @@ test('each curl line runs as it stands, with the own ids, and says neither a sec
   for (const [name, line] of [...lines].sort(([one], [other]) => place(one) - place(other))) {
     assert.ok(!line.includes(sandbox.client.secret))
     const status = await statusOf(line, sandbox.client)
-    assert.ok(otherwise[name] === undefined ? status < 300 : status === otherwise[name], `${name}: ${status} ${line}`)
+    assert.ok(
+      otherwise[name] === undefined ? status < 300 : status === otherwise[name],
+      `${name}: ${status} ${line}`,
+    )
   }
   assert.match(lines.get('getWebhook')!, new RegExp(`/v2/webhooks/${sandbox.webhookId}"$`))
   assert.match(lines.get('getDelivery')!, new RegExp(`/v2/deliveries/${sandbox.deliveryId}"$`))
@@ -81,17 +92,24 @@ test('where nothing is known yet a line has a variable in its place', async () =
 test('the page of the sandbox offers every operation, by fields that are of no form and have no name, and may call its own site alone', async () => {
   const page = await sandbox.browser.get(path)
   const document = await readDocument(house.sandboxUrl)
-  const offered = [...page.text.matchAll(/aria-label="Try (\w+)" data-method="([A-Z]+)" data-path="([^"]*)"/g)]
+  const offered = [
+    ...page.text.matchAll(/aria-label="Try (\w+)" data-method="([A-Z]+)" data-path="([^"]*)"/g),
+  ]
   const expected = operationsOf(document).filter(({ operationId }) => operationId !== 'authorize')
   assert.deepEqual(
     offered.map(([, name, method, at]) => [name, method, at]),
     expected.map(({ operationId, method, path: at }) => [operationId, method.toUpperCase(), at]),
   )
-  assert.match(page.text, new RegExp(`href="/v1/oauth/authorize\\?client_id=${sandbox.client.id}&amp;scope=read`))
+  assert.match(
+    page.text,
+    new RegExp(`href="/v1/oauth/authorize\\?client_id=${sandbox.client.id}&amp;scope=read`),
+  )
   assert.deepEqual(formsOf(page.text), [])
   const main = /<main.*<\/main>/s.exec(page.text)![0]
-  for (const [field] of main.matchAll(/<(?:input|select|textarea)\b[^>]*>/g)) assert.doesNotMatch(field, / name=/)
-  for (const [field] of main.matchAll(/<input[^>]*type="password"[^>]*>/g)) assert.match(field, /autocomplete="off"/)
+  for (const [field] of main.matchAll(/<(?:input|select|textarea)\b[^>]*>/g))
+    assert.doesNotMatch(field, / name=/)
+  for (const [field] of main.matchAll(/<input[^>]*type="password"[^>]*>/g))
+    assert.match(field, /autocomplete="off"/)
   // Without script there is the curl line, and nothing that does not work.
   for (const [part] of main.matchAll(/<(?:div class="try"|section class="card" id="try")[^>]*>/g))
     assert.match(part, / hidden>$/)

@@ -1,7 +1,9 @@
 /** What a member does in the portal about what waits: skip one, skip all, recover. */
+
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { hour } from '../../../src/clock.ts'
+import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -46,7 +48,11 @@ test('a delivery that waits is skipped with a reason, and its page says who did 
   assert.match(text, /amounts &lt;b&gt;unreadable&lt;\/b&gt;/)
   assert.match(text, new RegExp(`Skipped by</dt>\\s*<dd>${own.user.name}<`))
   assert.doesNotMatch(text, /Skip it/)
-  assert.equal((await own.browser.submit(page, `${delivery}/skip`, {})).status, 303, 'a second click finds it skipped')
+  assert.equal(
+    (await own.browser.submit(page, `${delivery}/skip`, {})).status,
+    303,
+    'a second click finds it skipped',
+  )
   assert.match((await own.browser.get(delivery)).text, /amounts &lt;b/)
 })
 
@@ -100,7 +106,7 @@ test('of a paused webhook it says that it is to be resumed first', async () => {
 test('a webhook that one entity keeps failing is not said to have an open breaker', async () => {
   const { webhook } = await openFailing()
   const { db } = house.gateway.context
-  await db.query({ name: '', text: 'UPDATE cursors SET failures = 40, failing_since = $2 WHERE webhook_id = $1' }, [
+  await ask(db, 'UPDATE cursors SET failures = 40, failing_since = $2 WHERE webhook_id = $1', [
     Number(webhook.split('/').at(-1)),
     house.clock.now(),
   ])

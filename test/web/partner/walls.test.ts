@@ -1,18 +1,22 @@
-/** Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names them all. */
+/**
+ * Roles are walls: every page and every form of the portal, tried by everybody. The table of the site names
+ * them all.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Environment } from '../../../src/environment.ts'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { giveLook } from '../../../src/partners/client-look.ts'
 import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
 import { addMember } from '../../../src/partners/partner.ts'
+import type { Environment } from '../../../src/vocabulary/environment.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import { startReplay } from '../../../src/webhooks/deliveries/replay.ts'
 import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
 import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
+import { ask } from '../../support/ask.ts'
 import { check, drawPng } from '../../support/brand.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { isAtRest } from '../../support/by-hand.ts'
@@ -20,7 +24,7 @@ import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { inviteByName, readInvitation } from '../../support/members.ts'
+import { readInvitation } from '../../support/members.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { openReceiver } from '../../support/receiver.ts'
 import { assertGuarded, markTables, tokenOf } from '../../support/web.ts'
@@ -74,14 +78,17 @@ async function settle(): Promise<void> {
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
   const { db } = house.gateway.context
   const text = "SELECT uid FROM log WHERE feed = feed_of($1, 'live') ORDER BY seq DESC LIMIT 1"
-  const [found] = await db.query<{ uid: string }>({ name: '', text }, [partner.branchId])
+  const [found] = await ask<{ uid: string }>(db, text, [partner.branchId])
   return printEventId(found!.uid)
 }
 
 type Browsers = Record<keyof typeof visitors, Browser>
 
 async function signInAll(site: Environment): Promise<Browsers> {
-  const signedIn = Object.entries(visitors).map(async ([name, user]) => [name, await house.signIn(user, site)])
+  const signedIn = Object.entries(visitors).map(async ([name, user]) => [
+    name,
+    await house.signIn(user, site),
+  ])
   return Object.fromEntries(await Promise.all(signedIn)) as Browsers
 }
 
@@ -111,8 +118,9 @@ function addressOf(path: string, of: PartnerHouse): string {
 const again = 'Walls again'
 
 function setStatus(status: 'approved' | 'declined') {
-  const text = `UPDATE partners SET status = $2, status_reason = 'walls' WHERE branch_id = $1 AND status <> $2`
-  return house.gateway.context.db.query({ name: '', text }, [own.partner.branchId, status])
+  const text = `UPDATE partners SET status = $2, status_reason = 'walls'
+    WHERE branch_id = $1 AND status <> $2`
+  return ask(house.gateway.context.db, text, [own.partner.branchId, status])
 }
 
 /** Stands for the receiver's own address. */
@@ -121,7 +129,12 @@ const here = 'http://receiver'
 /** What each form sends beside its token, so that it would do something for a member. */
 const forms: Record<string, Fields> = {
   '/partner/apply': { name: 'Walls', website: 'https://w.example', contact: 'w@w.example', purpose: 'walls' },
-  '/partner/:branch/apply': { name: again, website: 'https://w.example', contact: 'w@w.example', purpose: 'w' },
+  '/partner/:branch/apply': {
+    name: again,
+    website: 'https://w.example',
+    contact: 'w@w.example',
+    purpose: 'w',
+  },
   '/partner/:branch/messages/send': { message: 'Walls?' },
   '/partner/:branch/webhooks/create': { url: here, secret: 'long enough' },
   '/partner/:branch/webhooks/:id/update': { url: here, kind: 'TRANSACTION' },
@@ -142,11 +155,13 @@ const forms: Record<string, Fields> = {
   },
   '/partner/:branch/receiver/try': {},
   '/partner/:branch/webhooks/:id/delete': { confirmed: 'yes' },
-  '/partner/accept': { branch: 'invited' },
-  '/partner/decline': { branch: 'invited' },
   '/partner/:branch/clients/create': { name: 'New', callback: 'https://new.example/cb', scope: 'read' },
   '/partner/:branch/clients/refresh': { reason: 'long evenings' },
-  '/partner/:branch/clients/:client/update': { name: 'Renamed', callback: 'https://new.example/cb', scope: 'read' },
+  '/partner/:branch/clients/:client/update': {
+    name: 'Renamed',
+    callback: 'https://new.example/cb',
+    scope: 'read',
+  },
   '/partner/:branch/clients/:client/scopes': { wider: 'trade', reason: 'orders' },
   '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
   '/partner/:branch/clients/:client/look/save': { purpose: 'Shows the walls.' },
@@ -175,15 +190,10 @@ async function realise(fields: Fields): Promise<Fields> {
   const act = house.act()
   if (fields.name === again) {
     // Of one user one application waits at a time.
-    await db.query({ name: '', text: `UPDATE partners SET status = 'approved' WHERE status = 'applied'` })
+    await ask(db, `UPDATE partners SET status = 'approved' WHERE status = 'applied'`)
     await setStatus('declined')
   }
   if (fields.url === here) return { url: receiver.url('/elsewhere') }
-  if (fields.branch === 'invited') {
-    const partner = await house.makePartner()
-    await inviteByName(db, partner, own.user, act.at)
-    return { branch: String(partner.branchId) }
-  }
   if (fields.invitation === 'sent') {
     const email = `${makeUpWord()}@example.com`
     await inviteMember(house.gateway.context, own.partner, { email, role: 'developer' }, act)
@@ -200,7 +210,7 @@ const portal = pageRoutes.filter(({ path }) => /^\/partner\b/.test(path))
 
 /** Forms and pages that are for everybody who is signed in. */
 const open = [
-  ...['/partner', '/partner/apply', '/partner/accept', '/partner/decline', '/partner/invitation/:token'],
+  ...['/partner', '/partner/apply', '/partner/invitation/:token'],
   ...['/partner/invitation/:token/accept', '/partner/invitation/:token/decline'],
 ]
 const pages = portal.filter(({ method }) => method === 'GET').map(({ path }) => path)
@@ -238,7 +248,9 @@ for (const [path, fields] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but a member, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
     if (path.endsWith('/leave')) await addMember(db, own.partner, await house.makeUser(), house.act())
-    const address = path.includes(':token') ? (await makeLink()) + path.split(':token')[1]! : addressOf(path, own)
+    const address = path.includes(':token')
+      ? (await makeLink()) + path.split(':token')[1]!
+      : addressOf(path, own)
     const { own: ofOwn, other: ofOther, suspended: ofSuspended, holder, runner } = browsers[siteOf(path)]
     const sent = { ...fields, ...(await realise(fields)), once: once() }
     const tokens = {
@@ -278,7 +290,8 @@ for (const [path, fields] of Object.entries(forms)) {
     // Everything was delivered: there is nothing to probe with.
     assert.equal(answer.status === 303 || answer.status === 200, !path.endsWith('/probe'), answer.text)
     if (path.endsWith('/probe')) assert.match(answer.text, /Nothing is queued for this webhook\./)
-    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended; a signature is looked at and that is all.
+    // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended; a
+    // signature is looked at and that is all.
     if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
       assert.notDeepEqual(await markTables(db), before)
     await setStatus('approved')

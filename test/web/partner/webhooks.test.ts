@@ -97,7 +97,10 @@ test('a test hook of each kind is sent from its form, and the page shows what be
   for (const kind of ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE']) {
     const count = receiver.at('/tested').length
     const form = await browser.get(`${home}/test?kind=${kind}`)
-    const values = [...form.text.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!])
+    const values = [...form.text.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
+      name!,
+      value!,
+    ])
     const action = kind === 'ACH_PROFILE' ? 'MICRODEPOSITS_POSTED' : 'APPROVED'
     const fields = { ...Object.fromEntries(values), action, direction: 'DEPOSIT' }
     const sent = await browser.submit(form, `${home}/test/send`, fields)
@@ -107,13 +110,27 @@ test('a test hook of each kind is sent from its form, and the page shows what be
     await receiver.until(() => receiver.at('/broken').length > 0, 'the broken one')
     assert.match((await browser.get(sent.location!)).text, /\/tested<\/a>/)
   }
-  assert.match(receiver.at('/tested')[0]!.body, /"amount":500\.10,/, 'the digits reach the receiver as they were typed')
+  assert.match(
+    receiver.at('/tested')[0]!.body,
+    /"amount":500\.10,/,
+    'the digits reach the receiver as they were typed',
+  )
 })
 
 test('what is wrong with a test hook stands beside its field', async () => {
   const form = await own.browser.get(`${own.home}/test`)
-  const fields = { transactionId: 'x', clearingAccount: '', action: 'SUBMITTED', branchId: '7', email: 'nobody' }
-  const answer = await own.browser.submit(form, `${own.home}/test/send`, { ...fields, amount: '-1', direction: 'UP' })
+  const fields = {
+    transactionId: 'x',
+    clearingAccount: '',
+    action: 'SUBMITTED',
+    branchId: '7',
+    email: 'nobody',
+  }
+  const answer = await own.browser.submit(form, `${own.home}/test/send`, {
+    ...fields,
+    amount: '-1',
+    direction: 'UP',
+  })
   assert.equal(answer.status, 400)
   for (const name of ['transactionId', 'clearingAccount', 'email', 'amount', 'direction']) {
     assert.match(answer.text, new RegExp(`id="${name}-problem"`), name)

@@ -1,6 +1,7 @@
 /**
- * Why first, in a real browser: from any home a failing webhook's reason is one click away, and from there it is a few to a receiver that is well again;
- * and a signature that does not verify is explained. Every page on a phone and at a desk, light and dark, looked through by axe.
+ * Why first, in a real browser: from any home a failing webhook's reason is one click away, and from there it
+ * is a few to a receiver that is well again; and a signature that does not verify is explained. Every page on
+ * a phone and at a desk, light and dark, looked through by axe.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -100,7 +101,9 @@ test('who is a member of several partners lands on their list, from where one cl
   await screen.page.waitForURL(/\/partner$/)
   await screen.page.getByText('HTTP 403').waitFor()
   assert.deepEqual(await lookAt(screen.page, 'why-partners'), fine)
-  await screen.page.getByRole('link', { name: /^Why: The request was refused with a page for people/ }).click()
+  await screen.page
+    .getByRole('link', { name: /^Why: The request was refused with a page for people/ })
+    .click()
   await screen.page.getByText('How to fix it: Let POST requests to this path through').waitFor()
   assert.deepEqual(screen.complaints, [])
   await screen.close()

@@ -1,0 +1,241 @@
+-- Partners, their members and clients, what they ask for and what they were refused; and the brokerage's own
+-- systems.
+
+-- Where a partner in which state may act: one rule, for statements in SQL (src/partners/partner-status.ts has
+-- it for the rest of the code). An applicant has the sandbox and nothing else; a partner that was declined or
+-- suspended has nothing.
+CREATE FUNCTION may_act(status text, environment text) RETURNS boolean
+  LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT status = 'approved' OR (status = 'applied' AND environment = 'sandbox')
+$$;
+
+CREATE TABLE partners (
+  branch_id      integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name           text NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 200),
+  status         text NOT NULL CHECK (status IN ('applied', 'approved', 'declined', 'suspended')),
+  status_reason  text,
+  refresh_access boolean NOT NULL DEFAULT false,
+  -- Counts decisions and applications: a person who decides about what they read decides about nothing that
+  -- came later.
+  revision       integer NOT NULL DEFAULT 0,
+  created_at     timestamptz NOT NULL,
+  updated_at     timestamptz NOT NULL,
+  -- No partner's name is a number, as a branch id is: a word names one partner at most.
+  CONSTRAINT partners_name_is_no_id CHECK (name !~ '^\d+$'),
+  CONSTRAINT partners_declined_with_reason CHECK (status <> 'declined' OR status_reason IS NOT NULL)
+);
+CREATE INDEX partners_by_status ON partners (status, branch_id);
+CREATE INDEX partners_by_name ON partners USING gin (name_words(name));
+
+-- What a person said of themselves when they applied as a partner, for the operator who decides.
+CREATE TABLE partner_applications (
+  branch_id    integer PRIMARY KEY REFERENCES partners,
+  applicant_id text NOT NULL REFERENCES users,
+  website      text NOT NULL CHECK (length(website) <= 300),
+  contact      text NOT NULL CHECK (length(contact) <= 320),
+  purpose      text NOT NULL CHECK (length(purpose) <= 2000),
+  created_at   timestamptz NOT NULL
+);
+CREATE INDEX partner_applications_of_user ON partner_applications (applicant_id);
+
+-- What partner and brokerage tell each other, and what was decided when: one list for both sides, only ever
+-- added to. Of an application it keeps what was said then. It has no author where the command line decided.
+CREATE TABLE partner_messages (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id   integer NOT NULL REFERENCES partners,
+  kind        text NOT NULL CHECK (kind IN ('message', 'applied', 'approved', 'declined', 'suspended')),
+  side        text NOT NULL CHECK (side IN ('partner', 'brokerage')),
+  author_id   text REFERENCES users,
+  text        text CHECK (length(text) BETWEEN 1 AND 2000),
+  application jsonb CHECK (length(application::text) <= 8000),
+  written_at  timestamptz NOT NULL,
+  CHECK (kind NOT IN ('message', 'declined') OR text IS NOT NULL),
+  CHECK (kind = 'applied' OR application IS NULL)
+);
+CREATE INDEX partner_messages_of_branch ON partner_messages (branch_id, id);
+
+CREATE FUNCTION partner_messages_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'What was written to each other stays as it was written.';
+END $$;
+CREATE TRIGGER partner_messages_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON partner_messages
+  FOR EACH STATEMENT EXECUTE FUNCTION partner_messages_refuse_change();
+
+-- What a member may do: a viewer looks, a developer also changes clients and webhooks, an owner also members
+-- and what the partner says of itself.
+CREATE TABLE partner_members (
+  branch_id integer NOT NULL REFERENCES partners,
+  user_id   text NOT NULL REFERENCES users,
+  role      text NOT NULL CHECK (role IN ('viewer', 'developer', 'owner')),
+  added_at  timestamptz NOT NULL,
+  PRIMARY KEY (branch_id, user_id)
+);
+CREATE INDEX partner_members_of_user ON partner_members (user_id);
+
+-- Only an owner can make another, so the last one stays, whichever statement writes. The transaction locks
+-- one of the other owners meanwhile as a witness: of two owners who demote each other the second transaction
+-- waits for the first, and then finds none. By the name of its schema: the session that writes may have
+-- another search path.
+CREATE FUNCTION partner_members_keep_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM public.partner_members
+  WHERE branch_id = OLD.branch_id AND role = 'owner' AND user_id <> OLD.user_id LIMIT 1 FOR SHARE;
+  IF NOT FOUND THEN
+    RAISE integrity_constraint_violation USING CONSTRAINT = 'partner_members_keep_owner',
+      MESSAGE = 'The last owner of a partner can neither be removed nor become something else.';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER partner_members_keep_owner AFTER DELETE ON partner_members FOR EACH ROW
+  WHEN (OLD.role = 'owner') EXECUTE FUNCTION partner_members_keep_owner();
+CREATE TRIGGER partner_members_keep_owner_on_update AFTER UPDATE ON partner_members FOR EACH ROW
+  WHEN (OLD.role = 'owner' AND (NEW.role <> 'owner' OR NEW.branch_id <> OLD.branch_id))
+  EXECUTE FUNCTION partner_members_keep_owner();
+
+-- Whom an owner invites by mail. The link is proof enough, and counts once; of its token there is a hash. The
+-- command line made the ones without an inviter.
+CREATE TABLE invitations (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id  integer NOT NULL REFERENCES partners,
+  email      text NOT NULL CHECK (length(email) BETWEEN 3 AND 254),
+  role       text NOT NULL CHECK (role IN ('viewer', 'developer', 'owner')),
+  token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+  invited_by text REFERENCES users,
+  invited_at timestamptz NOT NULL,
+  sent_at    timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  CHECK (sent_at >= invited_at),
+  CHECK (expires_at > sent_at)
+);
+CREATE UNIQUE INDEX invitations_of_address ON invitations (branch_id, lower(email));
+CREATE INDEX invitations_by_end ON invitations (expires_at);
+
+-- A partner asks for refresh access; what grants or withdraws it answers, by whatever means.
+CREATE TABLE refresh_requests (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id   integer NOT NULL REFERENCES partners,
+  reason      text NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
+  asked_at    timestamptz NOT NULL,
+  granted     boolean,
+  answered_at timestamptz,
+  CHECK ((granted IS NULL) = (answered_at IS NULL))
+);
+CREATE UNIQUE INDEX refresh_requests_open ON refresh_requests (branch_id) WHERE answered_at IS NULL;
+CREATE INDEX refresh_requests_of_branch ON refresh_requests (branch_id, id);
+CREATE INDEX refresh_requests_by_age ON refresh_requests (asked_at, id) WHERE answered_at IS NULL;
+
+CREATE FUNCTION answer_refresh_request() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE refresh_requests SET granted = NEW.refresh_access, answered_at = NEW.updated_at
+  WHERE branch_id = NEW.branch_id AND answered_at IS NULL;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER answer_refresh_request AFTER UPDATE OF refresh_access ON partners
+  FOR EACH ROW EXECUTE FUNCTION answer_refresh_request();
+
+-- The brokerage sets the most that a client may ask for; the partner chooses within it.
+CREATE TABLE clients (
+  id                    text PRIMARY KEY CHECK (id ~ '^[A-Za-z0-9]{24}$'),
+  branch_id             integer NOT NULL REFERENCES partners,
+  environment           text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  name                  text NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+  callback_url          text NOT NULL,
+  scopes                text[] NOT NULL
+    CHECK (scopes <@ ARRAY['read', 'write', 'market', 'trade', 'stream'] AND cardinality(scopes) > 0),
+  scopes_at_most        text[] NOT NULL,
+  status                text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'suspended')),
+  rotate_refresh_tokens boolean NOT NULL DEFAULT false,
+  created_at            timestamptz NOT NULL,
+  updated_at            timestamptz NOT NULL,
+  CONSTRAINT clients_scopes_within_most CHECK (scopes <@ scopes_at_most
+    AND scopes_at_most <@ ARRAY['read', 'write', 'market', 'trade', 'stream'])
+);
+CREATE INDEX clients_of_branch ON clients (branch_id);
+
+-- A partner asks for more; what sets the most answers, by whatever means. What was granted of it is empty
+-- when it was declined.
+CREATE TABLE scope_requests (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  client_id   text NOT NULL REFERENCES clients,
+  scopes      text[] NOT NULL
+    CHECK (scopes <@ ARRAY['read', 'write', 'market', 'trade', 'stream'] AND cardinality(scopes) > 0),
+  reason      text NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
+  asked_at    timestamptz NOT NULL,
+  granted     text[] CHECK (granted <@ scopes),
+  answered_at timestamptz,
+  CHECK ((granted IS NULL) = (answered_at IS NULL))
+);
+CREATE UNIQUE INDEX scope_requests_open ON scope_requests (client_id) WHERE answered_at IS NULL;
+CREATE INDEX scope_requests_of_client ON scope_requests (client_id, id);
+CREATE INDEX scope_requests_by_age ON scope_requests (asked_at, id) WHERE answered_at IS NULL;
+
+CREATE FUNCTION answer_scope_request() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE scope_requests SET answered_at = NEW.updated_at,
+    granted = ARRAY(SELECT scope FROM unnest(scopes) AS scope WHERE scope = ANY (NEW.scopes_at_most))
+  WHERE client_id = NEW.id AND answered_at IS NULL;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER answer_scope_request AFTER UPDATE OF scopes_at_most ON clients
+  FOR EACH ROW EXECUTE FUNCTION answer_scope_request();
+
+-- At most two live secrets a client, one a slot. Sealed, because they sign webhooks; hashed, because they
+-- sign in.
+CREATE TABLE client_secrets (
+  id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  client_id    text NOT NULL REFERENCES clients,
+  slot         smallint NOT NULL CHECK (slot IN (1, 2)),
+  hash         bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  sealed       bytea NOT NULL,
+  hint         text NOT NULL,
+  created_at   timestamptz NOT NULL,
+  -- From when on it signs webhooks. The one that it replaces does until then.
+  signs_from   timestamptz NOT NULL,
+  expires_at   timestamptz,
+  last_used_at timestamptz,
+  revoked_at   timestamptz,
+  CHECK (signs_from >= created_at)
+);
+CREATE UNIQUE INDEX client_secrets_by_slot ON client_secrets (client_id, slot) WHERE revoked_at IS NULL;
+-- Looked for once a minute: who has to be told that a secret ends soon.
+CREATE INDEX client_secrets_by_end ON client_secrets (expires_at)
+  WHERE revoked_at IS NULL AND expires_at IS NOT NULL;
+-- Secrets that have ended too, newest first: a partner asks whether a signature was made by one of them.
+CREATE INDEX client_secrets_of_client ON client_secrets (client_id, id);
+
+-- The last calls of each partner that were refused, and why. A ring: the newest hundred of a partner's own,
+-- and the newest hundred of those that only claimed to be one of its clients, so that strangers cannot push
+-- out what the partner looks for.
+CREATE TABLE refused_calls (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  branch_id   integer NOT NULL REFERENCES partners,
+  environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  claimed     boolean NOT NULL,
+  client_id   text,
+  -- Each caller has a share of the ring: the client that proved itself, or the address of one that only
+  -- claimed to be a client.
+  caller      text NOT NULL,
+  at          timestamptz NOT NULL,
+  method      text NOT NULL,
+  route       text NOT NULL,
+  status      integer NOT NULL,
+  code        text NOT NULL,
+  description text NOT NULL,
+  sent        text NOT NULL,
+  request_id  text NOT NULL
+);
+CREATE INDEX refused_calls_of_branch ON refused_calls (branch_id, environment, claimed, id);
+
+-- The brokerage's own systems, with a credential of their own.
+CREATE TABLE services (
+  id            text PRIMARY KEY CHECK (id ~ '^[A-Za-z0-9]{24}$'),
+  name          text NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+  environment   text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  hash          bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  -- For which sources it may speak (0007-provisioning.sql). One that may only introspect or publish changes
+  -- no customer.
+  may_provision text[] NOT NULL DEFAULT '{}'
+    CHECK (array_to_string(may_provision, ',', '?') ~ '^([a-z][a-z0-9-]{0,29}(,|$))*$'),
+  created_at    timestamptz NOT NULL,
+  revoked_at    timestamptz
+);

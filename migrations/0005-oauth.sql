@@ -1,0 +1,91 @@
+-- What account holders approved, and the codes and tokens born of it. Tokens are stored as hashes only.
+
+-- A user's standing approval of a client: what the user said last. Revoked ones stay as history; at most one
+-- a pair is alive.
+CREATE TABLE authorizations (
+  id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  user_id         text NOT NULL REFERENCES users,
+  client_id       text NOT NULL REFERENCES clients,
+  scopes          text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  account_numbers text[] NOT NULL,
+  approved_at     timestamptz NOT NULL,
+  updated_at      timestamptz NOT NULL,
+  last_used_at    timestamptz,
+  -- A holder may pause an application and resume it: while this is set none of its tokens counts, and none is
+  -- lost.
+  paused_at       timestamptz,
+  revoked_at      timestamptz,
+  revoked_reason  text,
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+);
+CREATE UNIQUE INDEX authorizations_one_alive ON authorizations (user_id, client_id) WHERE revoked_at IS NULL;
+CREATE INDEX authorizations_of_client ON authorizations (client_id);
+
+-- How often an application used each scope, a row a day, for the person who decides whether to keep it.
+CREATE TABLE authorization_uses (
+  authorization_id bigint NOT NULL,
+  day              date NOT NULL,
+  scope            text NOT NULL CHECK (scope IN ('read', 'write', 'market', 'trade', 'stream')),
+  uses             integer NOT NULL CHECK (uses > 0),
+  last_used_at     timestamptz NOT NULL,
+  PRIMARY KEY (authorization_id, day, scope)
+);
+CREATE INDEX authorization_uses_by_age ON authorization_uses (day);
+
+-- One consent answered with yes. Its code can be traded once; every token that comes of it points here, so
+-- that revoking the grant ends them all. Rows that change often are cleaned up often, whatever the size of
+-- their table: by default a table of ten million rows keeps two million dead ones, and every look at it
+-- passes them by.
+CREATE TABLE grants (
+  id               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  authorization_id bigint NOT NULL REFERENCES authorizations,
+  client_id        text NOT NULL REFERENCES clients,
+  user_id          text NOT NULL REFERENCES users,
+  scopes           text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  account_numbers  text[] NOT NULL,
+  callback_url     text NOT NULL,
+  code_challenge   text,
+  code_hash        bytea NOT NULL UNIQUE CHECK (length(code_hash) = 32),
+  code_expires_at  timestamptz NOT NULL,
+  approved_at      timestamptz NOT NULL,
+  exchanged_at     timestamptz,
+  revoked_at       timestamptz,
+  revoked_reason   text,
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
+CREATE INDEX grants_of_authorization ON grants (authorization_id);
+CREATE INDEX grants_by_code_expiry ON grants (code_expires_at);
+
+-- An authorization request that was answered, with yes or no, cannot be answered again.
+CREATE TABLE answered_requests (
+  request_id  text PRIMARY KEY,
+  answered_at timestamptz NOT NULL
+);
+CREATE INDEX answered_requests_by_age ON answered_requests (answered_at);
+
+-- Tokens have no foreign keys: their rows are made from their grant's own row, in one statement with it, and
+-- grants leave after their tokens. A check would only be made again, and cost each token.
+CREATE TABLE access_tokens (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  grant_id   bigint NOT NULL,
+  scopes     text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  issued_at  timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  revoked_at timestamptz
+);
+CREATE INDEX access_tokens_of_grant ON access_tokens (grant_id);
+CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
+
+-- Without rotation a grant has one refresh token for life. With rotation each use replaces it; `replaced_at`
+-- and the child's `parent_id` tell a forgivable repeat from a stolen token.
+CREATE TABLE refresh_tokens (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash        bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  grant_id    bigint NOT NULL,
+  parent_id   bigint,
+  issued_at   timestamptz NOT NULL,
+  replaced_at timestamptz
+);
+CREATE INDEX refresh_tokens_of_grant ON refresh_tokens (grant_id);
+CREATE UNIQUE INDEX refresh_tokens_by_parent ON refresh_tokens (parent_id) WHERE parent_id IS NOT NULL;

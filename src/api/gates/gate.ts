@@ -1,0 +1,17 @@
+/** Who may call: what a gate is. The gates themselves are in gates.ts. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../context.ts'
+import type { Scope } from '../../vocabulary/scope.ts'
+
+/** Finds out who calls, or throws the refusal. */
+export interface ApiGate<Caller> {
+  (context: Context, request: FastifyRequest, reply: FastifyReply): Caller | Promise<Caller>
+  /** Where a bearer token is taken: what is asked of it. */
+  readonly protection?: Protection
+}
+
+export interface Protection {
+  readonly scope: Scope
+  /** `issued`: by the authorization server, or made by the user. `personal`: made by the user alone. */
+  readonly tokens: 'issued' | 'personal'
+}

@@ -1,0 +1,288 @@
+/** Who may call: the rows of the API's table name one of these. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Act } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import type { Form } from '../../http/form.ts'
+import { printUsage, type Usage } from '../../http/rate-limit.ts'
+import type { Judge } from '../../http/standing.ts'
+import { subnetOf } from '../../network/subnet.ts'
+import {
+  type Bearer,
+  invalidToken,
+  type Obstacle,
+  obstructedToken,
+  parseBearer,
+  readBearerText,
+  requireScope,
+  type TakenKinds,
+} from '../../oauth/bearer.ts'
+import type { AuthenticatedClient } from '../../oauth/client-authentication.ts'
+import {
+  type ClientCredentials,
+  parseBasic,
+  parseCredentials,
+  refuseCredentialsInQuery,
+} from '../../oauth/client-credentials.ts'
+import { isInForce } from '../../oauth/client-directory.ts'
+import type { Asker } from '../../oauth/introspection.ts'
+import { OAuthError } from '../../oauth/oauth-error.ts'
+import type { Registration } from '../../partners/client.ts'
+import { getBranchOfMember } from '../../partners/partner.ts'
+import { Forbidden, Problem } from '../../problem.ts'
+import type { Service } from '../../services/service.ts'
+import { cut } from '../../text/cut.ts'
+import { type MemberRole, reaches } from '../../vocabulary/member-role.ts'
+import type { Scope } from '../../vocabulary/scope.ts'
+import type { Branch } from '../../webhooks/events/branch.ts'
+import type { ApiGate, Protection } from './gate.ts'
+import { protect } from './protection.ts'
+import { judgeClient, judgeMember } from './standing.ts'
+
+export const anyone: ApiGate<undefined> = () => undefined
+
+export interface ClientCaller {
+  readonly client: Registration
+  readonly act: Act
+}
+
+/** Spec 5.4: a client, by HTTP Basic or by form fields. A known one passes without a promise. */
+export const client: ApiGate<ClientCaller> = (context, request, reply) => {
+  const known = recallClient(context, request, reply)
+  return known ? callerOf(context, request, known) : getClient(context, request, reply)
+}
+
+async function getClient(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ClientCaller> {
+  const found = await authenticateClient(context, request, reply, readCredentials(request))
+  if (!found) throw refusal()
+  return callerOf(context, request, found)
+}
+
+function callerOf(context: Context, request: FastifyRequest, client: Registration): ClientCaller {
+  noteClient(request, client)
+  return { client, act: actOf(context, request, `client:${client.id}`) }
+}
+
+/** What is done through the interface, now. */
+export function actOf({ clock, environment }: Context, request: FastifyRequest, name: string): Act {
+  return { by: { name, environment, address: request.ip, requestId: request.id }, at: clock.now() }
+}
+
+/** RFC 7662: a client, or one of the brokerage's own services. */
+export const clientOrService: ApiGate<Asker> = (context, request, reply) => {
+  const known = recallClient(context, request, reply)
+  return known ? askerOf(request, known) : admitAsker(context, request, reply)
+}
+
+async function admitAsker(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<Asker> {
+  const readings = readCredentials(request)
+  const service = context.services.recall(readings, context.environment)
+  if (service) return askingService(request, service)
+  const found = await authenticateClient(context, request, reply, readings)
+  if (found) return askerOf(request, found)
+  const other = await context.services.authenticate(readings, context.environment)
+  if (other) return askingService(request, other)
+  throw refusal()
+}
+
+function askerOf(request: FastifyRequest, client: Registration): Asker {
+  noteClient(request, client)
+  return { kind: 'client', clientId: client.id }
+}
+
+function askingService(request: FastifyRequest, { id }: Service): Asker {
+  request.who = { serviceId: id }
+  return { kind: 'service' }
+}
+
+function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {
+  request.who = { clientId: id, branchId }
+}
+
+/** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
+export function bearer(scope: Scope): ApiGate<Bearer> {
+  return protect({ scope, tokens: 'issued' }, (context, request, reply) => {
+    const text = readBearerText(request.headers.authorization)
+    const admit = (bearer: Bearer | Obstacle | undefined) => {
+      if (!bearer) throw invalidToken()
+      if (typeof bearer === 'string') throw obstructedToken(bearer)
+      request.who = bearer
+      const now = context.clock.now()
+      const enter = () => {
+        requireScope(bearer, scope)
+        context.activity.note(bearer, scope, now)
+        return bearer
+      }
+      const counted = countUse(context, bearer, reply, now)
+      return counted ? counted.then(enter) : enter()
+    }
+    const known = context.bearers.recall(text)
+    if (known?.environment === context.environment) return admit(known)
+    return context.bearers.judge(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
+  })
+}
+
+export interface BranchCaller extends Branch {
+  /** Absent when a member calls with a personal token. */
+  readonly clientId: string | undefined
+  readonly act: Act
+  /** Whether it would be let in again, for answers that go on. */
+  readonly judgeAnew: Judge
+}
+
+/** A personal token has every scope; whoever follows the challenge to ask for one asks for the least. */
+const ofMembers: Protection = { scope: 'read', tokens: 'personal' }
+const branchRemedy = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.'
+const forBranches: TakenKinds = { kinds: ['personal'], remedy: branchRemedy }
+
+/**
+ * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its
+ * members (as Bearer, or as the Basic user name with an empty password). A client may do everything here; a
+ * member, what their role lets them do at this moment.
+ */
+export function branch(least: MemberRole): ApiGate<BranchCaller> {
+  return protect(ofMembers, async (context, request, reply) => {
+    const { authorization } = request.headers
+    if (authorization === undefined) throw branchRefusal()
+    const readings = /^basic\b/i.test(authorization) ? parseBranchBasic(authorization) : undefined
+    const personal = readings?.find(({ secret }) => secret === '')
+    if (readings && !personal) return clientBranch(context, request, reply, readings)
+    const text = personal ? personal.id : readBearerText(authorization)
+    const token = parseBearer(text, context.environment, context.sisterUrl, forBranches)
+    const known = await context.bearers.find(token)
+    if (!known) throw personal ? branchRefusal() : invalidToken()
+    request.who = known
+    await countUse(context, known, reply, context.clock.now())
+    const { environment } = context
+    const { branchId, role } = await getBranchOfMember(context.db, known.userId, environment)
+    const act = actOf(context, request, `user:${known.userId}`)
+    request.who = { userId: known.userId, branchId }
+    if (!reaches(role, least)) throw lackingRole(role, least)
+    const judgeAnew = () => judgeMember(context, token, branchId, least)
+    return { branchId, environment, clientId: undefined, act, judgeAnew }
+  })
+}
+
+function lackingRole(role: MemberRole, least: MemberRole): Forbidden {
+  return new Forbidden(
+    `This needs the ${least} role, and this user is a ${role}. An owner of the partner can change that.`,
+  )
+}
+
+export function parseBranchBasic(authorization: string): ClientCredentials[] {
+  try {
+    return parseBasic(authorization)
+  } catch {
+    throw branchRefusal()
+  }
+}
+
+async function clientBranch(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  readings: ClientCredentials[],
+): Promise<BranchCaller> {
+  const found = await authenticateClient(context, request, reply, readings)
+  if (!found) throw branchRefusal()
+  if (!isInForce(found)) throw new Forbidden('This application is not approved at present.')
+  const { act } = callerOf(context, request, found)
+  const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
+  return { branchId: found.branchId, environment: context.environment, clientId: found.id, act, judgeAnew }
+}
+
+export function branchRefusal(description = branchRemedy): Problem {
+  const headers = { 'www-authenticate': 'Basic realm="countersign", charset="UTF-8"' }
+  return new Problem(401, 'unauthorized', `The credentials are missing or wrong. ${description}`, { headers })
+}
+
+/** Done at once where this process counts for itself. */
+function countUse(
+  context: Context,
+  known: Bearer,
+  reply: FastifyReply,
+  now: Date,
+): Promise<void> | undefined {
+  const { tokenRate, lastUse } = context
+  const note = (usage?: Usage) => {
+    if (usage) reply.headers(printUsage(usage))
+    lastUse.ofBearer(known, now)
+  }
+  const usage = tokenRate.isOn ? tokenRate.count(`${known.kind}:${known.tokenId}`) : undefined
+  if (usage instanceof Promise) return usage.then(note)
+  note(usage)
+  return undefined
+}
+
+function readCredentials(request: FastifyRequest): ClientCredentials[] {
+  refuseCredentialsInQuery(request.query as Form)
+  const readings = parseCredentials(request.headers.authorization, (request.body ?? {}) as Form)
+  if (!readings) throw refusal()
+  return readings
+}
+
+/** Whoever was let in with this very header, while nothing about them has changed. */
+function recallClient(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Registration | undefined {
+  const { authorization } = request.headers
+  const form = (request.body ?? {}) as Form
+  if (authorization === undefined || form.client_id !== undefined || form.client_secret !== undefined)
+    return undefined
+  refuseCredentialsInQuery(request.query as Form)
+  const now = context.clock.now()
+  const known = context.knownClients.recall(request.raw.socket, authorization, context.environment, now)
+  if (!known) return undefined
+  if (!context.clientFailures.isQuiet) context.clientFailures.check(failureKey(request, known.client.id))
+  return admitClient(context, reply, known, now)
+}
+
+async function authenticateClient(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  readings: ClientCredentials[],
+): Promise<Registration | undefined> {
+  const key = failureKey(request, readings[0]!.id)
+  context.clientFailures.check(key)
+  const now = context.clock.now()
+  const { authorization } = request.headers
+  const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
+  if (found) return admitClient(context, reply, found, now)
+  await countFailure(context, request, key)
+  return undefined
+}
+
+export async function countFailure(context: Context, request: FastifyRequest, key: string): Promise<void> {
+  await context.clientFailures.count(key)
+  await context.addressFailures.countFrom(request.ip)
+}
+
+export function failureKey(request: FastifyRequest, clientId: string): string {
+  return `${subnetOf(request.ip)} ${cut(clientId, 64)}`
+}
+
+function admitClient(
+  context: Context,
+  reply: FastifyReply,
+  { client, secretId, secretEndsAt, secretReplacedAt }: AuthenticatedClient,
+  now: Date,
+): Registration {
+  context.lastUse.ofSecret(secretId, now)
+  // RFC 9745 and RFC 8594.
+  if (secretReplacedAt) reply.header('deprecation', `@${Math.floor(secretReplacedAt.getTime() / 1000)}`)
+  if (secretEndsAt) reply.header('sunset', secretEndsAt.toUTCString())
+  return client
+}
+
+function refusal(): OAuthError {
+  return new OAuthError(
+    'invalid_client',
+    'The client credentials are missing or wrong. Send client_id and client_secret by HTTP Basic.',
+  )
+}

@@ -1,0 +1,53 @@
+/** Who of the brokerage's own systems may call, and for which sources it may say who there is. */
+import type { FastifyRequest } from 'fastify'
+import type { Act } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import type { ClientCredentials } from '../../oauth/client-credentials.ts'
+import { Forbidden } from '../../problem.ts'
+import type { Service } from '../../services/service.ts'
+import type { ApiGate } from './gate.ts'
+import { actOf, branchRefusal, countFailure, failureKey, parseBranchBasic } from './gates.ts'
+
+/** One of the brokerage's own systems. */
+export const service: ApiGate<Act> = async (context, request) => (await admit(context, request)).act
+
+/**
+ * One that provisions: each handler asks it for the source, by `requireSource`, before it does or tells
+ * anything of one.
+ */
+export interface Provisioner {
+  readonly act: Act
+  readonly service: Service
+}
+
+export const provisioner: ApiGate<Provisioner> = (context, request) => admit(context, request)
+
+export function requireSource({ service: { id, mayProvision } }: Provisioner, source: string): void {
+  if (mayProvision.includes(source)) return
+  throw new Forbidden(
+    `This service may not provision for source "${source}". An operator can allow it: countersign service update ${id} --provision ${source}`,
+  )
+}
+
+async function admit(context: Context, request: FastifyRequest): Promise<Provisioner> {
+  const { authorization } = request.headers
+  const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
+  const found =
+    context.services.recall(readings, context.environment) ?? (await authenticate(context, request, readings))
+  if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
+  request.who = { serviceId: found.id }
+  return { act: actOf(context, request, `service:${found.id}`), service: found }
+}
+
+async function authenticate(
+  context: Context,
+  request: FastifyRequest,
+  readings: ClientCredentials[],
+): Promise<Service | undefined> {
+  if (readings.length === 0) return undefined
+  const key = failureKey(request, readings[0]!.id)
+  context.clientFailures.check(key)
+  const found = await context.services.authenticate(readings, context.environment)
+  if (!found) await countFailure(context, request, key)
+  return found
+}

@@ -1,0 +1,160 @@
+/**
+ * The document of the interface: OpenAPI 3.1, whose schemas are JSON Schema as it stands, so that what judges
+ * a request is what is printed here. Named schemas move to `components`; refusals and their headers follow
+ * from the rows.
+ */
+import type { TObject, TSchema } from 'typebox'
+import type { DescribedRoute, HeaderName } from '../../http/described-route.ts'
+import { OAuthErrorBody, ProblemBody } from '../frame/problem-body.ts'
+import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from '../frame/refusals.ts'
+import { mediaTypes } from '../frame/route.ts'
+import { openComponents } from './components.ts'
+import { describeCallbacks, describeWebhooks, receiverTag } from './webhooks.ts'
+import { about, headers, schemes, tags } from './words.ts'
+
+export type OpenApiDocument = ReturnType<typeof describeInterface>
+
+export function describeInterface(routes: readonly DescribedRoute[], baseUrl: string) {
+  const components = openComponents()
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const row of routes) {
+    const path = row.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = {
+      ...paths[path],
+      [String(row.method).toLowerCase()]: describeOperation(row, components.place),
+    }
+  }
+  const responses = Object.fromEntries(
+    refusals.flatMap((refusal) =>
+      shapesOf(refusal, routes).map((row) => [
+        nameOf(refusal, row),
+        describeRefusal(refusal, row, components.place),
+      ]),
+    ),
+  )
+  const webhooks = describeWebhooks(components.place)
+  const used = new Set<string>([...routes.map(({ schema }) => schema.tags[0]), receiverTag])
+  return {
+    openapi: '3.1.0',
+    info: about(baseUrl),
+    servers: [{ url: baseUrl }],
+    tags: tags.filter(({ name }) => used.has(name)),
+    paths,
+    webhooks,
+    components: {
+      schemas: components.all(),
+      responses,
+      headers,
+      securitySchemes: usedSchemes(routes, baseUrl),
+    },
+  }
+}
+
+type Place = (schema: TSchema) => object
+
+function describeOperation(row: DescribedRoute, place: Place) {
+  const { operationId, summary, description, tags: words, security, body, makesWebhook } = row.schema
+  const parameters = describeParameters(row, place)
+  const applying = refusals.filter((refusal) => refusal.applies(row))
+  const refused = applying.map((refusal) => [
+    refusal.status,
+    { $ref: `#/components/responses/${nameOf(refusal, row)}` },
+  ])
+  return {
+    ...{ operationId, summary, description, tags: words, security },
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: { required: true, content: { [mediaTypeOf(row)]: describeContent(body, place) } },
+    }),
+    responses: { ...describeAnswers(row, place), ...Object.fromEntries(refused) },
+    ...(makesWebhook && { callbacks: describeCallbacks(place) }),
+  }
+}
+
+function mediaTypeOf({ takes }: DescribedRoute): string {
+  return mediaTypes[takes]
+}
+
+function describeContent(schema: TSchema & { examples?: unknown[] }, place: Place) {
+  return { schema: place(schema), ...(schema.examples && { example: schema.examples[0] }) }
+}
+
+function describeParameters({ schema }: DescribedRoute, place: Place): object[] {
+  const parts = [
+    ['path', schema.params],
+    ['query', schema.querystring],
+    ['header', schema.headers],
+  ] as const
+  return parts.flatMap(([where, part]) =>
+    Object.entries((part as TObject | undefined)?.properties ?? {}).map(([name, each]) => {
+      const { description, examples, ...rest } = each as TSchema & {
+        description?: string
+        examples?: unknown[]
+      }
+      return {
+        name: where === 'header' ? headerName(name) : name,
+        in: where,
+        required: part!.required?.includes(name) ?? false,
+        description,
+        schema: place(rest),
+        ...(examples && { example: examples[0] }),
+      }
+    }),
+  )
+}
+
+/** As the standards write it. */
+function headerName(name: string): string {
+  return name.replace(/(^|-)(\w)/g, (_, dash, letter) => dash + letter.toUpperCase()).replace(/Id$/, 'ID')
+}
+
+function describeAnswers(row: DescribedRoute, place: Place): Record<string, object> {
+  const { response, stream, answerHeaders = [] } = row.schema
+  const names: HeaderName[] = [
+    ...answerHeaders,
+    ...(takesTokens(row) ? rateHeaders : []),
+    ...(takesClients(row) ? (['Deprecation', 'Sunset'] as const) : []),
+    'X-Request-Id',
+  ]
+  return Object.fromEntries(
+    Object.entries(response).map(([status, schema]) => {
+      const { type, description } = schema as { type?: string; description?: string }
+      const content = {
+        'application/json': describeContent(schema, place),
+        ...(stream && { 'text/event-stream': describeContent(stream, place) }),
+      }
+      return [status, { description, headers: refer(names), ...(type !== 'null' && { content }) }]
+    }),
+  )
+}
+
+function refer(names: readonly HeaderName[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** A row of each shape in which a refusal is told. */
+function shapesOf(refusal: Refusal, routes: readonly DescribedRoute[]): DescribedRoute[] {
+  const telling = routes.filter((row) => refusal.applies(row))
+  return [...new Map(telling.map((row) => [row.errors ?? 'api', row])).values()]
+}
+
+const prefixes = { api: '', oauth: 'OAuth', page: 'Page' }
+
+function nameOf({ name }: Refusal, { errors }: DescribedRoute): string {
+  return prefixes[errors ?? 'api'] + name
+}
+
+function describeRefusal({ description, headers: names }: Refusal, { errors }: DescribedRoute, place: Place) {
+  const json = { 'application/json': { schema: place(errors === 'oauth' ? OAuthErrorBody : ProblemBody) } }
+  const html = { 'text/html': { schema: { type: 'string' } } }
+  return {
+    description,
+    headers: refer([...names, 'X-Request-Id']),
+    content: errors === 'page' ? { ...html, ...json } : json,
+  }
+}
+
+function usedSchemes(routes: readonly DescribedRoute[], baseUrl: string) {
+  const used = new Set(routes.flatMap(({ schema }) => schema.security.flatMap((each) => Object.keys(each))))
+  return Object.fromEntries(Object.entries(schemes(baseUrl)).filter(([name]) => used.has(name)))
+}

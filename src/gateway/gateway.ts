@@ -1,0 +1,295 @@
+/** Opens everything in order and closes it in reverse. */
+import type { Logger } from 'pino'
+import { openChainCheck } from '../audit/chain-check.ts'
+import { openBrands } from '../brands/brand-desk.ts'
+import { imagesPerHour, openImages } from '../brands/image.ts'
+import { type Clock, hour } from '../clock.ts'
+import type { SharedContext } from '../context.ts'
+import type { Vault } from '../crypto/vault.ts'
+import { openChanges } from '../database/changes.ts'
+import { type Database, DatabaseUnavailable } from '../database/database.ts'
+import { openKeys } from '../database/keys.ts'
+import { openRounds } from '../database/rounds.ts'
+import { openSharedClock, type SharedClock } from '../database/shared-clock.ts'
+import { openStorage, type Storage } from '../database/storage.ts'
+import { byTurns, openTurns } from '../database/turns.ts'
+import { openLog } from '../http/log.ts'
+import { openRateLimit } from '../http/rate-limit.ts'
+import { openSchemaCompilers, type SchemaCompilers } from '../http/schema-compilers.ts'
+import { closeServer } from '../http/server.ts'
+import { openProviders } from '../identity/open-providers.ts'
+import { openMetricsServer } from '../metrics/server.ts'
+import { openActivity } from '../oauth/activity.ts'
+import { openBearers } from '../oauth/bearer.ts'
+import { openKnownClients, openServiceDesk } from '../oauth/client-authentication.ts'
+import { openClientDirectory } from '../oauth/client-directory.ts'
+import { openLastUse } from '../oauth/last-use.ts'
+import { openRefusedCalls } from '../partners/refused-calls.ts'
+import type { Config } from '../settings/config.ts'
+import type { Tracing } from '../tracing/tracing.ts'
+import { openPasswords, type Passwords } from '../users/password.ts'
+import { environments, type SiteAddresses } from '../vocabulary/environment.ts'
+import { probesPerMinute } from '../webhooks/deliveries/probe.ts'
+import { type Announcer, openAnnouncer } from '../webhooks/events/announcer.ts'
+import { openBranchSignal } from '../webhooks/events/branch-signal.ts'
+import { openDaysAhead } from '../webhooks/events/days.ts'
+import { searchesPerMinute } from '../webhooks/events/event-search.ts'
+import { openPublisher } from '../webhooks/events/publisher.ts'
+import { openSignal } from '../webhooks/events/signal.ts'
+import { openAttemptCounter } from '../webhooks/health/webhook-counts.ts'
+import { checksPerMinute } from '../webhooks/signature-debugger/signature-check.ts'
+import { openSecretKeeper } from '../webhooks/subscriptions/signing-secrets.ts'
+import { keepHeapSmall } from './heap.ts'
+import { openHousekeeping } from './housekeeping.ts'
+import { alone, type Sibling } from './sibling.ts'
+import { listen, type OpeningContext, openApp, openSite } from './site.ts'
+import { openDelivery, openNotices } from './worker-role.ts'
+
+export interface Gateway {
+  readonly baseUrl: string
+  readonly sandboxUrl: string
+  /** Where Prometheus asks. */
+  readonly metricsUrl: string | undefined
+  readonly context: SharedContext
+  close(): Promise<void>
+}
+
+interface GatewayOptions {
+  readonly clock?: Clock
+  readonly log?: Logger
+  /** How long a lane that has run dry is kept. */
+  readonly lingerMs?: number
+  /** Given where guessing them need not be dear. */
+  readonly passwords?: Passwords
+  /** Given where several gateways share them. */
+  readonly compilers?: SchemaCompilers
+  /** Given to one of several processes behind one port. */
+  readonly sibling?: Sibling
+  /** Given where it is being opened already. */
+  readonly storage?: Promise<Storage>
+  /** Given where a database that answers late is not to be taken for one that is away. */
+  readonly databaseTimeoutMs?: number
+}
+
+const tooManyFailures =
+  'There were too many failed client authentications. Check the credentials and wait a minute.'
+const tooManyTestHooks = 'This branch has sent as many test events as it may in a minute. Wait for the next.'
+const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
+const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
+const tooManyImages = 'You have uploaded as many images as you may in an hour. Wait for the next.'
+const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
+const tooManySignIns = 'Many sign-ins were begun from this network in a minute. Wait for the next.'
+const signInsPerMinute = 300
+const tooManyResets = 'Many links were asked for from this network in a minute. Wait for the next.'
+const resetsPerMinute = 20
+const tooManyLogouts = 'Many sign-outs from this network were refused in a minute. Wait for the next.'
+const logoutFailuresPerMinute = 30
+const streamsPerBranch = 20
+const waitsPerBranch = 20
+
+export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
+  keepHeapSmall()
+  const { log = openLog(config.logLevel), sibling = alone } = options
+  const closers: Closers = []
+  const closing = new AbortController()
+  const close = async () => {
+    closing.abort()
+    const failures: unknown[] = []
+    for (const closer of closers.splice(0).reverse())
+      await closer().catch((error: unknown) => failures.push(error))
+    // Whoever could not tell the database that it goes is missed there soon.
+    const unexpected = failures.filter((error) => !(error instanceof DatabaseUnavailable))
+    if (unexpected.length > 0) throw new AggregateError(unexpected, 'Not everything could be closed.')
+  }
+  const purpose = options.sibling ? 'child' : 'serve'
+  const warn = (message: string) => log.warn(message)
+  const opening = options.storage ?? openStorage(config, purpose, warn, options.databaseTimeoutMs)
+  closers.push(() =>
+    opening.then(
+      (storage) => storage.close(),
+      () => {},
+    ),
+  )
+  try {
+    const tracing = await openTracing(config, log)
+    if (tracing) closers.push(tracing.close)
+    const storage = await opening
+    const { db } = storage
+    const vault = await openKeys(db, config.keySource)
+    const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
+    const clock = options.clock ?? (await openClock(db, closers))
+    const changes = await openChanges(storage)
+    closers.push(changes.close)
+    changes.subscribe((tag) => tag === 'keys:rotated' && readKeysAgain(vault, log))
+    // As OpenTelemetry: loaded where somebody asks.
+    const metrics =
+      config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
+    await openDaysAhead(db, clock.now())
+    const announcer = openAnnouncer(db, clock)
+    const passwords = options.passwords ?? openPasswords(config.limits.passwordChecksAtOnce)
+    const opened = {
+      ...{
+        config,
+        clock,
+        log,
+        metrics,
+        tracing,
+        db,
+        streamDb,
+        changes,
+        vault,
+        passwords,
+        closing: closing.signal,
+      },
+    }
+    const shared = openShared(opened, announcer, sibling)
+    closers.push(shared.chainCheck.close)
+    await Promise.all(environments.map((each) => shared.brands.find(each)))
+    const rounds = openRounds(shared)
+    closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
+    if (config.roles.includes('worker'))
+      closers.push(openDelivery(shared, announcer, rounds, options.lingerMs))
+    const { live, sandbox } = await openSites(shared, sibling, closers, options.compilers)
+    const metricsServer =
+      metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
+    if (metricsServer) closers.push(metricsServer.close)
+    if (config.roles.includes('worker')) closers.push(openNotices(shared, { live, sandbox }, rounds))
+    const metricsUrl = metricsServer ? metricsServer.url : undefined
+    return { baseUrl: live, sandboxUrl: sandbox, metricsUrl, context: shared, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type Closers = (() => Promise<void>)[]
+
+type Opened = Pick<
+  SharedContext,
+  | 'config'
+  | 'clock'
+  | 'log'
+  | 'metrics'
+  | 'tracing'
+  | 'db'
+  | 'streamDb'
+  | 'changes'
+  | 'vault'
+  | 'passwords'
+  | 'closing'
+>
+
+/** What both sites, the rounds and the worker have in common. */
+function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): SharedContext {
+  const { config, clock, log, db, changes, vault } = opened
+  const { clientFailuresPerMinute, testHooksPerMinute } = config.limits
+  const clients = openClientDirectory(db, changes)
+  return {
+    ...opened,
+    streamTurns: openTurns(config.streamConnections),
+    clients,
+    knownClients: openKnownClients(clients, changes),
+    services: openServiceDesk(db, changes),
+    bearers: openBearers(db, changes, clock),
+    lastUse: openLastUse(db),
+    activity: openActivity(db),
+    attemptCounter: openAttemptCounter(db),
+    clientFailures: openRateLimit(
+      ...([clock, clientFailuresPerMinute, tooManyFailures] as const),
+      sibling.openTally('client failures', true),
+    ),
+    addressFailures: openRateLimit(
+      ...([clock, 10 * clientFailuresPerMinute, tooManyFailures] as const),
+      sibling.openTally('address failures', false),
+    ),
+    publisher: openPublisher(db, announcer),
+    streams: sibling.openPlaces('streams', streamsPerBranch),
+    waits: sibling.openPlaces('waits', waitsPerBranch),
+    testHooks: openRateLimit(
+      ...([clock, testHooksPerMinute, tooManyTestHooks] as const),
+      sibling.openTally('test hooks', false),
+    ),
+    probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
+    signatureChecks: openRateLimit(
+      clock,
+      checksPerMinute,
+      tooManyChecks,
+      sibling.openTally('signature checks', false),
+    ),
+    providerSignIns: openRateLimit(
+      ...([clock, signInsPerMinute, tooManySignIns] as const),
+      sibling.openTally('provider sign-ins', false),
+    ),
+    logoutFailures: openRateLimit(
+      ...([clock, logoutFailuresPerMinute, tooManyLogouts] as const),
+      sibling.openTally('logout failures', true),
+    ),
+    passwordResets: openRateLimit(
+      clock,
+      resetsPerMinute,
+      tooManyResets,
+      sibling.openTally('password resets', false),
+    ),
+    eventSearches: openRateLimit(
+      clock,
+      searchesPerMinute,
+      tooManySearches,
+      sibling.openTally('event searches', false),
+    ),
+    imageUploads: openRateLimit(
+      ...([clock, imagesPerHour, tooManyImages, sibling.openTally('image uploads', false), hour] as const),
+    ),
+    brands: openBrands(db, changes),
+    images: openImages(db, changes),
+    upstreams: openProviders(opened),
+    guard: config.webhooks,
+    eventSignal: openSignal(),
+    branchSignal: openBranchSignal(),
+    numbering: announcer,
+    refusedCalls: openRefusedCalls(db, log),
+    signingSecrets: openSecretKeeper(db, vault, changes),
+    chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
+  }
+}
+
+/** Answers their addresses, each of which the other site knows too. */
+async function openSites(
+  shared: SharedContext,
+  sibling: Sibling,
+  closers: Closers,
+  compilers = openSchemaCompilers(),
+): Promise<SiteAddresses> {
+  const { sites, limits } = shared.config
+  const [live, sandbox] = sites.map((site) => openSite(shared, site, sibling)) as [
+    OpeningContext,
+    OpeningContext,
+  ]
+  for (const [index, context] of [live, sandbox].entries()) {
+    const app = await openApp(context, compilers)
+    closers.push(() => closeServer(app, limits.requestTimeoutMs))
+    context.baseUrl = await listen(app, shared.config, sites[index]!)
+  }
+  live.sisterUrl = sandbox.baseUrl
+  sandbox.sisterUrl = live.baseUrl
+  return { live: live.baseUrl, sandbox: sandbox.baseUrl }
+}
+
+/** OpenTelemetry is large: without an address to send to, not a byte of it is loaded. */
+async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | undefined> {
+  return tracing && (await import('../tracing/open-telemetry.ts')).openTracing(tracing, log)
+}
+
+/** Every key that this node has stays where the file cannot be read. */
+function readKeysAgain(vault: Vault, log: Logger): void {
+  try {
+    vault.reload()
+  } catch (error) {
+    log.error(`the keys were rotated and cannot be read again: ${(error as Error).message}`)
+  }
+}
+
+async function openClock(db: Database, closers: Closers): Promise<SharedClock> {
+  const clock = await openSharedClock(db)
+  closers.push(async () => clock.close())
+  return clock
+}

@@ -1,0 +1,17 @@
+import { openPlaces, type Places } from '../http/places.ts'
+import { openTally, type Tally } from '../http/tally.ts'
+
+/**
+ * Of several processes this one. The private server and the address for Prometheus are their parent's, who
+ * counts for all of them.
+ */
+export interface Sibling {
+  /** Does what is done once for all of them. */
+  readonly keepsHouse: boolean
+  /** `tell`: what the others count is known here before anybody asks. */
+  openTally(limit: string, tell: boolean): Tally
+  openPlaces(places: string, most: number): Places
+}
+
+/** The only process there is. */
+export const alone: Sibling = { keepsHouse: true, openTally, openPlaces: (_, most) => openPlaces(most) }

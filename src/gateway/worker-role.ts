@@ -1,0 +1,94 @@
+/** What a node with the role `worker` does beside answering: deliveries, and notices. */
+import type { ImageStore } from '../brands/image.ts'
+import type { SharedContext } from '../context.ts'
+import type { Rounds } from '../database/rounds.ts'
+import { wideLines } from '../http/log.ts'
+import type { NoticeWords } from '../notices/message.ts'
+import { noticeWords } from '../notices/notice-words.ts'
+import { openCourier } from '../notices/open-courier.ts'
+import { type NoticeToSend, openPost } from '../notices/post.ts'
+import { watchEndingSecrets } from '../partners/secret-notices.ts'
+import type { SiteAddresses } from '../vocabulary/environment.ts'
+import { type AttemptMade, logAttempt } from '../webhooks/engine/attempt-made.ts'
+import { openWorker, usualLingerMs } from '../webhooks/engine/worker.ts'
+import type { Announcer } from '../webhooks/events/announcer.ts'
+import { branchKey } from '../webhooks/events/branch-signal.ts'
+import { branchOfFeed } from '../webhooks/events/part.ts'
+import { watchFailingWebhooks } from '../webhooks/health/webhook-notices.ts'
+import { openSender } from '../webhooks/outbound/attempt.ts'
+import { openBuiltIn } from '../webhooks/subscriptions/built-in-receiver.ts'
+import { openHeaderKeeper } from '../webhooks/subscriptions/webhook-headers.ts'
+
+/** The worker of this node, with the sockets it sends through. */
+export function openDelivery(
+  shared: SharedContext,
+  announcer: Announcer,
+  rounds: Rounds,
+  lingerMs = usualLingerMs,
+): () => Promise<void> {
+  const { config, db, clock, changes, log, eventSignal, branchSignal, signingSecrets: secrets } = shared
+  const { dnsServers, certificateAuthority } = config.webhooks
+  const builtIn = openBuiltIn({ ...shared, secrets })
+  const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority, builtIn })
+  const worker = openWorker({
+    db,
+    clock,
+    rounds,
+    lingerMs,
+    changes,
+    log,
+    sender,
+    secrets,
+    headers: openHeaderKeeper(shared.db, shared.vault, changes),
+    attempted: listenersOf(shared),
+    grown(feeds) {
+      eventSignal.fire()
+      branchSignal.fire(feeds?.map((feed) => branchKey(branchOfFeed(feed))))
+    },
+    isFollowed: () => eventSignal.isAwaited() || branchSignal.isAwaited(),
+  })
+  announcer.serve(worker)
+  return async () => {
+    await worker.close()
+    await sender.close()
+  }
+}
+
+/** Opened last, when the addresses that messages name are known; closed first. */
+export function openNotices(
+  shared: SharedContext,
+  addresses: SiteAddresses,
+  rounds: Rounds,
+): () => Promise<void> {
+  const { config, db, clock, log, closing, vault, brands, images } = shared
+  const courier = openCourier(config.mail)
+  const findWords = async (notice: NoticeToSend) => {
+    const [live, sandbox] = await Promise.all([brands.find('live'), brands.find('sandbox')])
+    return withLogo(noticeWords(notice, addresses, vault, { live, sandbox }), images)
+  }
+  const desk = { db, clock, log, closing, courier, findWords }
+  return openPost(desk, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
+}
+
+/** Programs that read mail show a PNG; of other logos they show nothing, and the name stands there. */
+async function withLogo(words: NoticeWords, images: ImageStore): Promise<NoticeWords> {
+  const picture = words.letter?.brand.logo.light
+  if (!picture || 'file' in picture || picture.type !== 'image/png') return words
+  return { ...words, logo: await images.find(picture.hash) }
+}
+
+/** Whoever wants to know of attempts. */
+function listenersOf({
+  log,
+  metrics,
+  tracing,
+  attemptCounter,
+}: SharedContext): ((attempt: AttemptMade) => void)[] {
+  const lines = wideLines(log)
+  return [
+    attemptCounter.note,
+    ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
+    ...(metrics ? [metrics.attempt] : []),
+    ...(tracing ? [tracing.attempt] : []),
+  ]
+}

@@ -1,0 +1,137 @@
+/**
+ * The kinds of notices, and what each tells. Facts, not text: the words are found when the message is
+ * composed.
+ */
+import type { AuditEntry } from '../audit/audit.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import type { MemberRole } from '../vocabulary/member-role.ts'
+import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
+
+export interface NoticeFacts {
+  readonly 'sign-in': {
+    readonly environment: Environment
+    readonly address: string
+    readonly userAgent: string
+  }
+  readonly application: {
+    readonly environment: Environment
+    readonly client: string
+    readonly partner: string
+    readonly scopes: readonly string[]
+    readonly address: string | null
+  }
+  /** Of what happened to accounts: closed, or no longer held. */
+  readonly 'access-ended': {
+    readonly environment: Environment
+    readonly client: string
+    readonly partner: string
+    readonly accounts: readonly string[]
+    readonly ended: boolean
+    readonly reason: string
+  }
+  readonly address: GuardFacts & { readonly changed: 'set' | 'replaced' | 'removed' }
+  readonly password: GuardFacts
+  readonly 'second-factor': GuardFacts & {
+    readonly change: 'added' | 'removed' | 'reset' | 'locked'
+    readonly factor: string | null
+  }
+  readonly 'recovery-codes': GuardFacts
+  readonly 'api-token': GuardFacts & { readonly environment: Environment; readonly name: string }
+  readonly 'webhook-failing': WebhookFacts & { readonly since: string }
+  readonly 'webhook-disabled': WebhookFacts & { readonly reason: string }
+  readonly 'secret-expiring': {
+    readonly environment: Environment
+    readonly partner: string
+    readonly branchId: number
+    readonly client: string
+    readonly madeAt: string
+    readonly endsAt: string
+    readonly lastUsedAt: string | null
+  }
+  readonly 'partner-decided': PartnerFacts & {
+    readonly status: 'approved' | 'declined' | 'suspended'
+    readonly reason: string | null
+  }
+  /** Without its text: what others wrote is read behind a sign-in. */
+  readonly 'partner-message': PartnerFacts & { readonly readBy: 'partner' | 'brokerage' }
+  /**
+   * To an address, whoever reads there. The link is found when the message is composed: see
+   * invitation-link.ts.
+   */
+  readonly invitation: PartnerFacts & {
+    readonly role: MemberRole
+    readonly invitedBy: string | null
+    readonly expiresAt: string
+    readonly seed: string
+    readonly tokenHash: string
+  }
+  /** For whoever forgot theirs. The link is found when the message is composed: see invitation-link.ts. */
+  readonly 'password-reset': { readonly seed: string; readonly tokenHash: string; readonly expiresAt: string }
+  /** Somebody of the staff signed in past their provider. */
+  readonly 'staff-password': {
+    readonly name: string
+    readonly environment: Environment
+    readonly from: string | null
+    readonly userAgent: string | null
+  }
+  readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
+  /** Whom it is about is read behind a sign-in. */
+  readonly proposal: { readonly kind: ProposalKind; readonly proposalId: number; readonly expiresAt: string }
+  readonly 'break-glass': { readonly kind: ProposalKind; readonly by: string; readonly subject: string }
+  /**
+   * An entry of the log that ends in somebody's power (src/audit/powers.ts). The trigger `tell_of_power`
+   * writes it.
+   */
+  readonly power: Pick<AuditEntry, 'action' | 'actor' | 'subject' | 'details'> & {
+    /** Of the people it names. */
+    readonly names: Readonly<Record<string, string>>
+  }
+}
+
+interface PartnerFacts {
+  readonly partner: string
+  readonly branchId: number
+}
+
+/** Of what would hand an account to somebody else. */
+export interface GuardFacts {
+  readonly byHolder: boolean
+  readonly from: string | null
+  readonly userAgent: string | null
+  /** The address that this goes to was replaced or removed lately. */
+  readonly former?: boolean
+  /** It stands for all of its kind within the hour. */
+  readonly more?: boolean
+}
+
+interface WebhookFacts {
+  readonly environment: Environment
+  readonly partner: string
+  readonly branchId: number
+  readonly webhookId: number
+  readonly url: string
+}
+
+export type NoticeKind = keyof NoticeFacts
+
+/** Of a user. An invitation goes to an address. */
+export type PersonalKind = Exclude<NoticeKind, 'invitation'>
+
+export type GuardKind = 'address' | 'password' | 'second-factor' | 'recovery-codes' | 'api-token'
+
+/**
+ * Those of partners' members, and of whoever answers them. The others guard the account: whoever took it over
+ * would decline them first.
+ */
+export const declinable = [
+  'webhook-failing',
+  'webhook-disabled',
+  'secret-expiring',
+  'partner-decided',
+  'partner-message',
+  'member-joined',
+] as const
+export type DeclinableKind = (typeof declinable)[number]
+
+/** Of the brokerage's staff, who cannot decline them. */
+export const staffKinds = ['proposal', 'break-glass', 'power', 'staff-password'] as const

@@ -1,0 +1,76 @@
+/** Environment → one typed Config, by the table of settings. The only file that reads the environment. */
+import { join } from 'node:path'
+import type { KeySource } from '../crypto/vault.ts'
+import { isLoopbackUrl } from '../network/loopback.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import { openGiven, type ReadSettings, readSettings } from './read.ts'
+import type { SettingValues } from './table.ts'
+
+export type Config = ReturnType<typeof arrange> & {
+  /** Every setting in force, for people to read. */
+  readonly settings: ReadSettings['inForce']
+  /** Where programs are looked for. */
+  readonly searchPath: string
+}
+
+export type SiteConfig = SettingValues['live'] & { readonly environment: Environment }
+export type Limits = Config['limits']
+export type MailConfig = Config['mail']
+export type MailServer = NonNullable<MailConfig['server']>
+export type TracingConfig = NonNullable<Config['tracing']>
+
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const { values, inForce } = readSettings(environment)
+  return { ...arrange(values), settings: inForce, searchPath: environment.PATH ?? '' }
+}
+
+/** Where a value has its place in Config; a group of the table that is not named here has the table's. */
+function arrange({
+  live,
+  sandbox,
+  node,
+  database,
+  connections,
+  secrets,
+  secondFactors,
+  ...others
+}: SettingValues) {
+  const { mailServer, mail, ...groups } = others
+  const sites: readonly SiteConfig[] = [
+    { environment: 'live', ...live },
+    { environment: 'sandbox', ...sandbox },
+  ]
+  return {
+    ...node,
+    ...connections,
+    ...secondFactors,
+    ...groups,
+    sites,
+    databaseUrl: database.url ?? database.urlInFile,
+    keySource: keySourceOf(secrets),
+    mail: { ...mail, server: mailServerOf(mailServer), outbox: join(node.dataDir, 'outbox') },
+  }
+}
+
+function keySourceOf({ keys, keyFile }: SettingValues['secrets']): KeySource {
+  return keys === undefined ? { kind: 'file', path: keyFile } : { kind: 'environment', keys }
+}
+
+/** Undefined when messages become files. */
+function mailServerOf(group: SettingValues['mailServer']) {
+  const address = group?.url ?? group?.urlInFile
+  return address && { ...address, certificateAuthority: group?.certificateAuthority }
+}
+
+/** What `countersign listen` takes from the environment. */
+export function readListenSettings(environment: NodeJS.ProcessEnv = process.env) {
+  return {
+    dataDir: openGiven(environment).text('DATA_DIR'),
+    clientSecret: environment.COUNTERSIGN_CLIENT_SECRET,
+  }
+}
+
+/** Development is a gateway that only this machine can reach. */
+export function isDevelopment(config: Pick<Config, 'sites'>): boolean {
+  return config.sites.every((site) => isLoopbackUrl(site.baseUrl))
+}

@@ -1,0 +1,12 @@
+import type { ProposalKind } from './proposal-kind.ts'
+
+/** What is proposed; whom it is done to stands after it. */
+export const proposalWords: Readonly<Record<ProposalKind, string>> = {
+  'partner.approve': 'approve partner',
+  'partner.refresh-access': 'grant refresh access to',
+  'partner.widen-scopes': 'widen the scopes of client',
+  'provider.add': 'add identity provider',
+  'keys.rotate': 'rotate the sealing keys',
+  'user.reset-two-factor': 'reset two-factor sign-in of',
+  'import.removal': 'remove what is missing in',
+}

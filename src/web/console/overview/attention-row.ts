@@ -1,0 +1,37 @@
+/** What the attention queue is made of: rows, and the kinds that find them. */
+import type { Context } from '../../../context.ts'
+import type { Permission } from '../../../vocabulary/permission.ts'
+import type { Content } from '../../frame/html.ts'
+import type { Operator } from '../../gates/gates.ts'
+
+/** In this order. */
+export const urgencies = ['now', 'soon', 'decide', 'know'] as const
+export type Urgency = (typeof urgencies)[number]
+
+export interface AttentionRow {
+  readonly urgency: Urgency
+  /** Such as `Application`. */
+  readonly kind: string
+  readonly title: Content
+  readonly reason: Content
+  /** What it is sorted by. */
+  readonly since: Date
+  readonly age: Content
+  readonly acts?: Content
+}
+
+/** One source of rows. */
+export interface AttentionKind {
+  /** `and 37 more applications` */
+  readonly plural: string
+  /** Where all of them are. */
+  readonly all: string
+  /** Whoever lacks it can do nothing about them, and does not see them. */
+  readonly permission: Permission
+  find(desk: AttentionDesk, most: number): Promise<AttentionRow[]>
+}
+
+export interface AttentionDesk extends Pick<Context, 'db' | 'config' | 'vault'> {
+  readonly now: Date
+  readonly operator: Pick<Operator, 'csrf' | 'may'>
+}

@@ -1,0 +1,179 @@
+/** What an operator sees first: what waits for them, and whether all is well. */
+import { after, hour, second } from '../../../clock.ts'
+import { countRefusedCalls, type RefusedCount } from '../../../partners/refused-calls.ts'
+import { listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
+import { listWorkers, type SeenWorker } from '../../../webhooks/engine/worker-list.ts'
+import { allThatWait, type Depths, readDepths } from '../../../webhooks/health/depths.ts'
+import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
+import {
+  countLanes,
+  type LaneCondition,
+  type LaneHealth,
+  laneConditions,
+  listLanes,
+  unwellConditions,
+} from '../../../webhooks/health/lane-health.ts'
+import { everyWebhook, readCounts } from '../../../webhooks/health/webhook-counts.ts'
+import type { Period } from '../../../webhooks/subscriptions/columns.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
+import { badge, facts, printMoment, type Tone, table } from '../../frame/parts.ts'
+import type { Visit } from '../../frame/visit.ts'
+import { type Operator, operatorWatcher } from '../../gates/gates.ts'
+import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
+import { printWhy } from '../../parts/failure-words.ts'
+import { sendConsole } from '../frame/console.ts'
+import { proposalsPage } from '../frame/four-eyes.ts'
+import { held } from '../frame/held.ts'
+import { findNames, type Names } from '../frame/names.ts'
+import { kindsSeenBy, printProposal, subjectsOf } from '../proposals/proposals.ts'
+import { laneBadge, printDuration } from '../webhooks/lane-words.ts'
+import { findAttention, printAttention } from './attention.ts'
+
+const here = '/console'
+const listed = 5
+const refusedLookedAt = 1_000
+const proposalsShown = 10
+
+export async function showOverview(visit: Visit, operator: Operator) {
+  const period = periodOf(visit.request)
+  const print = printerOf(visit, period, operator)
+  if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
+  return sendConsole(visit, operator, {
+    title: 'Console',
+    section: here,
+    live: true,
+    scripts: [chartScript],
+    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
+  })
+}
+
+/** Each part is asked anew as often as its cost allows. */
+function printerOf({ context }: Visit, period: Period, operator: Operator): () => Promise<Html> {
+  const { db, clock, config, vault } = context
+  const attention = held(() => findAttention({ db, config, vault, operator, now: clock.now() }), second)
+  const depths = held(() => readDepths(db, clock.now()), second)
+  const lanes = held(() => countLanes(db, clock.now()), second)
+  const worst = held(
+    () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
+    second,
+  )
+  const failures = held(async () => readFailures(db, await worst()), second)
+  const workers = held(() => listWorkers(db, clock.now()), second)
+  const proposals = held(() => findProposals(context, operator), second)
+  const refused = held(() => readRefused(context), second)
+  const counts = held(() => readCounts(db, everyWebhook, period, clock.now()), 10 * second)
+  return async () => html`${printProposals(await proposals(), clock.now())}
+${printAttention(await attention(), operator)}
+${printQueue(await depths(), await refused())}
+${printLanes(await lanes(), await worst(), await failures(), clock.now())}
+${printWorkers(await workers())}
+${printCharts(await counts(), {
+  title: 'Attempts of all webhooks',
+  ...{ period, here, durations: 'delivered' },
+  ...{ waiting: allThatWait(await depths()), blocked: (await depths()).blocked },
+})}`
+}
+
+interface WaitingProposals {
+  readonly open: readonly Proposal[]
+  readonly names: Names
+}
+
+async function findProposals({ db, clock }: Visit['context'], operator: Operator): Promise<WaitingProposals> {
+  const open = await listOpenProposals(db, kindsSeenBy(operator), clock.now(), proposalsShown)
+  return { open, names: await findNames(db, subjectsOf(open), operator) }
+}
+
+/** Above everything else: somebody waits for it, and it ends by itself. */
+function printProposals({ open, names }: WaitingProposals, now: Date): Html | undefined {
+  if (open.length === 0) return undefined
+  return html`<section class="card"><h2>Proposals</h2>
+<ul class="tokens">${open.map((each) => printProposal(each, names, now))}</ul><p><a
+  href="${proposalsPage}">All proposals</a></p></section>`
+}
+
+function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {
+  return countRefusedCalls(db, after(clock.now(), -hour), refusedLookedAt)
+}
+
+function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
+  const count = (number: number) => number.toLocaleString('en')
+  const refused =
+    calls === 0
+      ? 'none'
+      : `${count(calls)}${calls >= refusedLookedAt ? ' or more' : ''}, of ${count(partners)} partner${partners === 1 ? '' : 's'}`
+  return html`<section class="card"><h2>Queue</h2>
+${facts([
+  ['Events to dispatch', count(depths.inbox)],
+  ['Deliveries waiting', count(allThatWait(depths))],
+  ['Of them queued behind an earlier one', count(depths.blocked)],
+  ['Oldest overdue', depths.overdueSeconds > 0 ? printDuration(depths.overdueSeconds * second) : 'none'],
+  ['Failed after all retries', count(depths.exhausted)],
+  ['Webhooks delivering now', count(depths.lanesHeld)],
+  ['Failed API calls, last hour', refused],
+])}
+<p class="small">Live and sandbox together. Waiting counts everything that waits: what is due, paused,
+  waits for its next attempt or is queued behind an earlier one, and replays.
+  Of failed API calls the newest hundred of a partner are kept; calls
+that name no partner are in the metrics alone.</p></section>`
+}
+
+type Failures = ReadonlyMap<number, WebhookFailure>
+
+function printLanes(
+  counts: ReadonlyMap<LaneCondition, number>,
+  worst: readonly LaneHealth[],
+  failures: Failures,
+  now: Date,
+): Html {
+  const links = laneConditions.map(
+    (condition) =>
+      html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
+  )
+  return html`<section class="card"><h2>Webhooks</h2><ul class="legend"
+    aria-label="How many there are">${links}</ul></section>
+${worst.length > 0 && printWorst(worst, failures, now)}`
+}
+
+function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date): Html {
+  const rows = worst.map(
+    (lane) => html`<tr>
+<td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
+<td>${laneBadge(lane.condition)}</td>
+<td class="why">${printWhy(lane.condition, failures.get(lane.id), `/console/webhooks/${lane.id}/incident`)}</td>
+<td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
+<td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
+</tr>`,
+  )
+  return table(
+    'Webhooks that need attention',
+    ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'],
+    rows,
+  )
+}
+
+const workerTones: Record<SeenWorker['state'], Tone> = { well: 'good', silent: 'wait', gone: 'bad' }
+const workerWords: Record<SeenWorker['state'], string> = {
+  well: 'active',
+  silent: 'not responding',
+  gone: 'stopped',
+}
+
+/** A row for each process that delivers. */
+function printWorkers(workers: readonly SeenWorker[]): Html {
+  if (workers.length === 0)
+    return html`<section class="card"><h2>Workers</h2><p class="empty">No worker is running:
+      no node has the role worker.</p></section>`
+  const rows = workers.map(
+    ({ number, address, since, lanes, state }) => html`<tr>
+<td>${number}</td>
+<td>${address ?? 'this machine'}</td>
+<td>${since ? printMoment(since) : '–'}</td>
+<td>${lanes.toLocaleString('en')}</td>
+<td>${badge(workerTones[state], workerWords[state])}</td>
+</tr>`,
+  )
+  return html`<section class="card"><h2>Workers</h2>
+${table('Workers', ['Worker', 'Address', 'Since', 'Webhooks', 'State'], rows)}</section>`
+}

@@ -1,0 +1,159 @@
+/** Every partner, and first of all what waits for the brokerage's answer. */
+
+import type { Partner } from '../../../partners/partner.ts'
+import { findPartners, type PartnerQuestion } from '../../../partners/partner-search.ts'
+import { type PartnerStatus, partnerStatuses } from '../../../partners/partner-status.ts'
+import {
+  type AskingPartner,
+  findWaiting,
+  type Waiting,
+  type WaitingPartner,
+  type WideningPartner,
+} from '../../../partners/waiting.ts'
+import { cut } from '../../../text/cut.ts'
+import { anyOf, choiceField, textField } from '../../frame/fields.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { printDate } from '../../frame/page.ts'
+import { badge, menu, printMoment, type Tone, table } from '../../frame/parts.ts'
+import { type Question, readQuestion } from '../../frame/question.ts'
+import type { Visit } from '../../frame/visit.ts'
+import type { Operator } from '../../gates/gates.ts'
+import { linkTo, mayFollow, type Reader, sendConsole } from '../frame/console.ts'
+
+const pageSize = 50
+const waitingAtMost = 10
+const longest = 100
+
+const tones: Record<PartnerStatus, Tone> = {
+  applied: 'wait',
+  approved: 'good',
+  declined: 'off',
+  suspended: 'bad',
+}
+
+export function partnerBadge(status: PartnerStatus): Html {
+  return badge(tones[status], status)
+}
+
+export async function showPartners(visit: Visit, operator: Operator) {
+  const question = readQuestion(visit.request.query, ['q', 'state'], longest)
+  const sought = {
+    text: question.text('q'),
+    state: question.oneOf('state', partnerStatuses),
+    before: branchOf(question.text('before')),
+  }
+  const isFirst = Object.values(sought).every((each) => each === undefined)
+  const { problem } = question.draft()
+  return sendConsole(visit, operator, {
+    title: 'Partners',
+    section: '/console/partners',
+    ...(problem && { status: 400 }),
+    body: html`<h1>Partners</h1>
+${isFirst && !problem && (await printWaiting(visit))}
+${printFilter(question)}
+${!problem && (await printFound(visit, sought, question, operator))}`,
+  })
+}
+
+/** What is no number is as if it were not there. */
+function branchOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined
+}
+
+async function printWaiting({ context }: Visit): Promise<Html> {
+  const { applications, refresh, scopes } = await findWaiting(context.db, waitingAtMost)
+  return html`<section class="card"><h2>Applications ${waitingBadge(applications)}</h2>
+${applications.count > 0 && html`<ul class="tokens">${applications.longest.map(printApplicant)}</ul>`}
+${
+  applications.count > waitingAtMost &&
+  html`<p><a href="/console/partners?state=applied">All that
+  wait</a></p>`
+}</section>
+<section class="card"><h2>Requests for refresh access ${waitingBadge(refresh)}</h2>
+${refresh.count > 0 && html`<ul class="tokens">${refresh.longest.map((each) => printAsking(each))}</ul>`}
+${refresh.count > waitingAtMost && html`<p class="faint">More come up as these are answered.</p>`}</section>
+<section class="card"><h2>Requests for wider scopes ${waitingBadge(scopes)}</h2>
+${scopes.count > 0 && html`<ul class="tokens">${scopes.longest.map(printWidening)}</ul>`}
+${scopes.count > waitingAtMost && html`<p class="faint">More come up as these are answered.</p>`}</section>`
+}
+
+function waitingBadge({ count }: Waiting): Html {
+  if (count === 0) return badge('off', 'none need your decision')
+  return badge(
+    'wait',
+    count > waitingAtMost
+      ? `more than ${waitingAtMost} need your decision`
+      : count === 1
+        ? '1 needs your decision'
+        : `${count} need your decision`,
+  )
+}
+
+function printApplicant({ branchId, name, since }: WaitingPartner): Html {
+  return html`<li><div><a href="/console/partners/${branchId}"><strong>${name}</strong></a><br><span
+    class="faint">Branch ${branchId} · applied ${printDate(since)}</span></div></li>`
+}
+
+function printWidening(asking: WideningPartner): Html {
+  return printAsking(asking, html`${asking.scopes.join(' ')} for ${asking.client}: `)
+}
+
+function printAsking({ branchId, name, reason, since }: AskingPartner, what?: Html): Html {
+  const shown = reason.length > 200 ? `${cut(reason, 200)}…` : reason
+  return html`<li><div><a href="/console/partners/${branchId}"><strong>${name}</strong></a><br>${what}“${shown}”<br><span class="faint">Branch ${branchId} · asked ${printDate(since)}</span></div></li>`
+}
+
+function printFilter(question: Question): Html {
+  const draft = question.draft()
+  return html`<form class="card filter" method="get" action="/console/partners" role="search"
+    aria-label="Partners">
+${textField(draft, {
+  name: 'q',
+  label: 'Name or branch id',
+  more: html`type="search" maxlength="${longest}"
+  spellcheck="false" autocomplete="off"`,
+})}
+${choiceField(draft, { name: 'state', label: 'State' }, anyOf(partnerStatuses))}
+<div class="field"><button class="primary">Show</button></div>
+</form>`
+}
+
+async function printFound(
+  { context }: Visit,
+  sought: PartnerQuestion,
+  question: Question,
+  reader: Reader,
+): Promise<Html> {
+  const { partners, before } = await findPartners(context.db, sought, pageSize)
+  if (partners.length === 0) return html`<p class="card empty">There are no such partners.</p>`
+  const heads = ['Partner', 'Branch', 'State', 'Refresh access', 'Applied (UTC)', 'Actions']
+  return html`${table(
+    'Partners',
+    heads,
+    partners.map((each) => printRow(each, reader)),
+  )}
+<nav class="pages" aria-label="Pages">${
+    sought.before !== undefined &&
+    html`<a
+  href="/console/partners?${question.print()}">Newest</a>`
+  }
+${
+  before !== undefined &&
+  html`<a href="/console/partners?${question.print({ before })}"
+  rel="next">Older</a>`
+}</nav>`
+}
+
+function printRow({ branchId, name, status, refreshAccess, createdAt }: Partner, reader: Reader): Html {
+  return html`<tr><td><a href="/console/partners/${branchId}">${name}</a></td><td>${branchId}</td><td>${partnerBadge(status)}</td>
+<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td><td>${printMenu(branchId, name, reader)}</td></tr>`
+}
+
+function printMenu(branchId: number, name: string, reader: Reader): Html {
+  const audit = `/console/audit?subject=branch:${branchId}`
+  return menu(name, [
+    html`<a href="/console/webhooks?partner=${branchId}">Webhooks</a>`,
+    html`<a href="/console/partners/${branchId}/failed-calls">Failed API calls</a>`,
+    mayFollow(reader, audit) && linkTo(reader, audit, 'Audit entries'),
+  ])
+}

@@ -1,0 +1,173 @@
+/** Who of the staff has which role, and from where; given and taken with a reason. */
+
+import type { Sql } from '../../../database/database.ts'
+import { listProviders } from '../../../identity/provider.ts'
+import { Invalid, type Problem } from '../../../problem.ts'
+import { cut } from '../../../text/cut.ts'
+import {
+  getStaffMember,
+  giveRole as give,
+  type HeldRole,
+  listStaff,
+  type StaffMember,
+  takeRole as take,
+} from '../../../users/staff-role.ts'
+import { findStaffRole, type StaffRole, staffRoles } from '../../../vocabulary/permission.ts'
+import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
+import { askFirst } from '../../frame/ask.ts'
+import { choiceField, emptyDraft, findProblem } from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { type Content, type Html, html } from '../../frame/html.ts'
+import { notice, printDate } from '../../frame/page.ts'
+import { badge, crumbs, table } from '../../frame/parts.ts'
+import { paramsOf, type Visit } from '../../frame/visit.ts'
+import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { goBack } from '../frame/back.ts'
+import { linkTo, sendConsole } from '../frame/console.ts'
+
+const here = '/console/staff'
+
+export async function showStaff(visit: Visit, operator: Operator) {
+  const members = await listStaff(visit.context.db)
+  const labels = await readLabels(visit.context.db)
+  const roles = staffRoles.map(
+    (role) => html`<dt>${staffRoleWords[role].title}</dt><dd>${staffRoleWords[role].text}</dd>`,
+  )
+  return sendConsole(visit, operator, {
+    title: 'Staff',
+    section: here,
+    body: html`<h1>Staff</h1>
+${table(
+  'Staff',
+  ['Name', 'Username', 'Roles', 'Two-factor', 'State'],
+  members.map((member) => printRow(member, labels)),
+)}
+<section class="card"><h2>What each role may do</h2><dl>${roles}</dl>
+<p class="small">Whoever has several may do what any of them may. Roles from an identity provider are set anew
+  at each sign-in; those given by hand stay until somebody takes them.</p></section>`,
+  })
+}
+
+function printRow(member: StaffMember, labels: Labels): Html {
+  const { id, name, username, roles, isGuarded, status } = member
+  const held = roles.map(
+    ({ role, source }) =>
+      html`${staffRoleWords[role].title} <span class="faint">${printSource(source, labels)}</span><br>`,
+  )
+  return html`<tr><td><a href="${here}/${id}">${name}</a></td><td>${username}</td>
+<td>${held.length === 0 ? badge('off', 'no role') : held}</td><td>${isGuarded ? badge('good', 'on') : badge('off', 'off')}</td>
+<td>${status === 'active' ? badge('good', 'active') : badge('bad', 'locked')}</td></tr>`
+}
+
+/** What people call the providers that roles come from, by the source of the role. */
+type Labels = ReadonlyMap<string, string>
+
+async function readLabels(sql: Sql): Promise<Labels> {
+  return new Map((await listProviders(sql)).map(({ id, label }) => [`provider:${id}`, label]))
+}
+
+function printSource(source: string, labels: Labels): string {
+  return source === 'hand' ? 'by hand' : `from ${labels.get(source) ?? 'a provider that was removed'}`
+}
+
+function memberOf({ context, request }: Visit): Promise<StaffMember> {
+  return getStaffMember(context.db, cut(paramsOf(request).id ?? '', 100))
+}
+
+export async function showRoles(visit: Visit, operator: Operator) {
+  return sendRoles(visit, operator, await memberOf(visit), undefined)
+}
+
+async function sendRoles(
+  visit: Visit,
+  operator: Operator,
+  member: StaffMember,
+  problem: Problem | undefined,
+) {
+  const { id, name, roles } = member
+  const labels = await readLabels(visit.context.db)
+  return sendConsole(visit, operator, {
+    title: `Roles of ${name}`,
+    section: here,
+    ...(problem && { status: problem.status }),
+    body: html`${crumbs([{ path: here, label: 'Staff' }])}
+<h1>Roles of ${name}</h1>
+${problem && notice('error', problem.message)}
+<p>${linkTo(operator, `/console/users/${id}`, 'Access, sessions, two-factor')}</p>
+<section class="card"><h2>Roles</h2>
+${
+  roles.length === 0
+    ? html`<p class="empty">None: the console is closed to them.</p>`
+    : html`<ul
+  class="tokens">${roles.map((each) => printHeld(each, labels, member, operator))}</ul>`
+}</section>
+${printGiving(member, operator)}`,
+  })
+}
+
+function printHeld(
+  { role, source, givenAt }: HeldRole,
+  labels: Labels,
+  { id }: StaffMember,
+  operator: Operator,
+): Html {
+  const { title, text } = staffRoleWords[role]
+  return html`<li><div><strong>${title}</strong><br><span class="faint">${text} ·
+    ${printSource(source, labels)}, ${printDate(givenAt)}</span></div>
+${source === 'hand' && mayChange(operator, role) && askFirst({ action: `${here}/${id}/take`, csrf: operator.csrf, fields: { role }, label: 'Remove', of: title, text: 'It takes effect with their next click.', why: true })}</li>`
+}
+
+/** Only an administrator makes administrators, or takes that from one. */
+function mayChange({ may }: Operator, role: StaffRole): boolean {
+  return may('staff.manage') && (role !== 'administrator' || may('administrators.manage'))
+}
+
+function printGiving({ id, roles }: StaffMember, operator: Operator): Content {
+  const held = roles.filter(({ source }) => source === 'hand').map(({ role }) => role)
+  const offered = staffRoles.filter((role) => mayChange(operator, role) && !held.includes(role))
+  if (offered.length === 0) return undefined
+  if (id === operator.session.user.id)
+    return html`<p class="small">Nobody gives themselves a role: ask another administrator or security
+      officer.</p>`
+  const choices = offered.map((role) => ({
+    value: role,
+    label: `${staffRoleWords[role].title}: ${staffRoleWords[role].text}`,
+  }))
+  const more = choiceField(emptyDraft, { name: 'role', label: 'Role' }, choices)
+  return html`<section class="card"><h2>Give a role</h2>${askFirst({ action: `${here}/${id}/give`, csrf: operator.csrf, label: 'Give role', text: 'It takes effect with their next click.', more, why: true, isGift: true })}</section>`
+}
+
+const words = { given: 'The role is given.', taken: 'The role is removed.' }
+
+export function giveRole(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  return change(visit, operator, form, { by: give, text: words.given, back: 'take' })
+}
+
+export function takeRole(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  return change(visit, operator, form, { by: take, text: words.taken, back: 'give' })
+}
+
+interface Change {
+  readonly by: typeof give
+  readonly text: string
+  /** The form that does the opposite. */
+  readonly back: 'give' | 'take'
+}
+
+async function change(
+  visit: Visit,
+  operator: StrongOperator,
+  form: SubmittedForm,
+  { by, text, back }: Change,
+) {
+  const member = await memberOf(visit)
+  const role = findStaffRole(form.find('role'))
+  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${staffRoles.join(', ')}` }])
+  const problem = await findProblem(() => by(visit.context.db, member, role, operator.act))
+  if (problem) return sendRoles(visit, operator, member, problem)
+  const path = `${here}/${member.id}`
+  // Nobody gives themselves back what they gave up.
+  const isOwn = back === 'give' && member.id === operator.session.user.id
+  const undo = isOwn ? undefined : { action: `${path}/${back}`, fields: { role, reason: 'Undone.' } }
+  return goBack(visit, operator, { path, about: `user:${member.id}`, name: member.name, text, undo })
+}

@@ -1,0 +1,125 @@
+/**
+ * What an operator does to a user. Each act changes nothing the second time, and is felt at once: here, and
+ * on every node with its commit.
+ */
+import { revokeAuthorization } from '../../../oauth/authorization.ts'
+import { Conflict, Forbidden } from '../../../problem.ts'
+import { revokeApiToken } from '../../../users/api-token.ts'
+import { liftLoginWait } from '../../../users/login-throttle.ts'
+import { closeEverySession, closeSessionOf } from '../../../users/session.ts'
+import { findNeededOver } from '../../../users/staff-role.ts'
+import { setStatusOfOther, type User } from '../../../users/user.ts'
+import { ignoreAlreadyGone, type Undo } from '../../frame/done.ts'
+import { findProblem } from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { idOf, type Visit } from '../../frame/visit.ts'
+import type { StrongOperator } from '../../gates/gates.ts'
+import { goBack } from '../frame/back.ts'
+import { actOrPropose } from '../frame/four-eyes.ts'
+import { sendUser, throttleKey, userOf } from './user.ts'
+import { mayActOn } from './user-parts.ts'
+
+const doneWords = {
+  locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
+  unlocked: 'The user may sign in again.',
+  closed: 'The session is closed.',
+  'all-closed': 'Every session is closed.',
+  revoked: 'The token is revoked.',
+  ended: 'The access of the application is ended.',
+  reset: 'Two-factor is reset, and every session is closed.',
+  lifted: 'The user may try to sign in again at once.',
+}
+
+export async function targetOf(visit: Visit, operator: StrongOperator): Promise<User> {
+  const user = await userOf(visit)
+  const needed = await findNeededOver(visit.context.db, user)
+  if (mayActOn(operator, needed)) return user
+  if (needed.includes('administrators.manage'))
+    throw new Forbidden('This person is an administrator. Only another administrator may do this.')
+  throw new Forbidden('This person is staff. Only somebody who can also change staff roles may do this.')
+}
+
+export function lockUser(visit: Visit, operator: StrongOperator) {
+  return setStatus(visit, operator, 'disabled')
+}
+
+export function unlockUser(visit: Visit, operator: StrongOperator) {
+  return setStatus(visit, operator, 'active')
+}
+
+async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']) {
+  const { db } = visit.context
+  const { act, session } = operator
+  const user = await targetOf(visit, operator)
+  const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, act))
+  if (problem) return sendUser(visit, operator, user, problem)
+  if (status === 'active') return back(visit, operator, user, 'unlocked')
+  return back(visit, operator, user, 'locked', { action: `/console/users/${user.id}/unlock` })
+}
+
+export async function closeSession(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
+  const user = await targetOf(visit, operator)
+  await closeSessionOf(db, user, idOf(form.find('session')), operator.act)
+  return back(visit, operator, user, 'closed')
+}
+
+export async function closeSessions(visit: Visit, operator: StrongOperator) {
+  const { db } = visit.context
+  const user = await targetOf(visit, operator)
+  await closeEverySession(db, user, operator.act)
+  return back(visit, operator, user, 'all-closed')
+}
+
+export async function revokeToken(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
+  const user = await targetOf(visit, operator)
+  const id = idOf(form.find('token'))
+  await revokeApiToken(db, id, user.id, operator.act).catch(ignoreAlreadyGone)
+  return back(visit, operator, user, 'revoked')
+}
+
+export async function revokeApplication(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const { db } = visit.context
+  const user = await targetOf(visit, operator)
+  const revoked = {
+    id: idOf(form.find('authorization')),
+    ownerId: user.id,
+    reason: 'revoked by the brokerage',
+  }
+  await revokeAuthorization(db, revoked, operator.act).catch(ignoreAlreadyGone)
+  return back(visit, operator, user, 'ended')
+}
+
+/** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
+export async function resetFactors(visit: Visit, operator: StrongOperator) {
+  const user = await targetOf(visit, operator)
+  if (user.id === operator.session.user.id)
+    return sendUser(
+      visit,
+      operator,
+      user,
+      new Conflict('Change your own second factors on your security page.'),
+    )
+  return actOrPropose(visit, operator, 'user.reset-two-factor', { userId: user.id }, () =>
+    back(visit, operator, user, 'reset'),
+  )
+}
+
+export async function liftThrottle(visit: Visit, operator: StrongOperator) {
+  const { db } = visit.context
+  const user = await targetOf(visit, operator)
+  await liftLoginWait(db, user, throttleKey(visit), operator.act)
+  return back(visit, operator, user, 'lifted')
+}
+
+function back(
+  visit: Visit,
+  operator: StrongOperator,
+  { id, name }: User,
+  done: keyof typeof doneWords,
+  undo?: Undo,
+) {
+  const about = { path: `/console/users/${id}`, about: `user:${id}`, name }
+  return goBack(visit, operator, { ...about, text: doneWords[done], undo })
+}

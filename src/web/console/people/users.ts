@@ -1,0 +1,87 @@
+/** Everybody who can sign in: looked for by username, name, id or account number. */
+import type { User } from '../../../users/user.ts'
+import { findUsers } from '../../../users/user-search.ts'
+import { textField } from '../../frame/fields.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { badge, menu, printMoment, table } from '../../frame/parts.ts'
+import { type Question, readQuestion } from '../../frame/question.ts'
+import type { Visit } from '../../frame/visit.ts'
+import type { Operator } from '../../gates/gates.ts'
+import { mayFollow, type Reader, sendConsole } from '../frame/console.ts'
+
+const pageSize = 50
+const longest = 100
+
+export async function showUsers(visit: Visit, operator: Operator) {
+  const question = readQuestion(visit.request.query, ['q'], longest)
+  const [text, after] = [question.text('q'), question.text('after')]
+  const found = await findUsers(visit.context.db, { text, after }, pageSize)
+  return sendConsole(visit, operator, {
+    title: 'Users',
+    section: '/console/users',
+    body: html`<h1>Users</h1>
+<form class="card filter" method="get" action="/console/users" role="search" aria-label="Users">
+${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="${longest}" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
+<div class="field"><button class="primary">Show</button></div>
+</form>
+${operator.may('users.manage') && html`<p><a class="button" href="/console/users/new">New user</a></p>`}
+${
+  found.users.length === 0
+    ? html`<p class="card empty">There are no such
+  users.</p>`
+    : printFound(found.users, operator)
+}
+${printPages(question, after, found.after)}`,
+  })
+}
+
+function printFound(users: readonly User[], reader: Reader): Html {
+  return table(
+    'Users',
+    ['Username', 'State', 'Name', 'Id', 'Since (UTC)', 'Actions'],
+    users.map((each) => printRow(each, reader)),
+  )
+}
+
+function printRow(user: User, reader: Reader): Html {
+  return html`<tr><td><a href="/console/users/${user.id}">${user.username}</a></td><td>${statusBadge(user)}</td><td>${user.name} ${roleBadge(user)}</td>
+<td><code>${user.id}</code></td><td>${printMoment(user.createdAt)}</td><td>${printMenu(user, reader)}</td></tr>`
+}
+
+function printMenu({ id, username }: User, reader: Reader): Html {
+  const audit = mayFollow(reader, '/console/audit')
+  return menu(username, [
+    html`<a href="/console/users/${id}">Access, sessions, tokens</a>`,
+    audit && html`<a href="/console/audit?subject=user:${id}">Audit entries about them</a>`,
+    audit && html`<a href="/console/audit?actor=user:${id}">What they did</a>`,
+  ])
+}
+
+/** Whom the brokerage's own system keeps out, no operator has locked. */
+export const lockWords = {
+  operator: 'locked',
+  source: 'disabled by source',
+  removal: 'removed by source',
+} as const
+
+export function statusBadge({ lockedBy }: Pick<User, 'lockedBy'>): Html {
+  if (lockedBy === null) return badge('good', 'active')
+  return badge(lockedBy === 'operator' ? 'bad' : 'off', lockWords[lockedBy])
+}
+
+export function roleBadge({ role }: User): Html | undefined {
+  return role === 'operator' ? badge('wait', 'operator') : undefined
+}
+
+function printPages(question: Question, here: string | undefined, next: string | undefined): Html {
+  return html`<nav class="pages" aria-label="Pages">${
+    here !== undefined &&
+    html`<a
+    href="/console/users?${question.print()}">First page</a>`
+  }
+${
+  next !== undefined &&
+  html`<a href="/console/users?${question.print({ after: next })}" rel="next">Next
+  page</a>`
+}</nav>`
+}

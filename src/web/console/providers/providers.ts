@@ -1,0 +1,276 @@
+/**
+ * The identity providers at which holders and staff sign in: what they are, whether they answer, a test that
+ * says what is wrong, a new credential, and their end.
+ */
+import { findBeyond } from '../../../identity/handed-out.ts'
+import {
+  factsOf,
+  getProvider,
+  listEveryProvider,
+  type Provider,
+  removeProvider,
+  replaceCredential,
+} from '../../../identity/provider.ts'
+import { changed, changeProvider } from '../../../identity/provider-change.ts'
+import { type ProviderFinding, testProvider } from '../../../identity/provider-test.ts'
+import { findTouched, tellTouched } from '../../../identity/removal.ts'
+import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
+import { askFirst } from '../../frame/ask.ts'
+import { leadToDone } from '../../frame/done.ts'
+import { type Draft, findProblem, formNotice } from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { csrfField, printDate } from '../../frame/page.ts'
+import { badge, crumbs, table } from '../../frame/parts.ts'
+import { paramsOf, type Visit } from '../../frame/visit.ts'
+import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { sendConsole } from '../frame/console.ts'
+import { actOrPropose, type Offers, printOffer, readOffers } from '../frame/four-eyes.ts'
+import { changeNames, printChange, printChangeFields, readChange } from './new-provider.ts'
+import {
+  credentialNames,
+  printCredential,
+  readCredential,
+  refusedDraft,
+  valuesOf,
+} from './provider-credential.ts'
+
+const here = '/console/providers'
+
+const kindWords = { holder: 'holders', staff: 'staff' }
+
+export async function showProviders(visit: Visit, operator: Operator) {
+  const providers = await listEveryProvider(visit.context.db)
+  const rows = providers.map(
+    (each) =>
+      html`<tr><td><a href="${here}/${each.name}">${each.label}</a></td><td>${kindWords[each.kind]}</td><td
+        class="break">${each.issuer}</td><td>${printState(each)}</td></tr>`,
+  )
+  return sendConsole(visit, operator, {
+    title: 'Identity providers',
+    section: here,
+    body: html`<h1>Identity providers</h1>
+${
+  rows.length === 0
+    ? html`<p class="empty">There are none:
+  everybody signs in with a
+  password.</p>`
+    : table('Identity providers', ['Name', 'For', 'Issuer', 'State'], rows)
+}
+<p><a class="button" href="${here}/new">New identity provider</a></p>`,
+  })
+}
+
+function printState({ enabledAt, awaySince, lookedAt }: Provider): Html {
+  if (enabledAt === null) return badge('wait', 'not enabled')
+  if (awaySince !== null) return html`${badge('bad', 'away')} since ${printDate(awaySince)}`
+  return lookedAt === null ? badge('off', 'not asked yet') : html`${badge('good', 'answers')}`
+}
+
+const providerOf = ({ context, request }: Visit) => getProvider(context.db, paramsOf(request).provider ?? '')
+
+export async function showProvider(visit: Visit, operator: Operator) {
+  return sendProvider(visit, operator, await providerOf(visit))
+}
+
+/** Asks it what a sign-in would. Nobody signs in. */
+export async function testNow(visit: Visit, operator: Operator) {
+  const provider = await providerOf(visit)
+  const findings = await testProvider(visit.context.upstreams, visit.context.clock, provider)
+  return sendProvider(visit, operator, await providerOf(visit), { findings })
+}
+
+interface Shown {
+  readonly findings?: readonly ProviderFinding[]
+  /** The form of a new credential, as it was refused. */
+  readonly refused?: Draft
+  /** The same of the form that changes it. */
+  readonly unchanged?: Draft
+}
+
+async function sendProvider(
+  visit: Visit,
+  operator: Operator,
+  provider: Provider,
+  { findings, refused, unchanged }: Shown = {},
+) {
+  const { name, label } = provider
+  const offers = await readOffers(visit)
+  const problem = (refused ?? unchanged)?.problem
+  return sendConsole(visit, operator, {
+    title: label,
+    section: here,
+    ...(problem && { status: problem.status }),
+    body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
+<h1>${label}</h1>
+${provider.enabledAt === null && printEnable(provider, operator, offers)}
+<section class="card"><h2>Test</h2>
+<p>Asks the provider what a sign-in would ask it. Nobody signs in.</p>
+${findings && printFindings(findings)}
+<p><a class="button primary"
+  href="${here}/${name}/test">${findings ? 'Test again' : 'Test now'}</a></p></section>
+${printFacts(provider)}
+${printAddresses(visit, provider)}
+${printChangeForm(provider, operator, offers, unchanged)}
+${printNewCredential(provider, operator, refused)}
+<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: tellTouched(provider, await findTouched(visit.context.db, provider)), why: true })}</section>`,
+  })
+}
+
+/** Enabled, it is where people sign in: with the next click, on every node. */
+function printEnable(provider: Provider, operator: Operator, offers: Offers): Html {
+  const { name, kind } = provider
+  const beyond = findBeyond(operator.roles, provider)
+  const offer = { kind: 'provider.add', subject: `provider:${name}`, look: 'primary' } as const
+  return html`<section class="card"><h2>Enable</h2>
+<p>${badge('wait', 'not enabled')} Nobody can sign in there yet. Register the addresses below at the provider
+  and test it; enabled, ${kindWords[kind]} sign in there at once.</p>
+${beyond === undefined ? printOffer(offers, operator, { ...offer, action: `${here}/${name}/enable`, label: 'Enable' }) : html`<p>${beyond}</p>`}</section>`
+}
+
+export async function enable(visit: Visit, operator: StrongOperator) {
+  const provider = await providerOf(visit)
+  const { name, label } = provider
+  const values = { providerId: provider.id, ...factsOf(provider) }
+  return actOrPropose(visit, operator, 'provider.add', values, (isDone) => {
+    const text = isDone ? `${label} is enabled.` : `Nothing was changed: ${label} is enabled already.`
+    return leadToDone(visit, operator, `${here}/${name}`, {
+      text,
+      link: { path: here, label: 'Identity providers' },
+    })
+  })
+}
+
+/** The issuer is who it is: another one is another provider. */
+function printChangeForm(
+  provider: Provider,
+  operator: Operator,
+  offers: Offers,
+  refused: Draft | undefined,
+): Html {
+  const { name, enabledAt } = provider
+  const beyond = findBeyond(operator.roles, provider)
+  if (beyond !== undefined) return html`<section class="card"><h2>Change</h2><p>${beyond}</p></section>`
+  const draft = refused ?? { values: printChange(provider) }
+  const action = `${here}/${name}/change`
+  const fields = printChangeFields(draft)
+  const offer = { kind: 'provider.add', subject: `provider:${name}`, label: 'Save changes', action } as const
+  const form =
+    enabledAt === null
+      ? html`<form method="post"
+        action="${action}">${csrfField(operator.csrf)}${fields}<button>Save changes</button></form>`
+      : printOffer(offers, operator, { ...offer, more: fields })
+  return html`<section class="card"><h2>Change</h2>
+<p>Nobody is signed out, and everybody stays linked. Roles that are mapped no more are taken at once;
+  everything else counts from the next sign-in on.</p>
+${formNotice(draft, ...changeNames)}
+${form}</section>`
+}
+
+export async function change(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const provider = await providerOf(visit)
+  // A field that was not sent says nothing.
+  const sent = changeNames.filter((name) => form.find(name) !== undefined)
+  const values = { ...printChange(provider), ...valuesOf(form, sent) }
+  let answer: unknown
+  const problem = await findProblem(async () => {
+    const after = changed(provider, readChange(values))
+    const tell = (isDone: boolean) => {
+      const text = isDone
+        ? `${provider.label} is changed. Test it.`
+        : 'Nothing was changed: it is set up that way already.'
+      const page = `${here}/${provider.name}`
+      return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
+    }
+    if (provider.enabledAt === null) {
+      answer = await tell(await changeProvider(visit.context.db, provider.id, after, operator.act))
+      return
+    }
+    answer = await actOrPropose(visit, operator, 'provider.add', { providerId: provider.id, ...after }, tell)
+  })
+  return problem
+    ? sendProvider(visit, operator, provider, { unchanged: refusedDraft(values, problem) })
+    : answer
+}
+
+function printNewCredential({ name, proof }: Provider, { csrf }: Operator, refused: Draft | undefined): Html {
+  const draft = refused ?? { values: { proof } }
+  return html`<section class="card"><h2>New credential</h2>
+<p>For when the one it has runs out. It is used from the next sign-in on; nobody is signed out,
+  and everybody stays linked.</p>
+${formNotice(draft, ...credentialNames)}
+<form method="post" action="${here}/${name}/credential">${csrfField(csrf)}${printCredential(draft)}<button>Replace</button></form></section>`
+}
+
+export async function giveCredential(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+  const provider = await providerOf(visit)
+  const { db, vault } = visit.context
+  const values = valuesOf(form, credentialNames)
+  const problem = await findProblem(async () =>
+    replaceCredential(db, vault, provider, readCredential(values), operator.act),
+  )
+  if (problem) return sendProvider(visit, operator, provider, { refused: refusedDraft(values, problem) })
+  const page = `${here}/${provider.name}`
+  const text = `The credential of ${provider.label} is replaced. Test whether the provider takes it.`
+  return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
+}
+
+const tones = { good: 'good', warning: 'wait', wrong: 'bad' } as const
+const stateWords = { good: 'good', warning: 'look at this', wrong: 'wrong' }
+
+function printFindings(findings: readonly ProviderFinding[]): Html {
+  const rows = findings.map(
+    ({ check, state, told }) =>
+      html`<tr><td>${check}</td><td>${badge(tones[state], stateWords[state])}</td><td>${told}</td></tr>`,
+  )
+  return html`<div role="status">${table('What the test found', ['What', 'State', 'Meaning'], rows)}</div>`
+}
+
+function printFacts(provider: Provider): Html {
+  const { kind, issuer, clientId, proof, credentialAt, scopes, linkClaim, linkSource } = provider
+  const { strongAcr, strongAmr, ownSecondStep } = provider
+  const roles = Object.entries(provider.roleMap).map(
+    ([value, role]) => `${value}: ${staffRoleWords[role].title}`,
+  )
+  const facts: readonly (readonly [string, Html | string])[] = [
+    ['For', kindWords[kind]],
+    ['Issuer', issuer],
+    ['Client', `${clientId}, by ${proof}`],
+    ['Credential', html`since ${printDate(credentialAt)}`],
+    ['Scopes', scopes.join(' ')],
+    [
+      'Linked by',
+      linkClaim === null
+        ? 'issuer and subject'
+        : `${linkClaim}, which equals the external id at ${linkSource}`,
+    ],
+    ['Second factor', [...strongAcr, ...strongAmr].join(', ') || 'it does not say'],
+    ['Second step here', ownSecondStep ? 'stands in where the provider does not say' : 'does not stand in'],
+    [
+      'A logout token ends',
+      provider.logoutEnds === 'person' ? 'all sessions of that person' : 'the session that it names',
+    ],
+    ...(kind === 'staff' ? [['Roles', roles.join(', ') || 'given by hand'] as const] : []),
+  ]
+  return html`<section class="card"><h2>How it is set up</h2><dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd class="break">${value}</dd>`)}</dl></section>`
+}
+
+function printAddresses({ context }: Visit, { name }: Provider): Html {
+  const sites = [
+    ['live', context.baseUrl],
+    ['sandbox', context.sisterUrl],
+  ] as const
+  const addresses = [
+    ...sites.map(([site, url]) => [`Redirect URI, ${site}`, `${url}/login/from/${name}`] as const),
+    ...sites.map(([site, url]) => [`After sign-out, ${site}`, `${url}/login/signed-out`] as const),
+    ['Back-channel logout', `${context.baseUrl}/logout/from/${name}`] as const,
+  ]
+  return html`<section class="card"><h2>Register these at the provider</h2><dl>${addresses.map(([what, address]) => html`<dt>${what}</dt><dd class="break"><code>${address}</code></dd>`)}</dl></section>`
+}
+
+export async function remove(visit: Visit, operator: StrongOperator) {
+  const provider = await providerOf(visit)
+  await removeProvider(visit.context.db, provider, operator.act)
+  const link = { path: '/console', label: 'Overview' }
+  return leadToDone(visit, operator, here, { text: `${provider.label} is removed.`, link })
+}

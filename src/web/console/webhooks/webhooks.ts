@@ -1,0 +1,311 @@
+/** The webhooks of all partners: which need attention, since when and why, and the means to hold one back. */
+import { environments } from '../../../vocabulary/environment.ts'
+import { type Ahead, findAhead } from '../../../webhooks/deliveries/delivery.ts'
+import { type DeliverySummary, listNewestDeliveries } from '../../../webhooks/deliveries/delivery-summary.ts'
+import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
+import {
+  getLane,
+  type LaneCondition,
+  type LaneHealth,
+  laneConditions,
+  listLanes,
+  unwellConditions,
+} from '../../../webhooks/health/lane-health.ts'
+import { readCounts } from '../../../webhooks/health/webhook-counts.ts'
+import { readHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
+import { setWebhookState } from '../../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
+import { askFirst } from '../../frame/ask.ts'
+import { questionCharacters } from '../../frame/field-lengths.ts'
+import { anyOf, choiceField, textField } from '../../frame/fields.ts'
+import { type Content, type Html, html } from '../../frame/html.ts'
+import { csrfField, printDate } from '../../frame/page.ts'
+import { badge, crumbs, facts, menu, printMoment, table } from '../../frame/parts.ts'
+import { type Question, readQuestion } from '../../frame/question.ts'
+import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
+import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
+import { isFailing, printTrouble, printWhy } from '../../parts/failure-words.ts'
+import { printCount, stateBadge } from '../../parts/health-words.ts'
+import { settingFacts } from '../../parts/webhook-facts.ts'
+import { goBack } from '../frame/back.ts'
+import { mayFollow, sendConsole } from '../frame/console.ts'
+import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts'
+
+const here = '/console/webhooks'
+const pageSize = 50
+/** Further on nobody reads; they narrow the question. */
+const pagesAtMost = 2_000
+const newestShown = 20
+const largestBranch = 2 ** 31 - 1
+
+const unwell = 'needs attention'
+
+export async function showWebhooks(visit: Visit, operator: Operator) {
+  const { db, clock } = visit.context
+  const question = readQuestion(visit.request.query, ['condition', 'partner', 'site'])
+  const chosen = question.oneOf('condition', [...laneConditions, unwell])
+  const page = Math.min(question.number('page') ?? 1, pagesAtMost)
+  const filter = {
+    conditions: conditionsOf(chosen),
+    environment: question.oneOf('site', environments),
+    partner: partnerOf(question.text('partner')),
+  }
+  const draft = question.draft()
+  const skip = (page - 1) * pageSize
+  const found = draft.problem ? [] : await listLanes(db, filter, clock.now(), { most: pageSize + 1, skip })
+  const shown = found.slice(0, pageSize)
+  const health = await readHealth(db, shown)
+  return sendConsole(visit, operator, {
+    title: 'Webhooks',
+    section: here,
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Webhooks</h1>
+${printFilter(question)}
+${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator)}
+${printPages(question, page, found.length > pageSize)}`,
+  })
+}
+
+function conditionsOf(
+  chosen: LaneCondition | typeof unwell | undefined,
+): readonly LaneCondition[] | undefined {
+  if (chosen === undefined) return undefined
+  return chosen === unwell ? unwellConditions : [chosen]
+}
+
+/** A number is a branch: partners are not named by numbers alone. */
+function partnerOf(text: string | undefined): number | string | undefined {
+  if (text === undefined || !/^\d+$/.test(text)) return text
+  // There is no branch 0, nor one past the largest.
+  return Number(text) <= largestBranch ? Number(text) : 0
+}
+
+function printFilter(question: Question): Html {
+  const draft = question.draft()
+  return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search"
+    aria-label="Webhooks">
+${choiceField(draft, { name: 'condition', label: 'Health' }, [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))])}
+${choiceField(draft, { name: 'site', label: 'Site' }, anyOf(environments))}
+${textField(draft, {
+  name: 'partner',
+  label: 'Partner',
+  more: html`maxlength="${questionCharacters}"
+  spellcheck="false" placeholder="branch, or part of a name"`,
+})}
+<div class="field"><button class="primary">Show</button></div>
+</form>`
+}
+
+function printPages(question: Question, page: number, hasMore: boolean): Html {
+  const at = (number: number) => `${here}?${question.print({ page: number })}`
+  return html`<nav class="pages" aria-label="Pages">
+${page > 1 && html`<a href="${at(1)}">Worst</a> <a href="${at(page - 1)}" rel="prev">Back</a>`}
+${hasMore && page < pagesAtMost && html`<a href="${at(page + 1)}" rel="next">More</a>`}</nav>`
+}
+
+function printLanes(
+  lanes: readonly LaneHealth[],
+  health: ReadonlyMap<number, WebhookHealth>,
+  failures: ReadonlyMap<number, WebhookFailure>,
+  now: Date,
+  operator: Operator,
+): Html {
+  if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
+  const rows = lanes.map((lane) => {
+    const counts = health.get(lane.id)
+    return html`<tr>
+<td class="url"><a href="${here}/${lane.id}">${lane.url}</a>${
+      lane.disabledReason !== null &&
+      html`<br><span
+  class="faint">${lane.disabledReason}</span>`
+    }</td>
+<td>${laneBadge(lane.condition)}</td>
+<td class="why">${printWhy(lane.condition, failures.get(lane.id), `${here}/${lane.id}/incident`)}</td>
+<td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
+<td>${printSite(lane)}</td>
+<td>${printSince(lane, now)}</td>
+<td class="number">${printCount(counts?.waiting ?? 0)}</td>
+<td>${printOverdue(lane, now)}</td>
+<td class="number">${printCount(counts?.exhausted ?? 0)}</td>
+<td>${printMenu(lane, operator)}</td>
+</tr>`
+  })
+  const heads = [
+    'URL',
+    'Health',
+    'Last answer',
+    'Partner',
+    'Site',
+    'Failing for',
+    'Waiting',
+    'Oldest overdue',
+    'Failed after all retries',
+    'Actions',
+  ]
+  return table('Webhooks, worst first', heads, rows)
+}
+
+function printMenu(lane: LaneHealth, operator: Operator): Html {
+  const { id, url, branchId } = lane
+  return menu(url, [
+    isFailing(lane.condition) && html`<a href="${here}/${id}/incident">Why it fails</a>`,
+    html`<a href="/console/partners/${branchId}">Partner</a>`,
+    mayFollow(operator, '/console/audit') &&
+      html`<a href="/console/audit?subject=webhook:${id}">Audit entries</a>`,
+    operator.may('webhooks.operate') &&
+      (lane.state === 'active'
+        ? html`<a href="${here}/${id}#acts">Pause…</a>`
+        : printResume(lane, operator.csrf)),
+  ])
+}
+
+function printResume({ id, url }: LaneHealth, csrf: string): Html {
+  return html`<form method="post" action="${here}/${id}/resume">${csrfField(csrf)}<button
+    class="primary">Resume<span class="unseen"> ${url}</span></button></form>`
+}
+
+/** It takes a partner's deliveries from it, until somebody resumes it. */
+export function askToPause(
+  { id, url }: Pick<LaneHealth, 'id' | 'url'>,
+  csrf: string,
+  fields: Readonly<Record<string, string>> = {},
+): Html {
+  const text =
+    'Nothing is sent to it until it is resumed. Deliveries are queued, and the partner sees that it is paused.'
+  return askFirst({ action: `${here}/${id}/pause`, csrf, fields, label: 'Pause', of: url, text, why: true })
+}
+
+function printSite({ environment }: LaneHealth): Content {
+  return environment === 'sandbox' ? badge('off', 'sandbox') : 'live'
+}
+
+function printSince({ failingSince, failures }: LaneHealth, now: Date): Content {
+  if (!failingSince) return '–'
+  return html`${printDuration(now.getTime() - failingSince.getTime())}<br><span
+    class="faint">${failures.toLocaleString('en')} in a row</span>`
+}
+
+function printOverdue({ dueAt }: LaneHealth, now: Date): string {
+  return dueAt && dueAt < now ? printDuration(now.getTime() - dueAt.getTime()) : '–'
+}
+
+const doneWords = {
+  paused: 'The webhook is paused. Deliveries are queued until it is resumed.',
+  active: 'The webhook is resumed. Queued deliveries are now sent.',
+}
+
+export async function showWebhook(visit: Visit, operator: Operator) {
+  const { db, clock } = visit.context
+  const now = clock.now()
+  const lane = await getLane(db, idOf(paramsOf(visit.request).id), now)
+  const period = periodOf(visit.request)
+  const health = (await readHealth(db, [lane])).get(lane.id)
+  const headerNames = (await listHeaderNames(db, [lane])).get(lane.id)!
+  const newest = await listNewestDeliveries(db, lane, newestShown)
+  return sendConsole(visit, operator, {
+    title: `Webhook ${lane.id}`,
+    scripts: [chartScript],
+    section: here,
+    body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
+<h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
+${isFailing(lane.condition) && printTrouble('Why it fails', (await readFailures(db, [lane])).get(lane.id), `${here}/${lane.id}/incident`)}
+${printHealth(lane, headerNames, health, operator, now)}
+${printCharts(await readCounts(db, lane.id, period, now), {
+  title: 'Attempts',
+  ...{ period, here: `${here}/${lane.id}`, durations: 'answered' },
+  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+})}
+<h2>Newest deliveries</h2>
+${printDeliveries(newest, await findAhead(db, lane, newest))}`,
+  })
+}
+
+function printHealth(
+  lane: LaneHealth,
+  headerNames: readonly string[],
+  health: WebhookHealth | undefined,
+  operator: Operator,
+  now: Date,
+): Html {
+  const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
+  return html`<section class="card">
+<p>${laneWords[lane.condition]}</p>
+${lane.disabledReason !== null && html`<p class="notice error">It was disabled: ${lane.disabledReason}</p>`}
+${facts([
+  [
+    'Partner',
+    html`<a href="/console/partners/${lane.branchId}">${lane.partner}</a> (branch ${lane.branchId})`,
+  ],
+  ['Site', lane.environment],
+  ['URL', html`<code>${lane.url}</code>`],
+  ...settingFacts(lane, headerNames),
+  ['Failures in a row', lane.failures > 0 && lane.failures.toLocaleString('en')],
+  ['Failing since', lane.failingSince ? printDate(lane.failingSince) : undefined],
+  ['Waiting', printCount(health?.waiting ?? 0)],
+  ['Oldest overdue', printOverdue(lane, now)],
+  ['Failed after all retries', printCount(health?.exhausted ?? 0)],
+  ['Created', printDate(lane.createdAt)],
+  ['Changed', printDate(lane.updatedAt)],
+])}
+<div class="acts" id="acts">${operator.may('webhooks.operate') && (lane.state === 'active' ? askToPause(lane, operator.csrf) : printResume(lane, operator.csrf))}
+${mayFollow(operator, audit) && html`<a class="button" href="${audit}">Audit entries</a>`}</div>
+<p class="small">The partner sees the state, and may change it as well.</p>
+</section>`
+}
+
+function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<string, Ahead>): Html {
+  if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
+  const rows = deliveries.map(
+    (each) => html`<tr>
+<td class="number">${each.id}</td>
+<td>${stateBadge(each, ahead.get(each.id))}</td>
+<td>${each.kind} ${each.action}</td>
+<td><code>${each.entity}</code></td>
+<td class="number">${each.attempts}</td>
+<td>${printLast(each)}</td>
+<td>${printMoment(each.createdAt)}</td>
+<td>${each.settledAt ? printMoment(each.settledAt) : '–'}</td>
+</tr>`,
+  )
+  const heads = [
+    'Delivery',
+    'State',
+    'Event',
+    'Entity',
+    'Attempts',
+    'Last answer',
+    'Created (UTC)',
+    'Settled (UTC)',
+  ]
+  return table('Newest deliveries', heads, rows)
+}
+
+/** What a receiver wrote is the partner's to read; its status says enough. */
+function printLast({ outcome, status, why, durationMs }: DeliverySummary): Content {
+  if (outcome === null || durationMs === null) return '–'
+  return `${status ?? why ?? outcome} after ${durationMs.toLocaleString('en')} ms`
+}
+
+export const pauseWebhook = stateForm('paused')
+export const resumeWebhook = stateForm('active')
+
+/** A second click finds it done, and that is what was wanted. */
+function stateForm(state: 'active' | 'paused') {
+  return async (visit: Visit, operator: StrongOperator) => {
+    const { context, request } = visit
+    const { act } = operator
+    const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
+    if (lane.state !== state) await setWebhookState(context.db, lane, state, act)
+    const path = `${here}/${lane.id}`
+    // What was resumed is paused for a reason alone.
+    const undo = state === 'paused' ? { action: `${path}/resume` } : undefined
+    return goBack(visit, operator, {
+      path,
+      about: `webhook:${lane.id}`,
+      name: lane.url,
+      text: doneWords[state],
+      undo,
+    })
+  }
+}

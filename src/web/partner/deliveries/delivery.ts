@@ -1,0 +1,244 @@
+/** One delivery: what was sent, what came back each time, and why the signature is what it is. */
+
+import type { Sql } from '../../../database/database.ts'
+import type { Problem } from '../../../problem.ts'
+import {
+  type Ahead,
+  type Attempt,
+  type Delivery,
+  type DeliveryWithBody,
+  findAhead,
+  getDelivery,
+  listAttempts,
+  redeliver as sendAgain,
+} from '../../../webhooks/deliveries/delivery.ts'
+import { skipDelivery } from '../../../webhooks/deliveries/skip.ts'
+import { printEventId } from '../../../webhooks/events/event.ts'
+import { printHead } from '../../../webhooks/outbound/request-head.ts'
+import { printSignatures, type SigningSecrets } from '../../../webhooks/outbound/signature.ts'
+import { getWebhook, type Webhook } from '../../../webhooks/subscriptions/webhook.ts'
+import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
+import { askFirst } from '../../frame/ask.ts'
+import { leadToDone } from '../../frame/done.ts'
+import { emptyDraft, findProblem } from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
+import { csrfField, notice } from '../../frame/page.ts'
+import { badge, crumbs, facts, printMoment, type Tone } from '../../frame/parts.ts'
+import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { paramsOf, type Visit } from '../../frame/visit.ts'
+import { type Member, memberWatcher } from '../../gates/gates.ts'
+import { stateBadge, stateWords } from '../../parts/health-words.ts'
+import { printAhead } from '../frame/ahead.ts'
+import { sendPortal } from '../frame/portal.ts'
+import { printSteps } from '../reference/signature-steps.ts'
+import { describeCanceler, type EntityNames, getNames, readReason, reasonField } from './skips.ts'
+
+export async function showDelivery(visit: Visit, member: Member) {
+  const once = onceField()
+  if (asksForStream(visit.request))
+    return streamPart(visit, memberWatcher(visit, member), () => printDelivery(visit, member, once))
+  return sendDelivery(visit, member, undefined)
+}
+
+export async function redeliver(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context } = visit
+  const delivery = await deliveryOf(visit, member)
+  const { branchId } = member.branch
+  const make = (db: Sql) => sendAgain(db, branchId, delivery, member.act)
+  const pathOf = (id: string) => `${member.home}/deliveries/${id}`
+  let sent: Sent<string> | undefined
+  const problem = await findProblem(async () => {
+    sent = await makeOnce(context, member, form, make, pathOf)
+  })
+  if (problem) return sendDelivery(visit, member, problem)
+  const { path } = sent!
+  return leadToDone(visit, member, path, {
+    text:
+      path === pathOf(delivery.id) ? 'It is tried now.' : `This delivery replays delivery ${delivery.id}.`,
+    link: {
+      path: `${member.home}/deliveries?webhook=${delivery.webhookId}`,
+      label: 'All deliveries of the webhook',
+    },
+  })
+}
+
+/** A second click finds it skipped already, and that is what was wanted. */
+export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
+  const { db } = visit.context
+  const delivery = await deliveryOf(visit, member)
+  const { branchId } = member.branch
+  const problem = await findProblem(() => skipDelivery(db, branchId, delivery, readReason(form), member.act))
+  if (problem) return sendDelivery(visit, member, problem)
+  const entity = `${member.home}/deliveries?${new URLSearchParams({ entity: delivery.entity })}`
+  return leadToDone(visit, member, `${member.home}/deliveries/${delivery.id}`, {
+    text: 'It is skipped.',
+    link: { path: entity, label: `Deliveries of ${delivery.entity}` },
+  })
+}
+
+function printSkipForm(here: string, member: Member): Html {
+  return html`<section class="card"><h2>Skip</h2>
+${askFirst({
+  ...{ action: `${here}/skip`, csrf: member.csrf, label: 'Skip it', more: reasonField(emptyDraft) },
+  text: 'It is not sent any more, and what is queued behind it for the same entity goes out. It can still be replayed later.',
+})}</section>`
+}
+
+/**
+ * One that waits behind another goes when that has gone, and at a webhook that is switched off nothing does.
+ */
+function printSendForm(
+  { id, state }: Delivery,
+  webhook: Webhook,
+  once: Html,
+  { home, csrf }: Member,
+): Html | undefined {
+  const isOff = webhook.state !== 'active'
+  const resume = html`<p class="notice waiting">The webhook is ${webhook.state}: nothing is sent until you
+    <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
+  if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
+  const label = state === 'waiting' ? 'Try it now' : 'Replay it'
+  return html`${isOff && resume}<form method="post"
+    action="${home}/deliveries/${id}/redeliver">${csrfField(csrf)}${once}<button
+    class="primary">${label}</button></form>`
+}
+
+async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
+  const { id } = paramsOf(visit.request)
+  const part = await printDelivery(visit, member, onceField())
+  const delivery = await deliveryOf(visit, member)
+  const here = `${member.home}/deliveries/${id}`
+  return sendPortal(visit, member, {
+    title: `Delivery ${id}`,
+    section: '/deliveries',
+    live: problem === undefined,
+    status: problem?.status ?? 200,
+    body: html`${crumbs([{ path: `${member.home}/deliveries`, label: 'Deliveries' }])}
+<h1>Delivery ${id}</h1>
+${problem !== undefined && notice('error', problem.message)}
+${problem === undefined ? livePart(visit.request, part) : part}
+${delivery.settledAt === null && member.isDeveloper && printSkipForm(here, member)}`,
+  })
+}
+
+function deliveryOf({ context, request }: Visit, { branch }: Member) {
+  return getDelivery(context.db, branch, paramsOf(request).id ?? '')
+}
+
+/**
+ * The button is of the state that is shown. Its mark stays the same while the page is looked at: what differs
+ * is sent anew.
+ */
+async function printDelivery(visit: Visit, member: Member, once: Html): Promise<Html> {
+  const { db, signingSecrets, clock } = visit.context
+  const delivery = await deliveryOf(visit, member)
+  const webhook = await getWebhook(db, member.branch, delivery.webhookId)
+  const attempts = await listAttempts(db, member.branch, delivery)
+  const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
+  const chosen = (await listHeaderNames(db, [webhook])).get(webhook.id)!
+  const hidden = Object.fromEntries(chosen.map((name) => [name, '••••••••']))
+  const names = await getNames(db, delivery.canceledBy)
+  const ahead = (await findAhead(db, member.branch, [delivery])).get(delivery.id)
+  return html`${printFacts(delivery, webhook, names, ahead, member)}
+<h2>Attempts</h2>
+${
+  attempts.length === 0
+    ? html`<p class="card empty">None has been made yet.</p>`
+    : html`<ol
+  class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`
+}
+${printRequest(delivery, webhook, attempts.at(-1), secrets, hidden)}
+${member.isDeveloper && printSendForm(delivery, webhook, once, member)}`
+}
+
+function printFacts(
+  delivery: Delivery,
+  webhook: Webhook,
+  names: EntityNames,
+  ahead: Ahead | undefined,
+  member: Member,
+): Html {
+  const { home } = member
+  const { state, kind, action, entity, uid, createdAt, settledAt, dueAt, repeats, reason, canceledBy } =
+    delivery
+  return html`<section class="card"><p>${stateBadge(delivery, ahead)}
+    ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
+${facts([
+  ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
+  [
+    'Entity',
+    html`<a href="${home}/deliveries?entity=${encodeURIComponent(entity)}"><code>${entity}</code></a>`,
+  ],
+  ['Webhook', html`<a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>`],
+  ['Repeats', repeats !== null && html`<a href="${home}/deliveries/${repeats}">delivery ${repeats}</a>`],
+  ['Created', printMoment(createdAt)],
+  ['Next attempt', state === 'waiting' && printMoment(dueAt)],
+  ['Reason', reason !== null && reason],
+  ['Skipped by', canceledBy !== null && describeCanceler(canceledBy, names)],
+  ['Settled', settledAt ? printMoment(settledAt) : undefined],
+])}</section>`
+}
+
+const outcomeTones: Record<Attempt['outcome'], Tone> = {
+  accepted: 'good',
+  refused: 'bad',
+  unreachable: 'bad',
+}
+
+/** In the words of whoever has to fix it. */
+const whyWords = new Map([
+  ['timeout', 'No complete answer came within ten seconds.'],
+  ['dns', 'The host name could not be found.'],
+  ['tls', 'The certificate or the TLS connection was not accepted.'],
+  ['connection', 'No connection could be made, or it broke.'],
+  ['protocol', 'The answer was not HTTP.'],
+  ['forbidden-address', 'The host name leads to an address that webhooks may not reach.'],
+  [
+    'no-secret',
+    'There is no secret left to sign with: the client has none, and the webhook has none of its own.',
+  ],
+])
+
+function printAttempt({ number, at, durationMs, outcome, status, why, detail, response }: Attempt): Html {
+  const answered = status === null ? undefined : `HTTP ${status}`
+  return html`<li class="card"><p>${badge(outcomeTones[outcome], outcome)}
+    <strong>${answered ?? why ?? ''}</strong> <span class="faint">attempt ${number}, ${printMoment(at)},
+    ${durationMs} ms</span></p>
+${why !== null && html`<p>${whyWords.get(why) ?? why}</p>`}
+${
+  detail !== null &&
+  html`<pre tabindex="0"
+  aria-label="${why === null ? 'Headers of the answer' : 'The error'}">${detail}</pre>`
+}
+${
+  response !== null &&
+  response !== '' &&
+  html`<details><summary>Response (${response.length} characters
+  kept)</summary><pre tabindex="0">${response}</pre></details>`
+}</li>`
+}
+
+function printRequest(
+  { uid, body, simulated }: DeliveryWithBody,
+  { url }: Webhook,
+  last: Attempt | undefined,
+  secrets: SigningSecrets | undefined,
+  hidden: Readonly<Record<string, string>>,
+): Html {
+  const at = last?.at
+  if (!at || !secrets)
+    return html`<h2>Body</h2><section class="card"><pre tabindex="0">${body}</pre></section>`
+  const message = { id: printEventId(uid), body, sentAt: at, attempt: last.number, simulated }
+  const head = printHead(message, printSignatures(message, secrets), hidden)
+  const lines = [`POST ${url}`, ...Object.entries(head).map(([name, value]) => `${name}: ${value}`)]
+  return html`<h2>Request of attempt ${last.number}</h2>
+<section class="card"><pre tabindex="0">${lines.join('\n')}
+
+${body}</pre></section>
+<h2>How it is signed</h2>
+<section class="card"><p class="small">Computed with the secret that is known now;
+  one that was replaced and has ended signed
+  differently.</p>${printSteps({ uid, body, at }, secrets)}</section>`
+}

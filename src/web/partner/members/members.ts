@@ -1,0 +1,170 @@
+/**
+ * Who acts for the partner, and in which role; owners invite, change roles and remove. The last owner stays.
+ */
+import type { Sql } from '../../../database/database.ts'
+import { inviteMember, resendInvitation, withdrawInvitation } from '../../../partners/invitation.ts'
+import { type ListedMember, listMembers, removeMember, setMemberRole } from '../../../partners/partner.ts'
+import { Invalid } from '../../../problem.ts'
+import { findMemberRole, type MemberRole, memberRoles } from '../../../vocabulary/member-role.ts'
+import { roleWords } from '../../../vocabulary/role-words.ts'
+import { askFirst } from '../../frame/ask.ts'
+import { ignoreAlreadyGone, leadToDone, type Undo } from '../../frame/done.ts'
+import { type Draft, emptyDraft, findProblem, formNotice } from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { csrfField, printDate } from '../../frame/page.ts'
+import { badge } from '../../frame/parts.ts'
+import { makeOnce } from '../../frame/submission.ts'
+import { idOf, type Visit } from '../../frame/visit.ts'
+import type { FreshMember, Member } from '../../gates/gates.ts'
+import { sendPortal } from '../frame/portal.ts'
+import { printInvitations } from './invitations.ts'
+
+const doneWords = {
+  invited: 'The invitation is on its way.',
+  resent: 'The invitation is on its way again, with a new link. The one before no longer works.',
+  withdrawn: 'The invitation is withdrawn. Its link no longer works.',
+  role: 'The role is changed.',
+  removed: 'The member is removed.',
+}
+
+export function showMembers(visit: Visit, member: Member) {
+  return sendMembers(visit, member, emptyDraft)
+}
+
+export async function invite(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const values = { email: form.find('email')?.trim() ?? '', role: form.find('role') ?? '' }
+  const { vault } = visit.context
+  const make = (db: Sql) =>
+    inviteMember({ db, vault }, member.partner, { email: values.email, role: readRole(form) }, member.act)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
+  return problem ? sendMembers(visit, member, { values, problem }) : back(visit, member, 'invited')
+}
+
+export async function resend(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const { vault } = visit.context
+  const id = idOf(form.find('invitation'))
+  const make = (db: Sql) => resendInvitation({ db, vault }, member.partner, id, member.act)
+  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
+  return problem ? sendMembers(visit, member, { values: {}, problem }) : back(visit, member, 'resent')
+}
+
+export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const id = idOf(form.find('invitation'))
+  await withdrawInvitation(visit.context.db, member.partner, id, member.act)
+  return back(visit, member, 'withdrawn')
+}
+
+export async function setRole(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const { db } = visit.context
+  const chosen = await memberOf(visit, member, form)
+  const problem = await findProblem(
+    async () => chosen && setMemberRole(db, member.partner, chosen, readRole(form), member.act),
+  )
+  if (problem) return sendMembers(visit, member, { values: {}, problem })
+  const fields = { user: chosen?.id ?? '', role: chosen?.role ?? '' }
+  return back(visit, member, 'role', chosen && { action: `${pathOf(member)}/role`, fields })
+}
+
+/** Whoever found an open browser must not put the other members out. A second click finds it done. */
+export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
+  const chosen = await memberOf(visit, member, form)
+  const problem = await findProblem(async () => chosen && (await take(visit, member, chosen)))
+  if (problem) return sendMembers(visit, member, { values: {}, problem })
+  return chosen?.id === member.session.user.id ? sayGoodbye(visit, member) : back(visit, member, 'removed')
+}
+
+export async function leave(visit: Visit, member: FreshMember) {
+  const problem = await findProblem(() => take(visit, member, member.session.user))
+  return problem ? sendMembers(visit, member, { values: {}, problem }) : sayGoodbye(visit, member)
+}
+
+function sayGoodbye(visit: Visit, member: Member) {
+  return leadToDone(visit, member, '/partner', {
+    text: `You have left ${member.partner.name}.`,
+    link: history,
+  })
+}
+
+function take({ context }: Visit, { partner, act }: Member, chosen: Pick<ListedMember, 'id' | 'username'>) {
+  return removeMember(context.db, partner, chosen, act).catch(ignoreAlreadyGone)
+}
+
+/** Undefined for whoever is no member any more. */
+async function memberOf({ context }: Visit, { partner }: Member, form: SubmittedForm) {
+  const userId = form.find('user')
+  return (await listMembers(context.db, partner)).find(({ id }) => id === userId)
+}
+
+function readRole(form: SubmittedForm): MemberRole {
+  const role = findMemberRole(form.find('role'))
+  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${memberRoles.join(', ')}` }])
+  return role
+}
+
+function pathOf({ home }: Member): string {
+  return `${home}/members`
+}
+
+const history = { path: '/account/history', label: 'See your history' }
+
+function back(visit: Visit, member: Member, done: keyof typeof doneWords, undo?: Undo) {
+  const text = doneWords[done]
+  return leadToDone(visit, member, pathOf(member), undo ? { text, undo } : { text, link: history })
+}
+
+async function sendMembers(visit: Visit, member: Member, draft: Draft) {
+  const members = await listMembers(visit.context.db, member.partner)
+  const owners = members.filter(({ role }) => role === 'owner').length
+  return sendPortal(visit, member, {
+    title: 'Members',
+    section: '/members',
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Members</h1>
+${draft.problem && formNotice(draft, 'email', 'role')}
+<section class="card"><ul
+  class="tokens">${members.map((each) => printMember(each, isLast(each, owners), member))}</ul></section>
+${member.isOwner && (await printInvitations(visit, member, draft))}
+<section class="card"><h2>Roles</h2><dl>${memberRoles.map((role) => html`<dt>${role}</dt><dd>${roleWords[role].text}</dd>`)}</dl>
+<p class="small">A personal API token may do what its user may do here, at the moment of each call.
+  What each member does is in the brokerage's audit log.</p></section>`,
+  })
+}
+
+/** Nobody could name the next one: it is neither offered to change their role nor to remove them. */
+function isLast({ role }: ListedMember, owners: number): boolean {
+  return role === 'owner' && owners === 1
+}
+
+function printMember(each: ListedMember, isLastOwner: boolean, member: Member): Html {
+  const isSelf = each.id === member.session.user.id
+  return html`<li><div><strong>${each.name}</strong>
+    <span class="faint">${each.username}</span>
+    ${badge(each.role === 'owner' ? 'good' : 'off', each.role)}${isSelf && ' (you)'}<br>
+<span class="faint">member since
+  ${printDate(each.addedAt)}${isLastOwner && member.isOwner && ' · the last owner cannot leave'}</span></div>
+${!isLastOwner && printActs(each, isSelf, member)}</li>`
+}
+
+function printActs(each: ListedMember, isSelf: boolean, { home, csrf, isOwner }: Member): Html | undefined {
+  if (!isOwner && !isSelf) return undefined
+  const options = memberRoles.map(
+    (role) => html`<option value="${role}"${role === each.role && html` selected`}>${role}</option>`,
+  )
+  const user = html`${csrfField(csrf)}<input type="hidden" name="user" value="${each.id}">`
+  const roles = html`<form class="inline" method="post" action="${home}/members/role">${user}<select
+    name="role" aria-label="Role of ${each.name}">${options}</select><button>Change role</button></form>`
+  const text = 'Nothing of the partner is shown from then on. An owner can send another invitation.'
+  const removal = askFirst({
+    ...{
+      action: `${home}/members/remove`,
+      csrf,
+      fields: { user: each.id },
+      label: 'Remove',
+      of: each.name,
+      text,
+    },
+  })
+  const leaving = askFirst({ action: `${home}/members/leave`, csrf, label: 'Leave', text })
+  return html`<div class="acts">${isOwner && roles}${isSelf ? leaving : removal}</div>`
+}

@@ -1,0 +1,203 @@
+/**
+ * The signature debugger: paste what came, and see which secret signed it, which byte differs, and which of
+ * the usual mistakes was made. It knows the partner's own secrets alone, prints none of them, keeps nothing
+ * of what was pasted, and answers so often in a minute and no oftener.
+ */
+
+import { Invalid } from '../../../problem.ts'
+import { cut } from '../../../text/cut.ts'
+import { branchKey } from '../../../webhooks/events/branch-signal.ts'
+import {
+  findRecentEvent,
+  listCheckableSecrets,
+  type RecentEvent,
+} from '../../../webhooks/signature-debugger/checkable-secrets.ts'
+import {
+  checkSignature as check,
+  checkedBytesAtMost,
+  type NamedSecret,
+  type SignatureAnswer,
+  type SignatureFinding,
+} from '../../../webhooks/signature-debugger/signature-check.ts'
+import { type PastedHeaders, readHeaders } from '../../../webhooks/signature-debugger/signature-headers.ts'
+import {
+  getWebhook,
+  listWebhooks,
+  type Webhook,
+  webhooksPerBranch,
+} from '../../../webhooks/subscriptions/webhook.ts'
+import { fieldLengths } from '../../frame/field-lengths.ts'
+import {
+  type Choice,
+  choiceField,
+  type Draft,
+  emptyDraft,
+  findProblem,
+  formNotice,
+  longField,
+  textField,
+} from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { type Content, type Html, html } from '../../frame/html.ts'
+import { csrfField, notice } from '../../frame/page.ts'
+import { badge, facts, printMoment } from '../../frame/parts.ts'
+import { idOf, type Visit } from '../../frame/visit.ts'
+import type { Member } from '../../gates/gates.ts'
+import { sendPortal } from '../frame/portal.ts'
+
+const fields = ['headers', 'body', 'bodyIs', 'computed', 'webhook'] as const
+type Values = Readonly<Record<(typeof fields)[number], string>>
+
+export function showSignature(visit: Visit, member: Member) {
+  return sendForm(visit, member, emptyDraft, undefined)
+}
+
+export async function checkSignature(visit: Visit, member: Member, form: SubmittedForm) {
+  const values = Object.fromEntries(fields.map((name) => [name, form.find(name) ?? ''])) as Values
+  let answered: Answered | undefined
+  const problem = await findProblem(async () => {
+    answered = await answer(visit, member, values)
+  })
+  return sendForm(visit, member, { values, problem }, answered)
+}
+
+interface Answered {
+  readonly answer: SignatureAnswer
+  readonly headers: PastedHeaders
+  readonly secrets: readonly NamedSecret[]
+  readonly event: RecentEvent | undefined
+}
+
+async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<Answered> {
+  const { db, vault, clock, signatureChecks } = context
+  // Before anything is read: what is refused costs nothing.
+  await signatureChecks.count(branchKey(branch))
+  const headers = readHeaders(values.headers)
+  const computed = values.computed.trim() === '' ? undefined : values.computed
+  if (headers.body === undefined && headers.standard === undefined && computed === undefined)
+    throw new Invalid([{ field: 'headers', problem: 'must hold x-webhook-signature or webhook-signature' }])
+  const body = readBody(values)
+  const webhook = values.webhook === '' ? undefined : await getWebhook(db, branch, idOf(values.webhook))
+  const secrets = await listCheckableSecrets(db, vault, branch, webhook, clock.now())
+  const event = headers.id === undefined ? undefined : await findRecentEvent(db, branch, headers.id)
+  return { answer: check({ headers, body, computed, secrets, sent: event?.body }), headers, secrets, event }
+}
+
+/** Of a field nobody knows which line breaks were pasted: for what depends on them there is base64. */
+function readBody({ body, bodyIs }: Values): Buffer {
+  const bytes = bodyIs === 'base64' ? Buffer.from(body, 'base64') : Buffer.from(body)
+  if (bytes.length > checkedBytesAtMost)
+    throw new Invalid([
+      { field: 'body', problem: `must have at most ${checkedBytesAtMost.toLocaleString('en')} bytes` },
+    ])
+  return bytes
+}
+
+const lengths = fieldLengths['/partner/:branch/signature/check']
+
+const bodyKinds: readonly Choice[] = [
+  { value: 'text', label: 'text' },
+  { value: 'base64', label: 'base64 of the exact bytes' },
+]
+
+async function sendForm(visit: Visit, member: Member, draft: Draft, answered: Answered | undefined) {
+  const webhooks = await listWebhooks(visit.context.db, member.branch, 0, webhooksPerBranch)
+  return sendPortal(visit, member, {
+    title: 'Signature debugger',
+    section: '/signature',
+    status: draft.problem?.status ?? 200,
+    body: html`<h1>Signature debugger</h1>
+${answered && printAnswer(answered)}
+${printForm(webhooks, draft, member)}`,
+  })
+}
+
+function printForm(webhooks: readonly Webhook[], draft: Draft, { home, csrf }: Member): Html {
+  const any = { value: '', label: 'any of mine' }
+  const choices = [
+    any,
+    ...webhooks.map(({ id, url }) => ({ value: String(id), label: cut(`${id}: ${url}`, 80) })),
+  ]
+  const code = html`class="code" spellcheck="false" autocapitalize="none" autocomplete="off"`
+  return html`<section class="card">
+<p>Paste a request that your program refuses. Nothing of it is kept, and no secret is shown.</p>
+${formNotice(draft, 'headers', 'body', 'computed')}
+<form method="post" action="${home}/signature/check">${csrfField(csrf)}
+${longField(draft, { name: 'headers', label: 'Headers', hint: 'All that came; x-webhook-signature at least. With webhook-id, the body is compared with what was sent.', more: html`${code} maxlength="${lengths.headers}"` })}
+${longField(draft, { name: 'body', label: 'Body', hint: 'As your program sees it when it verifies.', more: html`${code} maxlength="${lengths.body}"` })}
+${choiceField(draft, { name: 'bodyIs', label: 'The body is', hint: 'Line breaks do not survive a field of a form. Where they matter, paste base64.' }, bodyKinds)}
+${textField(draft, { name: 'computed', label: 'What your program computed', hint: 'Optional, and the quickest way to the mistake.', more: html`${code} maxlength="${lengths.computed}"` })}
+${choiceField(draft, { name: 'webhook', label: 'Webhook' }, choices)}
+<button class="primary">Check</button></form></section>`
+}
+
+function printAnswer({ answer, headers, secrets, event }: Answered): Html {
+  const { findings, difference, isAsSent, isCutShort } = answer
+  const isRight = findings.every((finding) => finding.isRight)
+  return html`<section class="card${isRight && ' created'}" role="status"
+    aria-label="Result"><h2>${summarise(findings)}</h2>
+${findings.map(printFinding)}
+${printMistakes(findings)}
+${difference && printDifference(difference)}
+${facts([
+  ['Event', printEvent(headers, event)],
+  ['Body', isAsSent === true && 'as it was sent, byte for byte'],
+  ['Tried', printTried(secrets)],
+])}
+${isCutShort && html`<p class="small">The body is large: not every mistake was tried.</p>`}</section>`
+}
+
+function summarise(findings: readonly SignatureFinding[]): string {
+  if (findings.every(({ isRight }) => isRight)) return 'The signature is right'
+  const [first] = findings.flatMap(({ mistakes }) => mistakes)
+  return `It does not verify: ${first?.name ?? 'unknown'}`
+}
+
+const stateWords: Record<NamedSecret['state'], string> = {
+  current: 'current',
+  next: 'next, does not sign yet',
+  previous: 'previous, still verifies',
+  ended: 'ended',
+}
+
+function printFinding({ source, secret, isRight, mistakes }: SignatureFinding): Html {
+  const what = source === 'computed' ? 'What your program computed' : source
+  const by = secret
+    ? `made with the ${secret.name} (${stateWords[secret.state]})`
+    : 'made with none of your secrets'
+  const names = mistakes.map(({ name }) => name).join(', ')
+  return html`<p>${badge(isRight ? 'good' : 'bad', isRight ? 'right' : 'wrong')}
+    <strong>${what}</strong>: ${by}${names !== '' && `; ${names}`}</p>`
+}
+
+/** Each once, whichever signatures it is found in. */
+function printMistakes(findings: readonly SignatureFinding[]): Html | undefined {
+  const all = [...new Set(findings.flatMap(({ mistakes }) => mistakes))]
+  if (all.length === 0) return undefined
+  return html`<h3>What went wrong</h3><ul>${all.map(({ name, words, fix }) => html`<li><strong>${name}</strong>: ${words} ${fix}</li>`)}</ul>`
+}
+
+function printDifference(difference: NonNullable<SignatureAnswer['difference']>): Html {
+  const { offset, sent, pasted, sentBytes, pastedBytes } = difference
+  const byte = (side: typeof sent) => (side.byte === undefined ? 'the end' : `byte 0x${side.byte}`)
+  const line = ({ before, from }: typeof sent) => {
+    const [, first = '‹end›', rest = ''] = /^(‹[A-Z]+›|.)(.*)$/su.exec(from) ?? []
+    return html`${before}<mark>${first}</mark>${rest}`
+  }
+  return html`<p>The first difference is at byte ${offset.toLocaleString('en')}: ${byte(sent)} was sent,
+    ${byte(pasted)} was pasted. ${sentBytes.toLocaleString('en')} bytes were sent,
+    ${pastedBytes.toLocaleString('en')} pasted.</p>
+<pre tabindex="0" aria-label="What was sent, and what was pasted">sent:   ${line(sent)}
+pasted: ${line(pasted)}</pre>`
+}
+
+function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Content {
+  if (id === undefined) return 'unknown: webhook-id was not pasted'
+  if (!event) return 'not among your events that are kept'
+  return html`${event.kind} ${event.action}, ${printMoment(event.publishedAt)}`
+}
+
+function printTried(secrets: readonly NamedSecret[]): Content {
+  if (secrets.length === 0) return notice('error', 'There is no secret: no client and no webhook has one.')
+  return html`<ul>${secrets.map(({ name, state }) => html`<li>${name} (${stateWords[state]})</li>`)}</ul>`
+}

@@ -1,0 +1,133 @@
+/** Why one of the partner's webhooks fails, with the means to find out whether it is mended. */
+
+import type { Sql } from '../../../database/database.ts'
+import type { Problem } from '../../../problem.ts'
+import { type Probe, startProbe } from '../../../webhooks/deliveries/probe.ts'
+import { readFailures } from '../../../webhooks/health/failure.ts'
+import { judgeHealth, readHealth } from '../../../webhooks/health/webhook-health.ts'
+import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
+import { leadToDone } from '../../frame/done.ts'
+import { findProblem } from '../../frame/fields.ts'
+import type { SubmittedForm } from '../../frame/forms.ts'
+import { type Html, html } from '../../frame/html.ts'
+import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
+import { csrfField, notice } from '../../frame/page.ts'
+import { crumbs } from '../../frame/parts.ts'
+import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import type { Visit } from '../../frame/visit.ts'
+import { type Member, memberWatcher } from '../../gates/gates.ts'
+import { isFailing } from '../../parts/failure-words.ts'
+import { conditionBadge } from '../../parts/health-words.ts'
+import {
+  addressOfProbe,
+  type IncidentLinks,
+  printIncident,
+  readIncident,
+  readProbe,
+} from '../../parts/incident.ts'
+import { sendPortal } from '../frame/portal.ts'
+import { webhookOf } from './webhooks.ts'
+
+export function showIncident(visit: Visit, member: Member) {
+  const print = () => printPart(visit, member)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
+  return sendIncident(visit, member, undefined)
+}
+
+/** However often the button is pressed, one attempt; and not more in a minute than a receiver can stand. */
+export async function probe(visit: Visit, member: Member, form: SubmittedForm) {
+  const { context } = visit
+  const webhook = await webhookOf(visit, member)
+  const make = async (db: Sql) => {
+    await context.probes.count(String(webhook.id))
+    return startProbe(db, webhook, member.act)
+  }
+  let sent: Sent<Probe> | undefined
+  const problem = await findProblem(async () => {
+    sent = await makeOnce(context, member, form, make, (made) =>
+      addressOfProbe(pathOf(member, webhook), made),
+    )
+  })
+  if (problem) return sendIncident(visit, member, problem)
+  return leadToDone(visit, member, sent!.path, {
+    text: 'One attempt is made now.',
+    link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
+  })
+}
+
+function pathOf({ home }: Member, { id }: Webhook): string {
+  return `${home}/webhooks/${id}/incident`
+}
+
+async function sendIncident(visit: Visit, member: Member, problem: Problem | undefined) {
+  const webhook = await webhookOf(visit, member)
+  const health = (await readHealth(visit.context.db, [webhook])).get(webhook.id)
+  const condition = judgeHealth(webhook, health)
+  // A lane that is still held has not said since when; what was noted has.
+  const noted = isFailing(condition)
+    ? (await readFailures(visit.context.db, [webhook])).get(webhook.id)
+    : undefined
+  const part = await printPart(visit, member)
+  return sendPortal(visit, member, {
+    title: `Why webhook ${webhook.id} fails`,
+    section: '/webhooks',
+    live: problem === undefined,
+    status: problem?.status ?? 200,
+    body: html`${crumbs([
+      { path: `${member.home}/webhooks`, label: 'Webhooks' },
+      { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
+    ])}
+<h1>Why webhook ${webhook.id} fails</h1>
+<p><code>${webhook.url}</code></p>
+${problem && notice('error', problem.message)}
+${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? noted?.since, member)}
+${problem ? part : livePart(visit.request, part)}`,
+  })
+}
+
+/** What would be refused is not offered. */
+function printActs(webhook: Webhook, isQueued: boolean, since: Date | undefined, member: Member): Html {
+  const here = `${member.home}/webhooks/${webhook.id}`
+  const probes = webhook.state === 'active' && isQueued
+  const recover = since ? `${here}/recover?since=${since.toISOString().slice(0, 19)}` : `${here}/recover`
+  if (!member.isDeveloper)
+    return html`<div class="acts"><a class="button" href="${member.home}/signature">Check a
+      signature</a></div>`
+  return html`<div class="acts">
+${
+  probes &&
+  html`<form method="post"
+  action="${here}/incident/probe">${csrfField(member.csrf)}${onceField()}<button
+  class="primary">Probe now</button></form>`
+}
+${webhook.state !== 'paused' && html`<a class="button" href="${recover}">Recover…</a>`}
+<a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a>
+<a class="button" href="${member.home}/signature">Check a signature</a></div>
+<p class="small">${probes ? 'A probe is one attempt at once, of the delivery that is next: it counts as one of its attempts.' : offWords(webhook)}</p>`
+}
+
+function offWords({ state }: Webhook): string {
+  if (state === 'disabled')
+    return 'It is disabled, so nothing is sent. Recover resumes it and sends queued deliveries.'
+  return state === 'paused'
+    ? 'It is paused, so nothing is sent until you resume it.'
+    : 'Nothing is queued that could be probed with.'
+}
+
+async function printPart(visit: Visit, member: Member): Promise<Html> {
+  const { db } = visit.context
+  const webhook = await webhookOf(visit, member)
+  const condition = judgeHealth(webhook, (await readHealth(db, [webhook])).get(webhook.id))
+  const incident = await readIncident(db, webhook, condition, readProbe(visit))
+  return html`<p>${conditionBadge(condition)}</p>${printIncident(incident, linksOf(webhook, member))}`
+}
+
+function linksOf({ id }: Webhook, { home }: Member): IncidentLinks {
+  return {
+    delivery: (delivery) => html`<a href="${home}/deliveries/${delivery}">${delivery}</a>`,
+    entity: (name) =>
+      html`<a href="${home}/deliveries?webhook=${id}&entity=${encodeURIComponent(name)}">${name}</a>`,
+    recovery: (replay) => `${home}/webhooks/${id}/replays/${replay}`,
+    signature: `${home}/signature`,
+  }
+}
