@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeKeyFile, type Vault } from '../src/crypto/vault.ts'
-import type { Database } from '../src/database/database.ts'
+import { type Database, openDatabase } from '../src/database/database.ts'
 import { findFreePort } from '../test/support/ports.ts'
 import type { Brokerage } from './brokerage.ts'
 import type { Credentials } from './requests.ts'
@@ -15,6 +15,8 @@ export interface GatewayUnderTest {
   readonly origin: string
   readonly pid: number
   readonly db: Database
+  /** The same, opened by the commit's own source, for what it fills itself. */
+  readonly ownDb: Database
   readonly connectionString: string
   readonly vault: Vault
   /** An approved partner with webhooks at these addresses. */
@@ -30,7 +32,7 @@ export async function startGateway(
 ): Promise<GatewayUnderTest & Brokerage> {
   const gateway = await startEmptyGateway(stage, { source, env })
   const { fillBrokerage } = await load<typeof import('./brokerage.ts')>(source, 'bench/brokerage.ts')
-  return { ...gateway, ...(await fillBrokerage(gateway.db, gateway.vault)) }
+  return { ...gateway, ...(await fillBrokerage(gateway.ownDb, gateway.vault)) }
 }
 
 export interface Opening {
@@ -81,20 +83,23 @@ function socketOf(dataDir: string): string {
 
 /** The database of the gateway, and what writes to it as the commands of its own commit do. */
 async function openTables(stage: Stage, source: Source, dataDir: string, connectionString: string) {
-  const { openDatabase } = await load<typeof import('../src/database/database.ts')>(
+  const database = await load<typeof import('../src/database/database.ts')>(
     source,
     'src/database/database.ts',
   )
   const vaults = await load<typeof import('../src/crypto/vault.ts')>(source, 'src/crypto/vault.ts')
   const people = await load<typeof import('./publisher.ts')>(source, 'bench/publisher.ts')
   const db = openDatabase({ connectionString })
+  const ownDb = database.openDatabase({ connectionString })
   stage.owns(() => db.close())
+  stage.owns(() => ownDb.close())
   const vault = vaults.openVault({ kind: 'file', path: keyFileOf(dataDir) })
   return {
     db,
+    ownDb,
     connectionString,
     vault,
-    makeBranch: (urls: readonly string[]) => people.makeBranch({ db, vault }, urls),
-    makePublisher: () => people.makePublisher({ db }),
+    makeBranch: (urls: readonly string[]) => people.makeBranch({ db: ownDb, vault }, urls),
+    makePublisher: () => people.makePublisher({ db: ownDb }),
   }
 }
