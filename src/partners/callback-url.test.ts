@@ -1,4 +1,4 @@
-/** Checklist A2: what may be registered as a callback. */
+/** What may be registered as a callback. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -233,7 +233,7 @@ export const table = {
       'ATTEMPT_RETENTION_DAYS',
       '30',
       retention,
-      `how long attempts are kept; at least ${leastRetentionDays}`,
+      `how long what receivers answered is kept; at least ${leastRetentionDays}`,
     ),
     eventDays: setting(
       'EVENT_RETENTION_DAYS',

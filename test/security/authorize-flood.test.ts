@@ -1,4 +1,4 @@
-/** Checklist A11: an authorization request costs the database nothing until somebody answers it. */
+/** An authorization request costs the database nothing until somebody answers it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Browser } from '../support/browser.ts'

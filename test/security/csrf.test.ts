@@ -1,5 +1,5 @@
 /**
- * Checklist L3 and C1: a form counts only when it comes from our page, in the browser and the session it was
+ * A form counts only when it comes from our page, in the browser and the session it was
  * made for.
  */
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-/** Checklist A1 and C4: names come from partners and users, and are text on every page, never markup. */
+/** Names come from partners and users, and are text on every page, never markup. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../../src/partners/client.ts'

@@ -1,4 +1,4 @@
-/** Checklist L2, O1 and O2: a gateway whose address is https, behind the proxy that ends TLS. */
+/** A gateway whose address is https, behind the proxy that ends TLS. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-/** Checklist L4 and L5: what a guesser learns, and how often a guesser may guess. */
+/** What a guesser learns, and how often a guesser may guess. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'

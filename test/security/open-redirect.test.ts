@@ -1,5 +1,5 @@
 /**
- * Checklist L9: after signing in, a visitor goes to their request or to their account, never to another site.
+ * After signing in, a visitor goes to their request or to their account, never to another site.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

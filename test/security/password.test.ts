@@ -1,4 +1,4 @@
-/** Checklist L6: how passwords are kept, and what checking them may cost. */
+/** How passwords are kept, and what checking them may cost. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Checklist L7: whoever knows the password, and nothing else, tries to get past the second factor. */
+/** Whoever knows the password, and nothing else, tries to get past the second factor. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Spec 4.1 and checklist A: the authorization request, sound and otherwise. */
+/** Spec 4.1: the authorization request, sound and otherwise. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setClientStatus } from '../../src/partners/client.ts'

@@ -1,4 +1,4 @@
-/** Spec 4.2 and checklist A2, A5, M2: what the application hears once the user has answered. */
+/** Spec 4.2: what the application hears once the user has answered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setClientStatus } from '../../src/partners/client.ts'

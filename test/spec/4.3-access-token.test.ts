@@ -1,4 +1,4 @@
-/** Spec 4.3 and checklist K, O4, T6, T8: one code, one exchange, one access token. */
+/** Spec 4.3: one code, one exchange, one access token. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { Writable } from 'node:stream'

@@ -1,4 +1,4 @@
-/** Spec 4.3 and checklist T3–T7: what the token endpoint takes and refuses, whatever the code. */
+/** Spec 4.3–T7: what the token endpoint takes and refuses, whatever the code. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiRoutes } from '../../src/api/routes.ts'

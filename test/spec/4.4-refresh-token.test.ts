@@ -1,4 +1,4 @@
-/** Spec 4.4 and checklist F: a new access token without asking the user again. */
+/** Spec 4.4: a new access token without asking the user again. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

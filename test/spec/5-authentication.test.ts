@@ -1,5 +1,5 @@
 /**
- * Spec 5 and checklist T1, T2, T10, B6: who calls, in every way that clients say it; two environments that
+ * Spec 5: who calls, in every way that clients say it; two environments that
  * never mix.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,5 @@
 /**
- * Spec 5.7 and checklist O1, O2: OAuth exchanges use HTTPS; only a named proxy can say how a request came.
+ * Spec 5.7: OAuth exchanges use HTTPS; only a named proxy can say how a request came.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Spec 8 and checklist T9: how much, how often, how long. */
+/** Spec 8: how much, how often, how long. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

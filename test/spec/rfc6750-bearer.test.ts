@@ -1,4 +1,4 @@
-/** RFC 6750, Spec 5.3 and checklist B: what a bearer token opens, and what is said when it does not. */
+/** RFC 6750, Spec 5.3: what a bearer token opens, and what is said when it does not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, hour, second } from '../../src/clock.ts'

@@ -1,4 +1,4 @@
-/** RFC 7009 and checklist M3, F8: a client gives up a token. */
+/** RFC 7009: a client gives up a token. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'

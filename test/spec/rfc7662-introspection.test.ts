@@ -1,4 +1,4 @@
-/** RFC 7662 and checklist M4: what a token means, for those who may know. */
+/** RFC 7662: what a token means, for those who may know. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, second } from '../../src/clock.ts'

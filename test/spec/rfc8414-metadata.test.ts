@@ -1,4 +1,4 @@
-/** RFC 8414 and checklist M1, M2: where everything is, and that it is where it says. */
+/** RFC 8414: where everything is, and that it is where it says. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { postForm, send } from '../support/browser.ts'

@@ -1,5 +1,5 @@
 /**
- * Checklist M1, M2, T1, K7: libraries that partners use go the whole way, each as its documentation shows it.
+ * Libraries that partners use go the whole way, each as its documentation shows it.
  */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-/** Checklist C1, C3, C4, C5 and C8: who asks, for what, and an answer that can be given once. */
+/** Who asks, for what, and an answer that can be given once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'

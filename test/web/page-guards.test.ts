@@ -1,5 +1,5 @@
 /**
- * Checklist C2, C6 and C7: every page, whatever it tells, cannot be framed, kept, scripted or followed back.
+ * Every page, whatever it tells, cannot be framed, kept, scripted or followed back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

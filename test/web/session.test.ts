@@ -1,4 +1,4 @@
-/** Checklist L1, L2 and L8: a session is born at sign-in, lives in one cookie, and ends when it should. */
+/** A session is born at sign-in, lives in one cookie, and ends when it should. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hour, minute, second } from '../../src/clock.ts'
