@@ -118,7 +118,7 @@ const depths: Readonly<Record<number, readonly number[]>> = {
 function readHead({ type, data }: Chunk): Head {
   refuse(type !== 'IHDR' || data.length !== 13, 'has no head')
   const [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)]
-  const [depth, colourType, compression, filter, interlace] = data.subarray(8) as unknown as number[]
+  const [depth, colourType, compression, filter, interlace] = [...data.subarray(8)]
   refuse(!depths[colourType!]?.includes(depth!), 'has colours that are unknown')
   refuse(compression !== 0 || filter !== 0 || interlace! > 1, 'is packed in a way that is unknown')
   if (width < 1 || height < 1 || width > sideMostPixels || height > sideMostPixels)

@@ -10,6 +10,7 @@ import type { Sql } from '../database/database.ts'
 import { Conflict, type FieldProblem, Invalid } from '../problem.ts'
 import { findNameProblem } from '../text/name.ts'
 import type { StoredPicture } from '../vocabulary/brand.ts'
+import { recordOf } from '../vocabulary/record-of.ts'
 import type { Client } from './client.ts'
 import * as table from './client-looks.sql.ts'
 import { lockClient } from './clients.sql.ts'
@@ -56,9 +57,7 @@ const purposeMaxCharacters = 200
 const lookFields = ['purpose', 'website', 'privacyUrl', 'termsUrl'] as const
 
 export function parseLook(typed: (name: keyof LookWords) => string | undefined): LookWords {
-  const words = Object.fromEntries(
-    lookFields.map((name) => [name, typed(name)?.trim() || null]),
-  ) as unknown as LookWords
+  const words: LookWords = recordOf(lookFields, (name) => typed(name)?.trim() || null)
   const problems = lookFields.flatMap((name): FieldProblem[] => {
     const text = words[name]
     const problem = text === null ? undefined : findLookProblem(name, text)

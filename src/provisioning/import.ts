@@ -8,6 +8,7 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import { recordOf } from '../vocabulary/record-of.ts'
 import { isFull, type LineBatch, newBatch, readLine } from './batch.ts'
 import * as table from './imports.sql.ts'
 import { readLines } from './lines.ts'
@@ -230,13 +231,11 @@ function refuseLine(line: number): Merged {
 }
 
 function addUp(one: Merged, other: Merged): Merged {
-  const counts = Object.fromEntries(
-    outcomes.map((each) => [each, one[each] + other[each]]),
-  ) as unknown as Merged
+  const counts = recordOf(outcomes, (each) => one[each] + other[each])
   return { ...counts, faults: [...one.faults, ...other.faults] }
 }
 
-const nothing = { ...Object.fromEntries(outcomes.map((each) => [each, 0])), faults: [] } as unknown as Merged
+const nothing: Merged = { ...recordOf(outcomes, () => 0), faults: [] }
 
 async function settle(
   sql: Sql,

@@ -1,6 +1,6 @@
 /**
- * Publishes that arrive together share a commit, with a key and without. Few that come by themselves are
- * numbered in it, on the node that will send them.
+ * Publishes that arrive together share a commit, with a key and without: requests with few events, and those
+ * with many. Few that come by themselves are numbered in it, on the node that will send them.
  */
 import { sha256 } from '../../crypto/hash.ts'
 import { type Batch, openBatch } from '../../database/batch.ts'
@@ -55,17 +55,18 @@ const nobody: Numbering = { published: () => {}, numbered: () => {}, isLocal: fa
 export function openPublisher(db: Database, numbering: Numbering = nobody): Publisher {
   let place = 0
   const branches = new Set<number>()
-  const batch: Batch<Publishing, readonly PublishedEvent[]> = openBatch(
-    (items) => publishAll(db, numbering, items),
-    {
+  const open = (waitsBelow: number): Batch<Publishing, readonly PublishedEvent[]> =>
+    openBatch((items) => publishAll(db, numbering, items), {
       keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
       sizeOf: (item) => item.events.length,
       maxItems: eventsAtOnce,
       maxInFlight: 2,
-      // A second statement beside it would find the part taken.
-      waitsBelow: numberedAtOnce,
-    },
-  )
+      waitsBelow,
+    })
+  // A lone event neither waits for hundreds that were published together nor leaves with them. A second
+  // statement of few beside the first would find the part taken.
+  const few = open(numberedAtOnce)
+  const many = open(0)
   return {
     async publish(events, now, { idempotency, traceparent } = {}) {
       // A branch that exists goes on existing.
@@ -73,6 +74,7 @@ export function openPublisher(db: Database, numbering: Numbering = nobody): Publ
         await refuseUnknownBranches(db, events)
         for (const event of events) branches.add(event.branchId)
       }
+      const batch = events.length <= numberedAtOnce ? few : many
       return batch.run({ events, now, traceparent, idempotency })
     },
   }
