@@ -111,6 +111,8 @@ async function closeLanes(house: House): Promise<void> {
 
 /** A branch with lanes that node 1 holds or nobody, and the functions on them. */
 async function openLanes(house: House, webhooks: number) {
+  // The floor of the outbox stays where it is: who raises it would wait for another look by itself.
+  await house.db.script("UPDATE outbox_floors SET every = '1000 years', raised_at = now()")
   await closeLanes(house)
   const stage = await openStage(house, {
     ...{ name: 'lanes', about: '', txs: [], nodes: 2, slots: 1, unsettled: 1, bound: 1, tries: 2, left: {} },

@@ -422,7 +422,7 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   replayTakesUnfinished: {
     about: 'a replay sends what stands in the exceptions',
-    replace: [[within('read_replay', /AND NOT EXISTS \(SELECT FROM exceptions x [^\n]*/), '$1']],
+    replace: [[within('read_replay', /AND NOT EXISTS \(SELECT FROM exceptions x [\s\S]*?OFFSET 0\)/), '$1']],
     caughtBy: {
       interleaving:
         'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself',

@@ -1,21 +1,31 @@
 /**
- * One batch on the PostgreSQL that the system has, an older release than npm's and with a compiler of plans:
+ * Some tests once more, on the PostgreSQL that the system has, an older release than npm's and with a compiler of plans:
  * what the sessions of a gateway rely on, they have there too. Skipped where none is installed.
  */
 
 import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { after, test } from 'node:test'
-import { systemClock } from '../../../src/clock.ts'
-import { examine } from '../../../src/doctor/doctor.ts'
-import { readConfig } from '../../../src/settings/config.ts'
-import { ask } from '../../support/ask.ts'
-import { announceServer, openSystemTestServer, openTestDatabase } from '../../support/database.ts'
-import { openTestGateway } from '../../support/gateway.ts'
-import { openPatiently } from '../../support/patiently.ts'
-import { findSystemPostgres } from '../../support/system-postgres.ts'
-import { together } from '../../support/together.ts'
+import { pathToFileURL } from 'node:url'
+import { systemClock } from '../../src/clock.ts'
+import { examine } from '../../src/doctor/doctor.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { ask } from '../support/ask.ts'
+import { announceServer, openSystemTestServer, openTestDatabase } from '../support/database.ts'
+import { openTestGateway } from '../support/gateway.ts'
+import { openPatiently } from '../support/patiently.ts'
+import { findSystemPostgres } from '../support/system-postgres.ts'
 
 const programs = findSystemPostgres()
+
+/** In this process, one after the other: they find the server that it announced. */
+function runFiles(...patterns: readonly string[]): void {
+  for (const file of globSync(patterns).sort())
+    test(file, async () => {
+      await import(pathToFileURL(resolve(file)).href)
+    })
+}
 
 const selectCompiled = `SELECT count(*) AS statements, (array_agg(left(query, 300)) FILTER (WHERE jit_functions > 0))[:3] AS
     compiled FROM pg_stat_statements`
@@ -25,7 +35,7 @@ async function runHere(folder: string): Promise<void> {
   const server = await openSystemTestServer(folder)
   announceServer(server)
   after(() => server.close())
-  together('test/delivery/[a-q]*.test.ts', 'test/provisioning/*.test.ts', 'src/database/session.test.ts')
+  runFiles('test/delivery/[a-q]*.test.ts', 'test/provisioning/*.test.ts', 'src/database/session.test.ts')
 
   test('the core speaks to it in a session with the defaults of the server', async (t) => {
     const database = await openTestDatabase()
@@ -62,4 +72,4 @@ async function runHere(folder: string): Promise<void> {
 }
 
 if (programs) await runHere(programs)
-else test('a batch of tests on the PostgreSQL of the system', { skip: 'none is installed here' }, () => {})
+else test('tests on the PostgreSQL of the system', { skip: 'none is installed here' }, () => {})

@@ -1,3 +1,0 @@
-import { together } from '../support/together.ts'
-
-together('src/**/*.test.ts', 'bench/**/*.test.ts', 'test/*.test.ts')
