@@ -49,13 +49,13 @@ export const claim: Benchmark = {
   },
 }
 
-interface Filled {
+interface FilledDatabase {
   readonly db: Database
   readonly branchId: number
 }
 
 /** So many webhooks, so many deliveries waiting in each. */
-async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Filled> {
+async function fill(stage: Stage, webhooks: number, waiting: number): Promise<FilledDatabase> {
   const db = openDatabase({ connectionString: await startPostgres(stage) })
   stage.owns(() => db.close())
   await migrate(db)
@@ -73,7 +73,7 @@ async function fill(stage: Stage, webhooks: number, waiting: number): Promise<Fi
   return { db, branchId }
 }
 
-async function measureEach(houses: readonly Filled[]): Promise<number[]> {
+async function measureEach(houses: readonly FilledDatabase[]): Promise<number[]> {
   const times: number[][] = houses.map(() => [])
   for (let n = 0; n < repetitions; n++) {
     for (const [index, house] of houses.entries()) times[index]!.push(await timeClaim(house))
@@ -92,7 +92,7 @@ const loads: readonly Statement<Lanes, object>[] = [
 ]
 
 /** Taken, loaded and read, then rolled back: the next finds the same. */
-function timeClaim({ db, branchId }: Filled): Promise<number> {
+function timeClaim({ db, branchId }: FilledDatabase): Promise<number> {
   return timeUndone(db, async (sql) => {
     const part = partOf(branchId)
     const taken = await sql.query(kernel.take, {

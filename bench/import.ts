@@ -83,7 +83,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - beganMs) / 1_000
 }
 
-interface Watched {
+interface LatencySample {
   readonly seconds: number
   readonly p99Ms: number
 }
@@ -93,7 +93,7 @@ async function watchProfile(
   { origin }: GatewayUnderTest,
   token: string,
   work: () => Promise<unknown>,
-): Promise<Watched> {
+): Promise<LatencySample> {
   const asked = bearerGet('/v1/user/profile', token)
   const tookMs: number[] = []
   let isOver = false

@@ -61,18 +61,18 @@ function meanOfTwice(victims: Victims): Course {
   }
 }
 
-interface Killed {
+interface KillResult {
   /** From the kill, or for a node alone from the moment at which it is ready again. */
   readonly ms: number
   readonly twice: number
 }
 
 interface Victims {
-  kill(): Promise<Killed>
+  kill(): Promise<KillResult>
 }
 
-async function killMany(victims: Victims): Promise<Killed[]> {
-  const all: Killed[] = []
+async function killMany(victims: Victims): Promise<KillResult[]> {
+  const all: KillResult[] = []
   for (let n = 0; n < kills; n++) all.push(await victims.kill())
   return all
 }

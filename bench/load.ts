@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net'
 import type { Side } from './rounds.ts'
 
 const usualConnections = 64
-/** What is made durable needs company to show what it can do: a commit is shared. */
+/** Durable writes need concurrency: requests of one moment share a commit. */
 export const durableConnections = 128
 
 /** A whole HTTP/1.1 request, head and body, as it goes over the wire. */

@@ -80,16 +80,16 @@ const benchmarks: readonly Benchmark[] = [
 
 const leastRows = 1_000
 
-interface Asked extends Options {
+interface BenchmarkRun extends Options {
   readonly benchmarks: readonly Benchmark[]
   readonly against: string | undefined
   readonly resultsFile: URL
 }
 
-async function main(asked: Asked): Promise<void> {
+async function main(order: BenchmarkRun): Promise<void> {
   const stage = openStage()
   let rows: readonly Row[] = []
-  // What was measured before somebody lost patience was measured.
+  // An interrupted run still reports what it has measured.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       process.stdout.write(printTable(rows))
@@ -97,14 +97,14 @@ async function main(asked: Asked): Promise<void> {
     })
   }
   rows = await runProgramme(
-    asked.benchmarks.map((benchmark) => describe(stage, benchmark, asked)),
+    order.benchmarks.map((benchmark) => describe(stage, benchmark, order)),
     {
       durations: new URL('durations.json', import.meta.url),
       close: () => stage.close(),
       say: (line) => void process.stderr.write(`${line}\n`),
       show(soFar) {
         rows = soFar
-        writeResults(asked.resultsFile, soFar)
+        writeResults(order.resultsFile, soFar)
       },
     },
   )
@@ -112,23 +112,23 @@ async function main(asked: Asked): Promise<void> {
   if (rows.some(isFailure)) process.exitCode = 1
 }
 
-function describe(stage: Stage, benchmark: Benchmark, asked: Asked): Item {
-  const { against, rows } = asked
+function describe(stage: Stage, benchmark: Benchmark, order: BenchmarkRun): Item {
+  const { against, rows } = order
   const key = `${benchmark.name}${against === undefined ? '' : ' against'}${rows === undefined ? '' : ` rows ${rows}`}`
-  return { name: benchmark.name, key, run: () => runOne(stage, benchmark, asked) }
+  return { name: benchmark.name, key, run: () => runOne(stage, benchmark, order) }
 }
 
 /** A worktree a benchmark: whatever one left in it, the next does not meet. */
 async function runOne(
   stage: Stage,
   { run, openCourse }: Benchmark,
-  { against, rows }: Asked,
+  { against, rows }: BenchmarkRun,
 ): Promise<Row[]> {
   if (against === undefined) return run(stage, { rows })
   return runAgainst(stage, openCourse!, await checkOut(stage, against))
 }
 
-function readArguments(args: readonly string[]): Asked {
+function readArguments(args: readonly string[]): BenchmarkRun {
   const options = {
     against: { type: 'string' },
     rows: { type: 'string' },

@@ -33,13 +33,13 @@ export const minutes: Benchmark = {
   },
 }
 
-interface Measured {
+interface Measurement {
   readonly rate: number
   /** What a machine takes away from everybody for a minute changes the rate, and not this. */
   readonly usEach: number
 }
 
-async function measureMinute(house: FanOut): Promise<Measured> {
+async function measureMinute(house: FanOut): Promise<Measurement> {
   const rates: number[] = []
   const before = house.readUs()
   for (const until = performance.now() + minute; performance.now() < until; )
@@ -54,7 +54,7 @@ async function measureMinute(house: FanOut): Promise<Measured> {
   return measured
 }
 
-function compare(name: string, ours: Measured, theirs: Measured): Result[] {
+function compare(name: string, ours: Measurement, theirs: Measurement): Result[] {
   const against = 'the tenth minute'
   return [
     {

@@ -29,12 +29,12 @@ const goals = { delivery: 1, late: 1.8, cost: 1.1 }
 const kinds = ['delivery', 'late', 'profile', 'exchange'] as const
 type Kind = (typeof kinds)[number]
 
-interface Measured {
+interface Measurement {
   readonly rate: number
   readonly usEach: number
 }
 
-type Family = Record<Kind, () => Promise<Measured>>
+type Family = Record<Kind, () => Promise<Measurement>>
 
 export const processes: Benchmark = {
   name: 'processes',
@@ -48,14 +48,14 @@ export const processes: Benchmark = {
 }
 
 async function compareOn(kind: Kind, families: readonly Family[]): Promise<Result[]> {
-  const pairs: (readonly [Measured, Measured])[] = []
+  const pairs: (readonly [Measurement, Measurement])[] = []
   for (let round = 0; round <= rounds; round++) {
     const theirs = await families[0]![kind]()
     pairs.push([await families[1]![kind](), theirs])
   }
   // The first round warms up.
   pairs.shift()
-  const figure = (name: string, unit: string, of: (each: Measured) => number) => ({
+  const figure = (name: string, unit: string, of: (each: Measurement) => number) => ({
     ...{ name, against: 'one process', unit },
     ratio: median(pairs.map(([ours, theirs]) => of(ours) / of(theirs))),
     ours: median(pairs.map(([ours]) => of(ours))),

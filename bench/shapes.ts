@@ -29,11 +29,11 @@ const backlogBranches = 20
 const lanes = [100, 1_500, 20_000]
 const goals = { fanOut: 0.75, spread: 0.45, drained: 0.65, cost: 1.4, lanes: 1.3 }
 
-interface Measured {
+interface Measurement {
   readonly rate: number
   readonly usEach: number
 }
-type Measure = () => Promise<Measured>
+type Measure = () => Promise<Measurement>
 
 export const shapes: Benchmark = {
   name: 'shapes',
@@ -59,11 +59,11 @@ async function beside(
   rate: number,
   cost = 0,
 ): Promise<Result[]> {
-  const pairs: (readonly [Measured, Measured])[] = []
+  const pairs: (readonly [Measurement, Measurement])[] = []
   for (let round = 0; round <= rounds; round++) pairs.push([await ours(), await theirs()])
   // The first round warms up.
   pairs.shift()
-  const figure = (of: (each: Measured) => number) => ({
+  const figure = (of: (each: Measurement) => number) => ({
     ratio: median(pairs.map(([own, other]) => of(own) / of(other))),
     ours: median(pairs.map(([own]) => of(own))),
     theirs: median(pairs.map(([, other]) => of(other))),
@@ -79,7 +79,7 @@ async function beside(
 }
 
 /** Its own processor time: what receives is the same on both sides. */
-async function measureLoop(loop: PeerProcess, receiver: Receiver): Promise<Measured> {
+async function measureLoop(loop: PeerProcess, receiver: Receiver): Promise<Measurement> {
   const [startedMs, before] = [performance.now(), readProcessUs(loop.pid)]
   await Promise.all([loop.ask('deliver', deliveries), receiver.awaitMore(deliveries)])
   const usEach = (readProcessUs(loop.pid) - before) / deliveries
@@ -87,9 +87,9 @@ async function measureLoop(loop: PeerProcess, receiver: Receiver): Promise<Measu
 }
 
 interface Shape {
-  publish(count: number): Promise<Measured>
+  publish(count: number): Promise<Measurement>
   /** What waits was written to the log in one transaction: from its end on. */
-  drain(count: number): Promise<Measured>
+  drain(count: number): Promise<Measurement>
 }
 
 async function openShape(
@@ -104,7 +104,10 @@ async function openShape(
   await gateway.db.script(followByHand)
   const publisher = await gateway.makePublisher()
   const readUs = await openMeter(gateway)
-  const measure = async (count: number, begin: (started: () => void) => Promise<void>): Promise<Measured> => {
+  const measure = async (
+    count: number,
+    begin: (started: () => void) => Promise<void>,
+  ): Promise<Measurement> => {
     const settled = (await readSettled(gateway)) + count
     let [startedMs, before] = [performance.now(), readUs()]
     const started = () => {
@@ -160,7 +163,7 @@ async function readSettled({ db }: GatewayUnderTest): Promise<number> {
 }
 
 async function compareLanes(stage: Stage, receiver: Receiver): Promise<Result[]> {
-  const costs: Measured[] = []
+  const costs: Measurement[] = []
   for (const count of lanes) {
     const shape = await openShape(stage, receiver, {
       branches: backlogBranches,
@@ -170,7 +173,7 @@ async function compareLanes(stage: Stage, receiver: Receiver): Promise<Result[]>
     costs.push(await shape.drain(backlog))
     process.stderr.write(`${count} lanes: ${Math.round(costs.at(-1)!.rate)}/s\n`)
   }
-  const [few] = costs as [Measured]
+  const [few] = costs as [Measurement]
   return lanes.slice(1).map((count, place) => {
     const many = costs[place + 1]!
     return {

@@ -11,7 +11,7 @@ import type { Credentials } from './requests.ts'
 const tickMs = 5
 const connections = 32
 /** Whatever has not come by then never will. */
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 export interface Steady {
   readonly branchIds: readonly number[]
@@ -46,11 +46,11 @@ export async function publishSteadily(
     }
     await new Promise((resolve) => setTimeout(resolve, tickMs))
   }
-  const impatience = new AbortController()
-  const tooLong = wait(patienceMs, undefined, impatience).then(() => {
-    throw new Error(`Not all of ${total} events arrived from ${source} within ${patienceMs / 1000} s.`)
+  const deadline = new AbortController()
+  const tooLong = wait(timeoutMs, undefined, deadline).then(() => {
+    throw new Error(`Not all of ${total} events arrived from ${source} within ${timeoutMs / 1000} s.`)
   })
-  await Promise.race([Promise.all([...answers, arrived]), tooLong]).finally(() => impatience.abort())
+  await Promise.race([Promise.all([...answers, arrived]), tooLong]).finally(() => deadline.abort())
   wire.close()
   return receiver.takeLatencies()
 }

@@ -89,7 +89,7 @@ CREATE TABLE spent_logout_tokens (
   provider_id bigint NOT NULL REFERENCES identity_providers ON DELETE CASCADE,
   jti_hash    bytea NOT NULL CHECK (length(jti_hash) = 32),
   spent_at    timestamptz NOT NULL,
-  -- Whose sign-in it ended, and which: for those who are half-way in, and have no session yet.
+  -- The subject and the sign-in that it ended: for sign-ins that are half finished, without a session yet.
   sub_hash    bytea CHECK (length(sub_hash) = 32),
   sid_hash    bytea CHECK (length(sid_hash) = 32),
   PRIMARY KEY (provider_id, jti_hash)

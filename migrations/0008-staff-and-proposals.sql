@@ -12,8 +12,8 @@ CREATE TABLE staff_roles (
   PRIMARY KEY (user_id, role, source)
 );
 
--- Staff whom a provider knows get no password here: the person who gave them one could come in as them, past
--- the provider. Those who have one keep it, and change it.
+-- Staff whom a provider knows get no password here: the operator who gave them one could come in as them,
+-- past the provider. Staff who have one keep it, and change it.
 CREATE FUNCTION refuse_staff_password() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   IF EXISTS (SELECT FROM identities i JOIN identity_providers p ON p.issuer = i.issuer

@@ -126,6 +126,6 @@ CREATE TABLE workers (
   -- Since when no connection holds its lock.
   missed_at timestamptz,
   lanes     integer NOT NULL,
-  -- Whether a connection of this node follows a branch's log, and wants to hear of what others dispatch.
+  -- Whether a client of this node follows a branch's log, and wants to hear of what other nodes number.
   follows   boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);

@@ -58,7 +58,8 @@ CREATE FUNCTION event_uid() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE
   RETURN (lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0')
     || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid;
 
--- Publishes an event: it has its number when the sequencer has seen it. For those below, which say who may.
+-- Publishes an event: it has its number when the sequencer has seen it. For the functions below, which say
+-- which callers may.
 CREATE FUNCTION store_event(environment text, branch_id integer, kind text, action text, entity_id text,
   body text)
 RETURNS uuid LANGUAGE plpgsql AS $$

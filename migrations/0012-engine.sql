@@ -115,7 +115,7 @@ CREATE TABLE cursors (
   -- Raised by the worker that takes the lane and by every act from outside. A statement that names an older
   -- one changes nothing.
   epoch         bigint NOT NULL DEFAULT 0,
-  -- The number of the worker that has it.
+  -- The number of the worker that holds the lane.
   holder        integer,
   -- Asleep until then. Only `rest` sets it; the sequencer and every act set it to -infinity.
   wake_at       timestamptz NOT NULL DEFAULT '-infinity',
@@ -141,7 +141,7 @@ CREATE TABLE cursors (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX cursors_of_feed ON cursors (part, feed, webhook_id);
 CREATE INDEX cursors_to_take ON cursors (part, wake_at) WHERE holder IS NULL AND is_open;
--- Those that fell asleep by a clock that has been set back since.
+-- Lanes that fell asleep by a clock that has been set back since.
 CREATE INDEX cursors_by_rest ON cursors (part, rested_at) WHERE holder IS NULL AND is_open
   AND wake_at > '-infinity';
 CREATE INDEX cursors_held ON cursors (part, holder) WHERE holder IS NOT NULL;
@@ -349,8 +349,8 @@ BEGIN
   DELETE FROM outbox o WHERE o.part = p AND o.id = ANY (ids);
 END $$;
 
--- Events come into the outbox. Up to `most` are numbered in the same transaction where no other has the part
--- locked; otherwise the one that has, or the next, finds them.
+-- Events come into the outbox. Up to `most` are numbered in the same transaction, unless another transaction
+-- has the part locked; then that sequencer, or the next, finds them.
 CREATE FUNCTION publish(p smallint, now timestamptz, most integer,
   feeds integer[], uids uuid[], kinds text[], actions text[], entities text[], bodies text[],
     simulations boolean[], webhooks bigint[], traceparents text[]) RETURNS TABLE (
@@ -485,8 +485,8 @@ END $$;
 
 -- ---- lanes ----
 
--- Takes lanes that no worker has and that are awake, or that fell asleep by a clock that has been set back
--- since. What they hold is read afterwards, by `load` statements.
+-- Takes lanes that no worker holds and that are awake, or that fell asleep by a clock that has been set back
+-- since. The worker reads them afterwards, by `load` statements.
 CREATE FUNCTION take(p smallint, worker integer, now timestamptz, most integer, except_ids bigint[])
   RETURNS TABLE (webhook_id bigint)
 LANGUAGE plpgsql AS $$
@@ -542,11 +542,11 @@ BEGIN
   END IF;
 END $$;
 
--- Writes down what became of attempts, for lanes whose epoch is still the one that is named; for the others
--- nothing. Each array group has one entry for each of its things: lanes (l…), outcomes (o…), answers (a…),
--- failing or recovering entities (x…: `xdue` null means that its first has ended), what was asked for again
--- (g…, the same), replays (r…). Answers a row for each lane that was still the caller's, and one for each
--- exception that went on, with its new number or null.
+-- Writes the outcomes of attempts, for lanes whose epoch is still the one that the worker names; for other
+-- lanes nothing. Each array group has one entry for each of its things: lanes (l…), outcomes (o…), answers
+-- (a…), failing or recovering entities (x…: `xdue` null means that its first has ended), what was asked for
+-- again (g…, the same), replays (r…). Answers a row for each lane that was still the caller's, and one for
+-- each exception that went on, with its new number or null.
 CREATE FUNCTION settle(p smallint, now timestamptz, today integer,
   lw bigint[], lepoch bigint[], lposition bigint[], lread bigint[], lhold timestamptz[], lfailures integer[],
     lsince timestamptz[],
@@ -692,8 +692,8 @@ END $$;
 
 -- ---- acts from outside ----
 
--- Each locks the cursor, raises its epoch and wakes it. Its holder stays: at its next settlement it is
--- refused, loads anew, and keeps what it has in the air.
+-- Each act locks the cursor, raises its epoch and wakes it. The worker that holds it stays: its next
+-- settlement is refused, it loads the lane anew, and keeps what it has in the air.
 
 CREATE FUNCTION touch_cursor(p smallint, w bigint) RETURNS cursors LANGUAGE sql AS $$
   UPDATE cursors SET epoch = epoch + 1, wake_at = '-infinity' WHERE part = p AND webhook_id = w RETURNING *
@@ -897,7 +897,7 @@ BEGIN
   RETURN hurried + again;
 END $$;
 
--- How far a webhook is, whatever has been written of it: a position is written each second.
+-- How far a webhook is, whatever has been written of it: a worker writes positions every ten seconds.
 CREATE FUNCTION reach_of(p smallint, w bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT reach_from(p, w, c.feed, c.position) FROM cursors c WHERE c.part = p AND c.webhook_id = w
 $$;

@@ -50,7 +50,7 @@ END $$;
 CREATE TRIGGER announce_former_holder AFTER UPDATE ON holdings FOR EACH ROW
   WHEN (OLD.user_id IS DISTINCT FROM NEW.user_id) EXECUTE FUNCTION announce_former_holder();
 
--- Those that come by the thousand are told of together, as many as a notification has room for.
+-- Changes that come by the thousand are told together, as many as a notification has room for.
 CREATE FUNCTION announce_new_holders() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT
   SET enable_seqscan = off SET enable_mergejoin = off SET jit = off AS $$
 BEGIN
@@ -116,6 +116,6 @@ CREATE TRIGGER announce_new AFTER INSERT ON brands FOR EACH ROW
   WHEN (NEW.state = 'active') EXECUTE FUNCTION announce_change('brand', 'environment');
 CREATE TRIGGER announce_end AFTER DELETE ON brands FOR EACH ROW
   WHEN (OLD.state = 'active') EXECUTE FUNCTION announce_change('brand', 'environment');
--- Images that are for everybody: one that is withdrawn is not any more.
+-- Images that are public: one that is withdrawn is not any more.
 CREATE TRIGGER announce_end AFTER DELETE ON client_looks FOR EACH ROW
   WHEN (OLD.state = 'shown' AND OLD.logo IS NOT NULL) EXECUTE FUNCTION announce_change('image', 'logo');

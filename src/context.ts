@@ -1,10 +1,10 @@
 /**
- * What every route needs, opened once by the gateway. Live and sandbox share all of it but the desks of a
- * site.
+ * What every route needs, opened once by the gateway. The live and the sandbox site share all
+ * but what belongs to one site.
  */
 import type { Logger } from 'pino'
 import type { ChainCheck } from './audit/chain-check.ts'
-import type { BrandDesk } from './brands/brand-desk.ts'
+import type { ActiveBrands } from './brands/active-brands.ts'
 import type { ImageStore } from './brands/image.ts'
 import type { Clock } from './clock.ts'
 import type { Vault } from './crypto/vault.ts'
@@ -19,7 +19,7 @@ import type { GuardPolicy } from './network/address-guard.ts'
 import type { Activity } from './oauth/activity.ts'
 import type { CodeExchange } from './oauth/authorization-code.ts'
 import type { Bearers } from './oauth/bearer.ts'
-import type { KnownClients, ServiceDesk } from './oauth/client-authentication.ts'
+import type { KnownClients, KnownServices } from './oauth/client-authentication.ts'
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
@@ -40,9 +40,9 @@ export interface SharedContext {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
-  /** Absent when nobody asks. */
+  /** Absent when metrics are off. */
   readonly metrics: Metrics | undefined
-  /** Absent when nobody collects traces. */
+  /** Absent when traces are not collected. */
   readonly tracing: Tracing | undefined
   readonly db: Database
   /** The same database, for answers that go on: connections of their own, by turns. */
@@ -54,7 +54,7 @@ export interface SharedContext {
   readonly passwords: Passwords
   readonly clients: ClientDirectory
   readonly knownClients: KnownClients
-  readonly services: ServiceDesk
+  readonly services: KnownServices
   readonly bearers: Bearers
   readonly lastUse: LastUse
   readonly activity: Activity
@@ -83,7 +83,7 @@ export interface SharedContext {
   /** Images that one person uploads in an hour, taken or not. */
   readonly imageUploads: RateLimit
   /** Who the brokerage is on each site, and the images that were uploaded. */
-  readonly brands: BrandDesk
+  readonly brands: ActiveBrands
   readonly images: ImageStore
   /** The brokerage's identity providers, as they say they are. */
   readonly upstreams: Upstreams
@@ -91,9 +91,9 @@ export interface SharedContext {
   readonly guard: GuardPolicy
   /** Fires when events may have arrived. */
   readonly eventSignal: Signal
-  /** The same by branch, for those who follow its log. */
+  /** The same by branch, for connections that follow its log. */
   readonly branchSignal: BranchSignal
-  /** For whoever wants to see at once what becomes of what it has published. */
+  /** For callers that want to see at once what becomes of what they have published. */
   readonly numbering: Announcer
   /** The last refused calls of each partner. */
   readonly refusedCalls: RefusedCalls

@@ -65,7 +65,7 @@ export class NotFound extends Problem {
 }
 
 /** Not at this address, but at another. */
-export class Elsewhere extends NotFound {
+export class WrongAddress extends NotFound {
   readonly address: string
   constructor(description: string, address: string) {
     super(`${description}: ${address}`)
@@ -102,7 +102,7 @@ export class TooManyRequests extends Problem {
 
 /**
  * JSON has numbers that no number here can be: they are read as infinite, and "must be a number" would help
- * nobody.
+ * no client.
  */
 export function findOverflow(value: unknown): string | undefined {
   if (value === Number.POSITIVE_INFINITY) return `is too large: at most ${Number.MAX_VALUE}`

@@ -45,7 +45,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
     ...['authorization_response_iss_parameter_supported', 'end_session_endpoint', 'acr_values_supported'],
     ...['code_challenge_methods_supported', 'backchannel_logout_supported'],
   ],
-  'src/identity/said.ts': [
+  'src/identity/claims.ts': [
     'id_token_signing_alg_values_supported',
     'auth_time',
     'email_verified',

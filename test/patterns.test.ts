@@ -61,18 +61,18 @@ function hostileTo(source: string): Hostile[] {
 const write = ({ before, over, behind }: Hostile, length: number) =>
   before + over.repeat(Math.ceil(length / over.length)) + behind
 
-interface Compiled {
+interface CompiledPattern {
   readonly one: RegExp
   readonly all: RegExp
 }
 
-function compile(source: string, flags: string): Compiled {
+function compile(source: string, flags: string): CompiledPattern {
   const bare = flags.replaceAll('g', '')
   return { one: new RegExp(source, bare), all: new RegExp(source, `${bare}g`) }
 }
 
 /** As it is used: to find one, to change all of them. */
-function timeOf({ one, all }: Compiled, text: string): bigint {
+function timeOf({ one, all }: CompiledPattern, text: string): bigint {
   one.lastIndex = 0
   const began = process.hrtime.bigint()
   one.test(text)
@@ -81,7 +81,7 @@ function timeOf({ one, all }: Compiled, text: string): bigint {
 }
 
 /** The least of a few: whatever else the machine does makes none of them shorter. */
-const leastOf = (times: number, compiled: Compiled, text: string) =>
+const leastOf = (times: number, compiled: CompiledPattern, text: string) =>
   Math.min(...Array.from({ length: times }, () => Number(timeOf(compiled, text))))
 
 /**
@@ -94,7 +94,7 @@ const lengths = [500, 1_500, 4_500]
 const growthAtMost = 6
 
 /** How it grows where that is more than its text does. */
-function findGrowth(compiled: Compiled, hostile: Hostile): string | undefined {
+function findGrowth(compiled: CompiledPattern, hostile: Hostile): string | undefined {
   // One that doubles with each character would never come back from the first length.
   const few = timeOf(compiled, write(hostile, 18))
   if (few > inProportion && leastOf(3, compiled, write(hostile, 18)) > inProportion) return 'without bounds'

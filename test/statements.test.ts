@@ -36,14 +36,14 @@ interface DescribedColumn {
   readonly origin: Origin | undefined
 }
 
-interface Described extends FoundStatement {
+interface StatementDescription extends FoundStatement {
   readonly refused: string | undefined
   /** Of parameters, in the order of their numbers. */
   readonly types: readonly string[]
   readonly columns: readonly DescribedColumn[]
 }
 
-interface Judged extends Described {
+interface JudgedStatement extends StatementDescription {
   /** Whether each column may be null, where it can be known: of those that come straight from a table. */
   readonly nulls: readonly (boolean | undefined)[]
 }
@@ -85,7 +85,7 @@ interface Field {
   readonly columnID: number
 }
 
-function describe(statement: FoundStatement): Promise<Described> {
+function describe(statement: FoundStatement): Promise<StatementDescription> {
   return new Promise((answer) => {
     let taken: readonly number[] = []
     let given: readonly Field[] = []
@@ -131,7 +131,7 @@ async function planOf(text: string): Promise<Plan> {
   return row!['QUERY PLAN'][0].Plan
 }
 
-async function nullsOf({ columns, text }: Described): Promise<(boolean | undefined)[]> {
+async function nullsOf({ columns, text }: StatementDescription): Promise<(boolean | undefined)[]> {
   if (columns.every(({ origin }) => origin === undefined)) return []
   const plan = await planOf(text)
   return columns.map(({ origin }, index) => {
@@ -140,24 +140,24 @@ async function nullsOf({ columns, text }: Described): Promise<(boolean | undefin
   })
 }
 
-const statements: Judged[] = []
+const statements: JudgedStatement[] = []
 for (const statement of await listStatements()) {
   const described = await describe(statement)
   statements.push({ ...described, nulls: await nullsOf(described) })
 }
 
 /** Functions that are called for what they do have a column of that type. */
-function answered({ columns }: Described): readonly DescribedColumn[] {
+function answered({ columns }: StatementDescription): readonly DescribedColumn[] {
   return columns.filter(({ type }) => type !== 'void')
 }
 
-interface Given extends DescribedColumn {
+interface ResultColumn extends DescribedColumn {
   readonly said: Column<unknown>
   readonly index: number
 }
 
 /** The columns that TypeScript says something of. */
-function given({ columns, gives }: Described): Given[] {
+function given({ columns, gives }: StatementDescription): ResultColumn[] {
   return columns.flatMap((column, index) => {
     const said = gives[column.name]
     return said ? [{ ...column, said, index }] : []
@@ -165,7 +165,7 @@ function given({ columns, gives }: Described): Given[] {
 }
 
 /** Fails with a line for each thing that is wrong: where it is, and what to do. */
-function holds(rule: (statement: Judged) => readonly string[]): void {
+function holds(rule: (statement: JudgedStatement) => readonly string[]): void {
   const wrong = statements.flatMap((statement) =>
     rule(statement).map((what) => `${statement.file}: ${statement.exported}: ${what}`),
   )

@@ -4,9 +4,9 @@
  */
 import type { House } from './house.ts'
 import { readFamilyUs, readMainThreadUs, readProcessUs } from './processor-time.ts'
-import { findPlace, readWritten, type Written } from './write-ahead-log.ts'
+import { findPlace, readWritten, type WriteVolume } from './write-ahead-log.ts'
 
-export interface Cost extends Written {
+export interface Cost extends WriteVolume {
   /** Of the thread that runs JavaScript, and of the node's other threads. */
   readonly mainThreadUs: number
   readonly otherThreadsUs: number
@@ -20,7 +20,7 @@ export type Work = () => Promise<number>
 
 const rounds = 3
 
-export interface Metered {
+export interface MeteredWork {
   readonly house: House
   readonly nodePid: number
   readonly receiverPid?: number
@@ -29,7 +29,7 @@ export interface Metered {
   readonly work: Work
 }
 
-export async function measureCost(metered: Metered): Promise<Cost> {
+export async function measureCost(metered: MeteredWork): Promise<Cost> {
   const costs: Cost[] = []
   for (let round = 0; round <= rounds; round++) {
     await metered.prepare?.()
@@ -39,7 +39,7 @@ export async function measureCost(metered: Metered): Promise<Cost> {
   return costs.slice(1).reduce((best, cost) => (sumUs(cost) < sumUs(best) ? cost : best))
 }
 
-async function measureRound({ house, nodePid, receiverPid, work }: Metered): Promise<Cost> {
+async function measureRound({ house, nodePid, receiverPid, work }: MeteredWork): Promise<Cost> {
   const { db, postgresPid } = house
   const place = await findPlace(db)
   const [main, node, postgres] = [

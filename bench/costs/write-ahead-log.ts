@@ -6,7 +6,7 @@
 import type { Database } from '../../src/database/database.ts'
 import { ask } from '../../test/support/ask.ts'
 
-export interface Written {
+export interface WriteVolume {
   readonly logBytes: number
   /** Of them, images of whole pages: one for each page that is first touched after a checkpoint. */
   readonly imageBytes: number
@@ -26,7 +26,7 @@ const selectWritten = `SELECT coalesce(sum(combined_size), 0)::float8 AS "logByt
      coalesce(sum(count) FILTER (WHERE type = 'Transaction/COMMIT'), 0)::float8 AS commits
    FROM pg_get_wal_stats($1::pg_lsn, $2::pg_lsn, true) AS log (type, count, count_share, record_size,
      record_share, fpi_size, fpi_share, combined_size, combined_share)`
-const nothing: Written = {
+const nothing: WriteVolume = {
   logBytes: 0,
   imageBytes: 0,
   rowsInserted: 0,
@@ -40,10 +40,10 @@ export async function findPlace(db: Database): Promise<string> {
   return found!.place
 }
 
-export async function readWritten(db: Database, from: string, to: string): Promise<Written> {
+export async function readWritten(db: Database, from: string, to: string): Promise<WriteVolume> {
   if (from === to) return nothing
   // The end of the log is read from disk: something behind it makes sure that it is there.
   await db.script("SELECT pg_logical_emit_message(true, 'bench', 'end')")
-  const [written] = await ask<Written>(db, selectWritten, [from, to])
+  const [written] = await ask<WriteVolume>(db, selectWritten, [from, to])
   return written!
 }

@@ -23,12 +23,12 @@ export type AuditAction =
   | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
   | `audit.${'verified' | 'exported'}`
 
-/** Recorded by a trigger, whoever does it (migrations/0006-notices.sql). */
+/** Recorded by a trigger, whichever program makes the change (migrations/0006-notices.sql). */
 export type TriggeredAction = 'user.email_changed'
 
 /**
- * What would hand an account to somebody else: recorded by users/guarded-act.ts alone, which tells the owner
- * of it.
+ * Acts that could hand an account to another person: recorded by users/guarded-act.ts alone, which tells the
+ * owner of it.
  */
 export type GuardedAction =
   | 'user.password_changed'

@@ -1,7 +1,7 @@
 /**
- * What anchors are signed with: a key of the log's own, sealed by the vault. Whoever can write the database
- * or the file of anchors, and cannot read the vault's keys, can sign none. It stays the same when the vault's
- * keys are replaced, so that old anchors can be judged.
+ * What anchors are signed with: a key of the log's own, sealed by the vault. A person who can write the
+ * database or the file of anchors, and cannot read the vault's keys, can sign none. It stays the same when
+ * the vault's keys are replaced, so that old anchors can be judged.
  */
 import { randomBytes } from 'node:crypto'
 import type { Vault } from '../crypto/vault.ts'

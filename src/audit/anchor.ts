@@ -39,7 +39,7 @@ function sign(key: Buffer, said: string): Buffer {
   return createHmac('sha256', key).update(said).digest()
 }
 
-export interface AnchorDesk {
+export interface AnchorDependencies {
   readonly db: Sql
   readonly vault: Vault
   readonly clock: Clock
@@ -53,7 +53,7 @@ export interface AnchorWriter {
   write(): Promise<void>
 }
 
-export function openAnchorWriter({ db, vault, clock, log, file }: AnchorDesk): AnchorWriter {
+export function openAnchorWriter({ db, vault, clock, log, file }: AnchorDependencies): AnchorWriter {
   let last: ChainHead | undefined
   return {
     async write() {

@@ -8,9 +8,7 @@ import type { Environment } from '../vocabulary/environment.ts'
 import type { AuditAction, GuardedAction, TriggeredAction } from './action.ts'
 import { insertAuditEntry, selectNewest, selectNewestAbout } from './entries.sql.ts'
 
-/**
- * Whoever acts: `user:id-…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the database.
- */
+/** The actor: `user:id-…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the database. */
 export interface Actor {
   readonly name: string
   readonly environment?: Environment | undefined
@@ -22,7 +20,7 @@ export interface Actor {
   readonly providerId?: number | undefined
 }
 
-/** Who does something, and when: one value from the door to the entry. */
+/** The actor of an act, and when: one value from the door to the entry. */
 export interface Act {
   readonly by: Actor
   readonly at: Date

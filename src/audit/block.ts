@@ -1,7 +1,7 @@
 /**
  * What a block's hash covers, and how its place in the chain is written: the position, the hash before it,
- * and the root of a tree of hashes over its entries. Nothing here needs the database: whoever is shown a
- * block judges it by the same lines as the gateway.
+ * and the root of a tree of hashes over its entries. Nothing here needs the database: an auditor who is shown
+ * a block judges it by the same lines as the gateway.
  */
 import { hash } from 'node:crypto'
 import { Invalid } from '../problem.ts'

@@ -1,12 +1,12 @@
 /**
- * A verification of the chain beside the other work of a node: one at a time, with whoever asks meanwhile
- * joining it. What it found is an entry of the log, so that every node can show it; how far it is, only the
- * node that runs it.
+ * A verification of the chain beside the other work of a node: one at a time; callers that ask meanwhile join
+ * it. What it found is an entry of the log, so that every node can show it; how far it is, only the node that
+ * runs it.
  */
 
 import { Conflict } from '../problem.ts'
 import { cut } from '../text/cut.ts'
-import type { AnchorDesk } from './anchor.ts'
+import type { AnchorDependencies } from './anchor.ts'
 import { type AnchorReport, compareAnchors } from './anchor-check.ts'
 import { type Act, recordAct } from './audit.ts'
 import { type ChainHead, printHead } from './block.ts'
@@ -39,9 +39,9 @@ export interface ChainCheck {
   close(): Promise<void>
 }
 
-class Stopped extends Error {}
+class CheckAbort extends Error {}
 
-export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): ChainCheck {
+export function openChainCheck({ db, vault, clock, log, file }: AnchorDependencies): ChainCheck {
   let state: CheckState = { kind: 'none' }
   let running: Promise<void> | undefined
   let isClosing = false
@@ -50,7 +50,7 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
   const run = async ({ by, at: startedAt }: Act) => {
     const { position: blocks } = await findHead(db)
     const result = await verifyChain(db, startedAt, (position) => {
-      if (isClosing) throw new Stopped('The gateway is closing.')
+      if (isClosing) throw new CheckAbort('The gateway is closing.')
       state = { kind: 'running', startedAt, position, blocks: Math.max(blocks, position) }
     })
     const written = file === undefined ? undefined : await compareAnchors(db, vault, file)
@@ -68,7 +68,8 @@ export function openChainCheck({ db, vault, clock, log, file }: AnchorDesk): Cha
       logSubject,
       describe(result, await check(), written),
     )
-    // Whoever joined while that was written is answered too, and nobody can join between this and the end.
+    // Callers that joined while that was written are answered too, and none can join between this and the
+    // end.
     const answered = await check()
     end({ ...result, finishedAt, anchors: answered, written })
   }

@@ -13,14 +13,14 @@ import { hashTree } from './merkle.ts'
 const blockSize = 1_000
 
 /** Another node is at it: leave it to that one, or wait until it has done. */
-type Patience = 'leave' | 'wait'
+type LockMode = 'leave' | 'wait'
 
 /**
  * Answers how many entries it sealed; 0 when there are none or it was left to another node (a leader lock).
  */
-export function sealBlock(db: Sql, now: Date, patience: Patience = 'leave'): Promise<number> {
+export function sealBlock(db: Sql, now: Date, lockMode: LockMode = 'leave'): Promise<number> {
   return db.transaction(async (sql) => {
-    const take = patience === 'wait' ? table.lock : table.tryLock
+    const take = lockMode === 'wait' ? table.lock : table.tryLock
     const [lock] = await sql.query(take, { lock: advisoryLocks.auditChain })
     if (!lock?.locked) return 0
     const entries = await sql.query(table.takeUnsealed, { most: blockSize })
@@ -40,8 +40,8 @@ export function sealBlock(db: Sql, now: Date, patience: Patience = 'leave'): Pro
   })
 }
 
-export async function sealAll(db: Sql, now: Date, patience?: Patience): Promise<void> {
-  while ((await sealBlock(db, now, patience)) > 0);
+export async function sealAll(db: Sql, now: Date, lockMode?: LockMode): Promise<void> {
+  while ((await sealBlock(db, now, lockMode)) > 0);
 }
 
 export async function findHead(sql: Sql): Promise<ChainHead> {

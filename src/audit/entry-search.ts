@@ -38,7 +38,7 @@ interface SearchLimits {
 const usualWindow = 20_000
 /** Entries of one actor or about one subject lie far apart. */
 const scatteredWindow = 4_000
-/** The first window is read however long it takes. Whoever wants all of a log without end exports it. */
+/** The first window is read however long it takes. A reader who wants all of a log without end exports it. */
 const usualBudgetMs = 70
 /**
  * Entries get their number when they are written and their time when the act began: numbers grow with time,

@@ -27,7 +27,7 @@ interface EvidenceReport {
   passes(head: ChainHead): 'yes' | 'no' | 'unknown'
 }
 
-interface Expected {
+interface Expectation {
   /** Whose signatures count; those of the key that the file names, unless given. */
   readonly key?: string | undefined
 }
@@ -42,19 +42,19 @@ interface Stretch {
   readonly entries: { readonly entry: BlockEntry; readonly block: number }[]
 }
 
-class Broken extends Error {}
+class EvidenceFault extends Error {}
 
 export async function checkEvidence(
   lines: AsyncIterable<string>,
-  expected: Expected = {},
+  expectation: Expectation = {},
 ): Promise<EvidenceReport> {
-  const check = openCheck(expected)
+  const check = openCheck(expectation)
   let number = 0
   for await (const line of lines) check.read(line, ++number)
   return check.close()
 }
 
-function openCheck({ key: expectedKey }: Expected) {
+function openCheck({ key: expectedKey }: Expectation) {
   const problems: string[] = []
   const proven: { entry: BlockEntry; block: number; head: ProvenHead }[] = []
   const hashes = new Map<number, string>()
@@ -66,20 +66,20 @@ function openCheck({ key: expectedKey }: Expected) {
   let hasEnded = false
 
   const inside = (): Stretch => {
-    if (!stretch) throw new Broken('it stands outside of any stretch of blocks')
+    if (!stretch) throw new EvidenceFault('it stands outside of any stretch of blocks')
     return stretch
   }
   const key = () => expectedKey ?? opening?.key ?? ''
 
   const takers: { [Kind in EvidenceLine['kind']]: (line: Extract<EvidenceLine, { kind: Kind }>) => void } = {
     evidence(line) {
-      if (opening) throw new Broken('the file begins a second time')
+      if (opening) throw new EvidenceFault('the file begins a second time')
       opening = line
       if (expectedKey !== undefined && line.key !== expectedKey)
-        throw new Broken(`it is signed by another key (${line.key}) than the one you gave`)
+        throw new EvidenceFault(`it is signed by another key (${line.key}) than the one you gave`)
     },
     stretch({ previous }) {
-      if (stretch) throw new Broken('the stretch before has no signed head')
+      if (stretch) throw new EvidenceFault('the stretch before has no signed head')
       const hash = Buffer.from(previous, 'hex')
       stretch = { position: 0, hash, block: undefined, index: -1, isGood: true, entries: [] }
     },
@@ -87,8 +87,10 @@ function openCheck({ key: expectedKey }: Expected) {
       const now = inside()
       const isNext = now.block ? position === now.position + 1 : position > highest
       if (!isNext)
-        throw new Broken(`block ${position} does not follow on block ${now.block ? now.position : highest}`)
-      if (size === 0) throw new Broken(`block ${position} is empty`)
+        throw new EvidenceFault(
+          `block ${position} does not follow on block ${now.block ? now.position : highest}`,
+        )
+      if (size === 0) throw new EvidenceFault(`block ${position} is empty`)
       now.position = highest = position
       now.block = { size, root: Buffer.from(root, 'hex') }
       now.hash = hashBlock(position, now.hash, size, now.block.root)
@@ -99,15 +101,15 @@ function openCheck({ key: expectedKey }: Expected) {
       entries++
       const now = inside()
       const entry = toEntry(printed)
-      if (!now.block) throw new Broken(`entry ${entry.id} stands before any block`)
+      if (!now.block) throw new EvidenceFault(`entry ${entry.id} stands before any block`)
       if (index <= now.index)
-        throw new Broken(`entry ${entry.id} is not in its place in block ${now.position}`)
+        throw new EvidenceFault(`entry ${entry.id} is not in its place in block ${now.position}`)
       now.index = index
       const steps = path.map((each) => Buffer.from(each, 'hex'))
       const isInside = index < now.block.size
       const root = isInside ? followPath(hashEntry(entry), index, now.block.size, steps) : undefined
       if (!root?.equals(now.block.root))
-        throw new Broken(`entry ${entry.id} is not the one that block ${now.position} holds`)
+        throw new EvidenceFault(`entry ${entry.id} is not the one that block ${now.position} holds`)
       now.entries.push({ entry, block: now.position })
     },
     head({ position, hash, at, signature }) {
@@ -115,26 +117,26 @@ function openCheck({ key: expectedKey }: Expected) {
       stretch = undefined
       const head = { position, hash: Buffer.from(hash, 'hex'), at }
       if (!isSignedBy(key(), printSignedHead(head, new Date(at)), Buffer.from(signature, 'hex')))
-        throw new Broken(`the head at block ${position} was not signed by the key ${key()}`)
+        throw new EvidenceFault(`the head at block ${position} was not signed by the key ${key()}`)
       if (position !== now.position || !head.hash.equals(now.hash))
-        throw new Broken(`the blocks before it do not lead to the head at block ${position}`)
+        throw new EvidenceFault(`the blocks before it do not lead to the head at block ${position}`)
       if (now.isGood) proven.push(...now.entries.map((each) => ({ ...each, head })))
     },
     end({ entries: counted, sha256, signature }) {
       hasEnded = true
-      if (stretch) throw new Broken('the last stretch has no signed head')
-      if (counted !== entries) throw new Broken(`the file had ${counted} entries and has ${entries}`)
+      if (stretch) throw new EvidenceFault('the last stretch has no signed head')
+      if (counted !== entries) throw new EvidenceFault(`the file had ${counted} entries and has ${entries}`)
       if (sha256 !== above.digest('hex'))
-        throw new Broken('the file is not as it was exported: lines were changed, removed or added')
+        throw new EvidenceFault('the file is not as it was exported: lines were changed, removed or added')
       if (!isSignedBy(key(), printSignedFile(sha256), Buffer.from(signature, 'hex')))
-        throw new Broken(`the file was not signed by the key ${key()}`)
+        throw new EvidenceFault(`the file was not signed by the key ${key()}`)
     },
   }
 
   const take = (line: EvidenceLine | undefined, number: number) => {
-    if (hasEnded) throw new Broken('it stands behind the end')
-    if (!line) throw new Broken('it is no line of evidence')
-    if (number === 1 && line.kind !== 'evidence') throw new Broken('the file has no beginning')
+    if (hasEnded) throw new EvidenceFault('it stands behind the end')
+    if (!line) throw new EvidenceFault('it is no line of evidence')
+    if (number === 1 && line.kind !== 'evidence') throw new EvidenceFault('the file has no beginning')
     const taker = takers[line.kind] as (line: EvidenceLine) => void
     taker(line)
   }
@@ -145,7 +147,7 @@ function openCheck({ key: expectedKey }: Expected) {
       try {
         take(line, number)
       } catch (error) {
-        if (!(error instanceof Broken)) throw error
+        if (!(error instanceof EvidenceFault)) throw error
         problems.push(`Line ${number}: ${error.message}.`)
         // An entry that is wrong leaves the chain as it is, and with it the entries beside it.
         if (stretch && line?.kind !== 'entry') stretch.isGood = false

@@ -148,7 +148,7 @@ export function toEntry(printed: PrintedEntry): BlockEntry {
   return { ...printed, at: new Date(printed.at) }
 }
 
-/** The public key that somebody keeps: 43 characters of base64url. */
+/** The public key that an auditor keeps: 43 characters of base64url. */
 export function parsePublicKey(given: string): string {
   if (key(given)) return given
   throw new Invalid([

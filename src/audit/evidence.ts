@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Sql } from '../database/database.ts'
 import { Conflict } from '../problem.ts'
-import type { AnchorDesk } from './anchor.ts'
+import type { AnchorDependencies } from './anchor.ts'
 import { compareAnchors } from './anchor-check.ts'
 import { type BlockEntry, hashBlock, hashEntry } from './block.ts'
 import { findBlocksOf } from './block-search.ts'
@@ -38,7 +38,7 @@ interface EvidenceRequest {
  * The file, piece by piece. What is not as it was written is refused, and what was sent by then has no end.
  */
 export async function* printEvidence(
-  { db, vault, clock, file }: Omit<AnchorDesk, 'log'>,
+  { db, vault, clock, file }: Omit<AnchorDependencies, 'log'>,
   { ids, search }: EvidenceRequest,
 ): AsyncGenerator<string> {
   const now = clock.now()

@@ -1,5 +1,5 @@
 /**
- * Signatures that anybody can check who knows the log's public key (Ed25519): of heads of the chain, and of
+ * Signatures that an auditor can check with the log's public key (Ed25519): of heads of the chain, and of
  * what leaves the log as evidence. The key follows from the one that signs anchors, so that it lives and is
  * kept as that one is.
  */

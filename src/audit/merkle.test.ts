@@ -34,7 +34,7 @@ test('another leaf, another place, a longer or a shorter path do not lead to the
     followPath(leaves[5]!, 5, 13, path.slice(1)),
     followPath(leaves[5]!, 5, 13, [...path, root]),
     followPath(leaves[5]!, 5, 13, path.toReversed()),
-    // What two leaves make together is no leaf, whoever takes their hashes for a text.
+    // What two leaves make together is no leaf, even where their hashes are taken for a text.
     followPath(hashLeaf(Buffer.concat([leaves[4]!, leaves[5]!]).toString('latin1')), 2, 7, path.slice(1)),
   ]
   for (const [place, found] of roots.entries()) assert.notDeepEqual(found, root, `way ${place}`)

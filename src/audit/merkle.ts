@@ -1,7 +1,7 @@
 /**
- * A tree of hashes over texts (a Merkle tree, RFC 9162, section 2.1): whoever knows its root can be shown one
- * of the texts, with a few hashes beside it (an inclusion proof), and none of the others. Leaves and inner
- * nodes are hashed apart, so that neither can pass for the other.
+ * A tree of hashes over texts (a Merkle tree, RFC 9162, section 2.1): an auditor who knows its root can be
+ * shown one of the texts, with a few hashes beside it (an inclusion proof), and none of the others. Leaves
+ * and inner nodes are hashed apart, so that neither can pass for the other.
  */
 import { hash } from 'node:crypto'
 

@@ -1,7 +1,7 @@
 /**
- * Every act that ends in somebody's power, by the entry that it leaves: what it takes, how it is done, and
- * who is told. Whoever adds one adds a row; test/security/powers.test.ts walks forms, commands, endpoints,
- * proposals and notices, and refuses what stands in none.
+ * Every act that changes a person's power, by the entry that it leaves: what it takes, how it is done, and
+ * who is told. A new act needs a row; test/security/powers.test.ts walks forms, commands, endpoints,
+ * proposals and notices, and refuses those that have none.
  */
 import type { Permission } from '../vocabulary/permission.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
@@ -11,14 +11,14 @@ import type { AuditAction } from './action.ts'
  * The owner of the account; every administrator; or these when it is done to staff, or by staff to
  * themselves.
  */
-type Told = 'owner' | 'administrators' | 'administrators, of staff'
+type Audience = 'owner' | 'administrators' | 'administrators, of staff'
 
 interface Power {
   /** What the console takes, beside a fresh sign-in with a second factor. */
   readonly permission?: Permission
   /**
-   * What bounds whoever does it there. `hands out`: they hold what they give. `over whom`: staff takes giving
-   * out roles, an administrator being one. `another's partner`: they are no member of it.
+   * What bounds the operator who does it there. `hands out`: they hold what they give. `over whom`: staff
+   * takes giving out roles, an administrator being one. `another's partner`: they are no member of it.
    */
   readonly bound?: 'hands out' | 'over whom' | "another's partner"
   /** The kind that may take two people. */
@@ -29,9 +29,12 @@ interface Power {
   readonly commands?: readonly string[]
   /** What the brokerage's own systems call. */
   readonly endpoints?: readonly string[]
-  /** Whoever did it could come in as the person that it was done to, or as those whom a provider names. */
+  /**
+   * The operator who did it could come in as the person that it was done to, or as the users whom a provider
+   * names.
+   */
   readonly opensAccount?: true
-  readonly tells: readonly Told[]
+  readonly tells: readonly Audience[]
 }
 
 const ofClient = '/console/partners/:branch/clients/:client'
@@ -48,7 +51,7 @@ const powers = {
     ...{ permission: 'staff.manage', bound: 'hands out', tells: ['administrators'] },
     ...{ console: ['/console/staff/:id/take'], commands: ['staff take'] },
   },
-  // By whoever signs in there: administrators were told of the map when it was made.
+  // By the operator who signs in there: administrators were told of the map when it was made.
   'user.roles_provided': { tells: [] },
   'user.created': {
     ...{ permission: 'users.manage', console: ['/console/users/create'], commands: ['user create'] },
@@ -219,5 +222,5 @@ export function permissionOfKind(kind: ProposalKind): Permission {
   return listedPowers.find(([, power]) => power.fourEyes === kind)![1].permission!
 }
 
-/** After these somebody else than its owner may have a way into an account. */
+/** After these another person than its owner may have a way into an account. */
 export const openingActions = listedPowers.filter(([, power]) => power.opensAccount).map(([action]) => action)

@@ -1,5 +1,5 @@
 /**
- * An entry as a sentence: who did what to whom. Whoever is named by an id stays one here (`{ id: 'user:id-…'
+ * An entry as a sentence: who did what to whom. A person named by an id stays an id here (`{ id: 'user:id-…'
  * }`): the reader's page puts a name in its place, and keeps the id behind it. Every action has its sentence:
  * a new one does not compile without.
  */
@@ -12,19 +12,19 @@ import { staffRoleWords } from '../vocabulary/staff-role-words.ts'
 import type { AuditAction } from './action.ts'
 import type { AuditEntry } from './audit.ts'
 
-/** Somebody or something, by the id that the log has of it. */
+/** A person or a thing, by the id that the log has of it. */
 interface Reference {
   readonly id: string
 }
 
 export type Sentence = readonly (string | Reference)[]
 
-type Told = Pick<AuditEntry, 'actor' | 'action' | 'subject' | 'details'>
+type EntryFacts = Pick<AuditEntry, 'actor' | 'action' | 'subject' | 'details'>
 
 interface Act {
   readonly by: Reference
   readonly to: Reference
-  /** The member, the holder or whoever else an act names beside its subject. */
+  /** The member, the holder or any other user whom an act names beside its subject. */
   readonly user: Reference
   readonly isOwn: boolean
   /** What the entry says of it; a dash where it says nothing. */
@@ -274,7 +274,7 @@ function handedOut({ said, pairs }: Pick<Act, 'said' | 'pairs'>): string {
 }
 
 /** An action that a release of tomorrow wrote is told as it stands. */
-export function tell(entry: Told): Sentence {
+export function tell(entry: EntryFacts): Sentence {
   const { actor, action, subject, details } = entry
   const by = { id: actor }
   const to = { id: subject }
@@ -303,7 +303,7 @@ function printPairs(value: unknown): string {
   return pairs.join(', ') || 'none'
 }
 
-function counter(details: Told['details']): Act['count'] {
+function counter(details: EntryFacts['details']): Act['count'] {
   return (name, one, many = `${one}s`) => {
     const number = Number(details[name])
     return Number.isFinite(number) ? `${number.toLocaleString('en')} ${number === 1 ? one : many}` : many
@@ -311,7 +311,7 @@ function counter(details: Told['details']): Act['count'] {
 }
 
 /** Everything that the sentences of these entries name. */
-export function referencesOf(entries: readonly Told[]): string[] {
+export function referencesOf(entries: readonly EntryFacts[]): string[] {
   const named = entries.flatMap((entry) =>
     tell(entry).flatMap((part) => (typeof part === 'string' ? [] : [part.id])),
   )

@@ -1,7 +1,7 @@
 /**
  * A brand is drafted, looked at and activated; whatever was in force before can be gone back to, the brand
- * that the gateway comes with among it. Of each site there is one draft: who saves or activates it names the
- * version that they saw, and learns when somebody else has changed it since.
+ * that the gateway comes with among it. Of each site there is one draft: an operator who saves or activates
+ * it names the version that they saw, and learns when another has changed it since.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { advisoryLocks } from '../database/advisory-locks.ts'
@@ -111,11 +111,11 @@ async function putInForce(
 }
 
 /** One at a time, on what is there then. */
-function changeBrands<Made>(
+function changeBrands<Result>(
   db: Sql,
   environment: Environment,
-  change: (sql: Sql, brands: BrandsOfSite) => Promise<Made>,
-): Promise<Made> {
+  change: (sql: Sql, brands: BrandsOfSite) => Promise<Result>,
+): Promise<Result> {
   return db.transaction(async (sql) => {
     await sql.query(table.lockBrands, { lock: advisoryLocks.brands, environment })
     return change(sql, await listBrands(sql, environment))

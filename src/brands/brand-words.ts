@@ -100,7 +100,7 @@ function tidy(name: Field, text: string): string {
   return /^(accent|background)/.test(name) ? trimmed.toLowerCase() : trimmed
 }
 
-/** https alone: whoever follows it from a page of ours must not be met by somebody else on the way. */
+/** https alone: a person who follows it from a page of ours must not be met by an impostor on the way. */
 export function isWebPage(text: string): boolean {
   if (text.length > 500 || /[\s<>"'\\]/.test(text) || !URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)

@@ -9,16 +9,16 @@ import type { Changes } from '../database/changes.ts'
 import type { Sql } from '../database/database.ts'
 import { type Memory, openMemory } from '../database/memory.ts'
 import { type ImageType, imageTypes } from '../vocabulary/brand.ts'
-import { type Drawn, ImageRefused } from './drawn.ts'
 import { deleteUnusedImages, insertImage, selectImage, selectShownImage } from './images.sql.ts'
 import { readPng } from './png.ts'
+import { ImageRefusal, type ReencodedImage } from './reencoded-image.ts'
 import { readSvg } from './svg.ts'
 
 export const imageMostBytes = 200 * 1024
 /** Of a person, on both sites together. */
 export const imagesPerHour = 30
 
-export interface CheckedImage extends Drawn {
+export interface CheckedImage extends ReencodedImage {
   readonly type: ImageType
 }
 
@@ -32,7 +32,7 @@ export async function checkImage(bytes: Buffer): Promise<CheckedImage | { readon
       : { type: imageTypes[1], ...readSvg(bytes) }
     return image.bytes.length > imageMostBytes ? { problem: tooLarge } : image
   } catch (error) {
-    if (!(error instanceof ImageRefused)) throw error
+    if (!(error instanceof ImageRefusal)) throw error
     return { problem: error.message }
   }
 }
@@ -60,15 +60,15 @@ export interface StoredImage {
 }
 
 export interface ImageStore {
-  /** For everybody: of a brand, or accepted. */
+  /** For all visitors: of a brand, or accepted. */
   find(hash: string): Promise<StoredImage | undefined>
-  /** For whoever may see what waits. */
+  /** For operators who may see what waits. */
   findAny(hash: string): Promise<StoredImage | undefined>
 }
 
 const rememberedBytes = 4 * 1024 * 1024
 
-/** What has a hash never changes; whether it is for everybody may. */
+/** What has a hash never changes; whether it is public may. */
 export function openImages(sql: Sql, changes: Changes): ImageStore {
   const memory: Memory<StoredImage> = openMemory(changes, rememberedBytes)
   const read = async (hash: string) => {

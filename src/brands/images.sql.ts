@@ -2,7 +2,7 @@ import { bytes, instant, int, oneOf, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { imageTypes } from '../vocabulary/brand.ts'
 
-/** What is stored once more is as new as if it were the first time: nobody clears it away meanwhile. */
+/** An image stored once more is as new as if it were the first time: no round clears it away meanwhile. */
 export const insertImage = statement({
   name: 'insert_image',
   takes: { hash: text, type: text, width: int, height: int, bytes, storedAt: instant },
@@ -20,7 +20,7 @@ export const selectImage = statement({
   text: 'SELECT type, bytes FROM images WHERE hash = :hash',
 })
 
-/** A brand's, or an application's that an operator has accepted: what else is stored is not for everybody. */
+/** A brand's, or an application's that an operator has accepted: no other stored image is public. */
 export const selectShownImage = statement({
   name: 'select_shown_image',
   takes: { hash: text },
@@ -30,7 +30,7 @@ export const selectShownImage = statement({
      OR EXISTS (SELECT FROM client_looks l WHERE l.logo = :hash AND l.state = 'shown'))`,
 })
 
-/** What nobody shows: a draft's that was replaced, an application's that was declined. */
+/** Images that no page shows: a draft's that was replaced, an application's that was declined. */
 export const deleteUnusedImages = statement({
   name: 'delete_unused_images',
   takes: { until: instant, most: int },

@@ -5,7 +5,7 @@
  */
 import { promisify } from 'node:util'
 import { crc32, deflate, inflate } from 'node:zlib'
-import { type Drawn, ImageRefused } from './drawn.ts'
+import { ImageRefusal, type ReencodedImage } from './reencoded-image.ts'
 
 const inflateAsync = promisify(inflate)
 const deflateAsync = promisify(deflate)
@@ -28,7 +28,7 @@ interface Head {
   readonly isInterlaced: boolean
 }
 
-export async function readPng(bytes: Buffer): Promise<Drawn> {
+export async function readPng(bytes: Buffer): Promise<ReencodedImage> {
   refuse(!bytes.subarray(0, 8).equals(signature), 'does not begin like one')
   // Before anything else of it: what it would unpack to is what it costs.
   const head = readHead(readChunk(bytes, 8))
@@ -54,7 +54,7 @@ export async function readPng(bytes: Buffer): Promise<Drawn> {
 const isPixels = ({ type }: Chunk) => type === 'IDAT'
 
 function refuse(isWrong: boolean, why: string): void {
-  if (isWrong) throw new ImageRefused(`is not a PNG that can be used: it ${why}`)
+  if (isWrong) throw new ImageRefusal(`is not a PNG that can be used: it ${why}`)
 }
 
 /** Three bytes a colour, of 256 at most. */
@@ -122,12 +122,12 @@ function readHead({ type, data }: Chunk): Head {
   refuse(!depths[colourType!]?.includes(depth!), 'has colours that are unknown')
   refuse(compression !== 0 || filter !== 0 || interlace! > 1, 'is packed in a way that is unknown')
   if (width < 1 || height < 1 || width > sideMostPixels || height > sideMostPixels)
-    throw new ImageRefused(
+    throw new ImageRefusal(
       `must be at most ${sideMostPixels} by ${sideMostPixels} pixels, and is ${width} by ${height}`,
     )
   const bitsPerPixel = channels[colourType!]! * depth!
   if ((width * height * bitsPerPixel) / 8 > pixelMostBytes)
-    throw new ImageRefused(`has ${depth} bits a channel: use 8, or fewer pixels than ${width} by ${height}`)
+    throw new ImageRefusal(`has ${depth} bits a channel: use 8, or fewer pixels than ${width} by ${height}`)
   return { width, height, bitsPerPixel, colourType: colourType!, isInterlaced: interlace === 1 }
 }
 

@@ -5,7 +5,7 @@
  * and so no entity. The file is written anew from what was understood.
  */
 import { isUtf8 } from 'node:buffer'
-import { type Drawn, ImageRefused } from './drawn.ts'
+import { ImageRefusal, type ReencodedImage } from './reencoded-image.ts'
 
 const elementsAtMost = 5_000
 const depthAtMost = 32
@@ -34,7 +34,7 @@ interface Element {
   readonly children: Element[]
 }
 
-export function readSvg(bytes: Buffer): Drawn {
+export function readSvg(bytes: Buffer): ReencodedImage {
   const root = parse(decode(bytes))
   const [width, height] = sizeOf(root)
   if (!root.attributes.has('viewBox')) root.attributes.set('viewBox', `0 0 ${width} ${height}`)
@@ -44,8 +44,8 @@ export function readSvg(bytes: Buffer): Drawn {
   return { width, height, bytes: Buffer.from(text) }
 }
 
-function refused(why: string): ImageRefused {
-  return new ImageRefused(`is neither a PNG nor an SVG that can be used: it ${why}`)
+function refused(why: string): ImageRefusal {
+  return new ImageRefusal(`is neither a PNG nor an SVG that can be used: it ${why}`)
 }
 
 function decode(bytes: Buffer): string {

@@ -1,15 +1,15 @@
 /**
- * A command that does alone what takes two people in the console says so: to whoever runs it, in the log, and
- * by e-mail.
+ * A command that does alone what takes two people in the console says so: to the operator who runs it, in the
+ * log, and by e-mail.
  */
 
 import { recordBreakGlass } from '../proposals/break-glass.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
-import type { Desk } from './command.ts'
+import type { WriteContext } from './command.ts'
 
 /** Before it is done: what fails afterwards was tried. */
 export async function breakGlass(
-  { db, config, act, print }: Desk,
+  { db, config, act, print }: WriteContext,
   kind: ProposalKind,
   subject: string,
 ): Promise<void> {

@@ -17,10 +17,10 @@ import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { isDevelopment } from '../settings/config.ts'
 import { covers, type Scope } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
-import type { Command, Desk } from './command.ts'
+import type { Command, WriteContext } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 
-const acting = ({ config, act }: Desk) => ({ ...act(), development: isDevelopment(config) })
+const acting = ({ config, act }: WriteContext) => ({ ...act(), development: isDevelopment(config) })
 
 const rotationOption = {
   name: 'rotate-refresh-tokens',
@@ -52,8 +52,8 @@ export const clientCommands: readonly Command[] = [
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       rotationOption,
     ],
-    async run(desk, words) {
-      const partner = await getPartner(desk.db, words.get('partner'))
+    async run(context, words) {
+      const partner = await getPartner(context.db, words.get('partner'))
       const draft = {
         name: words.get('name'),
         callbackUrl: words.get('callback'),
@@ -63,17 +63,17 @@ export const clientCommands: readonly Command[] = [
       const environment = parseEnvironment(words.find('environment'))
       const atMost = parseClientScopes(draft.scope)
       if (!('field' in atMost) && !covers(scopesOfNewClients[environment], atMost))
-        await breakGlass(desk, 'partner.widen-scopes', `branch:${partner.branchId}`)
+        await breakGlass(context, 'partner.widen-scopes', `branch:${partner.branchId}`)
       const { client, secret } = await createClient(
-        desk.db,
-        desk.vault,
+        context.db,
+        context.vault,
         partner,
         environment,
         draft,
-        acting(desk),
+        acting(context),
       )
-      desk.print.record({ ...fieldsOf(client), client_secret: secret.text })
-      desk.print.say('\nKeep the secret now: it is not shown again.')
+      context.print.record({ ...fieldsOf(client), client_secret: secret.text })
+      context.print.say('\nKeep the secret now: it is not shown again.')
     },
   },
   {
@@ -118,8 +118,8 @@ export const clientCommands: readonly Command[] = [
       },
       rotationOption,
     ],
-    async run(desk, words) {
-      const client = await getClient(desk.db, words.positionals[0]!)
+    async run(context, words) {
+      const client = await getClient(context.db, words.positionals[0]!)
       const change = Object.fromEntries(
         Object.entries({
           name: words.find('name'),
@@ -128,10 +128,10 @@ export const clientCommands: readonly Command[] = [
         }).filter(([, value]) => value !== undefined),
       )
       const atMost = parseMost(words.find('scope'))
-      const { db, act, print } = desk
-      if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(desk))
+      const { db, act, print } = context
+      if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(context))
       if (atMost && !covers(client.scopesAtMost, atMost))
-        await breakGlass(desk, 'partner.widen-scopes', `client:${client.id}`)
+        await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (atMost) await setScopesAtMost(db, client, atMost, act())
       print.record(fieldsOf(await getClient(db, client.id)))
     },
@@ -175,12 +175,12 @@ export const clientCommands: readonly Command[] = [
         meaning: 'how long the old one still signs webhooks, at most the overlap and 7d: 0s unless given',
       },
     ],
-    async run(desk, words) {
-      const { db, vault, print } = desk
+    async run(context, words) {
+      const { db, vault, print } = context
       const client = await getClient(db, words.positionals[0]!)
       const overlapMs = parseDuration(words.find('overlap') ?? '7d')
       const switchAfterMs = parseDuration(words.find('switch-after') ?? '0s', 'switch-after')
-      const act = desk.act()
+      const act = context.act()
       const rotation = { overlapMs, switchAt: after(act.at, switchAfterMs) }
       const rotating = rotateSecret(db, vault, client, rotation, act)
       const { secret, oldSecretEndsAt, signsFrom } = await rotating.catch((error: unknown) => {
@@ -226,7 +226,7 @@ function parseMost(text: string | undefined): readonly Scope[] | undefined {
   return atMost
 }
 
-async function describeRequest(db: Desk['db'], clientId: string): Promise<Record<string, unknown>> {
+async function describeRequest(db: WriteContext['db'], clientId: string): Promise<Record<string, unknown>> {
   const asked = await findOpenScopeRequest(db, clientId)
   return asked ? { asks_for_scopes: asked.scopes, asks_because: asked.reason } : {}
 }
@@ -237,11 +237,11 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run(desk, { positionals }) {
-      const { db, act, print } = desk
+    async run(context, { positionals }) {
+      const { db, act, print } = context
       const client = await getClient(db, positionals[0]!)
       const asked = await findOpenScopeRequest(db, client.id)
-      if (asked && granted) await breakGlass(desk, 'partner.widen-scopes', `client:${client.id}`)
+      if (asked && granted) await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
         throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
       print.record(fieldsOf(await getClient(db, client.id)))

@@ -25,24 +25,24 @@ export interface CommandWords {
 }
 
 /** What a command that needs nothing may use. */
-export interface BareDesk {
+export interface PrintContext {
   readonly print: Printer
 }
 
 /** What a command that needs the configuration may use: it was read, and is right. */
-export interface ConfiguredDesk extends BareDesk {
+export interface ConfigContext extends PrintContext {
   readonly config: Config
 }
 
 /** What a command that only reads may use: the database as it is, in sessions that can write nothing. */
-export interface ReadingDesk extends ConfiguredDesk {
+export interface ReadContext extends ConfigContext {
   readonly clock: Clock
   readonly db: Database
   readonly vault: Vault
 }
 
 /** What a command that changes something may use: the database was migrated before. */
-export interface Desk extends ReadingDesk {
+export interface WriteContext extends ReadContext {
   /** What the operator does, now. */
   act(): Act
 }
@@ -60,39 +60,43 @@ export interface Printer {
   progress(text: string): void
 }
 
-interface Described {
+interface CommandDescription {
   /** Such as `client create`. */
   readonly name: string
   readonly summary: string
   readonly positionals?: readonly string[]
   /** A word that may be left out. With it the command needs nothing, and does this instead. */
-  readonly optional?: { readonly word: string; run(desk: BareDesk, words: CommandWords): Promise<void> }
+  readonly optional?: {
+    readonly word: string
+    run(context: PrintContext, words: CommandWords): Promise<void>
+  }
   readonly options?: readonly Option[]
 }
 
-interface Needing<Needs extends string, Given> extends Described {
+interface CommandWith<Needs extends string, CommandContext> extends CommandDescription {
   readonly needs: Needs
-  run(desk: Given, words: CommandWords): Promise<void>
+  run(context: CommandContext, words: CommandWords): Promise<void>
 }
 
 /** What it needs is there when it is run, and nothing else is opened for it. */
 export type Command =
-  | Needing<'nothing', BareDesk>
-  | Needing<'configuration', ConfiguredDesk>
-  | Needing<'reading', ReadingDesk>
-  | Needing<'database', Desk>
+  | CommandWith<'nothing', PrintContext>
+  | CommandWith<'configuration', ConfigContext>
+  | CommandWith<'reading', ReadContext>
+  | CommandWith<'database', WriteContext>
 
 /**
- * It is done, but for something that whoever runs it has to look at: the code of its own tells a script so.
+ * It is done, but for something that the operator who runs it has to look at: an exit code of its own tells a
+ * script so.
  */
-export class PartlyDone extends Error {
-  override readonly name = 'PartlyDone'
+export class PartialSuccess extends Error {
+  override readonly name = 'PartialSuccess'
 }
 
 const exitCodes = { failed: 1, unusable: 2, partlyDone: 3 } as const
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof PartlyDone) return exitCodes.partlyDone
+  if (error instanceof PartialSuccess) return exitCodes.partlyDone
   return error instanceof UsageError || error instanceof ConfigError ? exitCodes.unusable : exitCodes.failed
 }
 
@@ -105,7 +109,7 @@ const everywhere: readonly Option[] = [
   { name: 'help', meaning: 'show this help' },
 ]
 
-export function parseWords(command: Described, args: readonly string[]): CommandWords {
+export function parseWords(command: CommandDescription, args: readonly string[]): CommandWords {
   const options = [...(command.options ?? []), ...everywhere]
   const descriptors = Object.fromEntries(
     options.map((option): [string, ParseArgsOptionDescriptor] => [
@@ -131,7 +135,7 @@ export function parseWords(command: Described, args: readonly string[]): Command
 }
 
 function checkWords(
-  command: Described,
+  command: CommandDescription,
   values: Record<string, unknown>,
   positionals: readonly string[],
 ): void {
@@ -151,7 +155,7 @@ function checkWords(
     throw new UsageError(`Missing: ${missing.map((option) => `--${option.name}`).join(', ')}`)
 }
 
-export function printHelp(command: Described): string {
+export function printHelp(command: CommandDescription): string {
   const words = [
     ...(command.positionals ?? []).map((word) => ` <${word}>`),
     ...(command.optional === undefined ? [] : [` [${command.optional.word}]`]),

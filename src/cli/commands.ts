@@ -7,7 +7,14 @@ import { openStorage } from '../database/storage.ts'
 import { readConfig, readListenSettings } from '../settings/config.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
-import { type Command, type ConfiguredDesk, type Desk, parseWords, printHelp, UsageError } from './command.ts'
+import {
+  type Command,
+  type ConfigContext,
+  parseWords,
+  printHelp,
+  UsageError,
+  type WriteContext,
+} from './command.ts'
 import { deliveryCommands } from './delivery.ts'
 import { eventCommands } from './event.ts'
 import { importCommands } from './import.ts'
@@ -89,25 +96,31 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   const hasOptional = words.positionals.length > (command.positionals ?? []).length
   if (command.optional && hasOptional) return command.optional.run({ print }, words)
   if (command.needs === 'nothing') return command.run({ print }, words)
-  const desk = { print, config: readConfig() }
-  if (command.needs === 'configuration') return command.run(desk, words)
+  const context = { print, config: readConfig() }
+  if (command.needs === 'configuration') return command.run(context, words)
   const purpose = command.needs === 'reading' ? 'look' : 'visit'
-  await onDatabase(desk, purpose, (opened) => command.run(opened, words))
+  await onDatabase(context, purpose, (opened) => command.run(opened, words))
 }
 
 async function onDatabase(
-  desk: ConfiguredDesk,
+  context: ConfigContext,
   purpose: 'look' | 'visit',
-  work: (desk: Desk) => Promise<void>,
+  work: (context: WriteContext) => Promise<void>,
 ): Promise<void> {
-  const { config } = desk
+  const { config } = context
   const storage = await openStorage(config, purpose)
   try {
     // As the nodes: what is written by another time would be due when they have passed it.
     const clock = await openSharedClock(storage.db)
     const by = { name: `operator:${userInfo().username}` }
     const act = () => ({ by, at: clock.now() })
-    await work({ ...desk, clock, db: storage.db, vault: await openKeys(storage.db, config.keySource), act })
+    await work({
+      ...context,
+      clock,
+      db: storage.db,
+      vault: await openKeys(storage.db, config.keySource),
+      act,
+    })
   } finally {
     await storage.close()
   }

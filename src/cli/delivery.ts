@@ -46,11 +46,11 @@ export const deliveryCommands: readonly Command[] = [
     summary: 'Shows one delivery with every attempt.',
     positionals: ['delivery'],
     options: branchOptions,
-    async run(desk, words) {
-      const branch = await branchOf(desk, words)
-      const delivery = await getDelivery(desk.db, branch, words.positionals[0]!)
-      const attempts = await listAttempts(desk.db, branch, delivery)
-      desk.print.record({ ...fieldsOf(delivery), log: attempts.map(attemptFields) })
+    async run(context, words) {
+      const branch = await branchOf(context, words)
+      const delivery = await getDelivery(context.db, branch, words.positionals[0]!)
+      const attempts = await listAttempts(context.db, branch, delivery)
+      context.print.record({ ...fieldsOf(delivery), log: attempts.map(attemptFields) })
     },
   },
   {
@@ -59,11 +59,11 @@ export const deliveryCommands: readonly Command[] = [
     summary: 'Sends one delivery again.',
     positionals: ['delivery'],
     options: branchOptions,
-    async run(desk, words) {
-      const branch = await branchOf(desk, words)
-      const delivery = await getDelivery(desk.db, branch, words.positionals[0]!)
-      const again = await redeliver(desk.db, branch.branchId, delivery, desk.act())
-      desk.print.record({ redelivering: delivery.id, delivery: again })
+    async run(context, words) {
+      const branch = await branchOf(context, words)
+      const delivery = await getDelivery(context.db, branch, words.positionals[0]!)
+      const again = await redeliver(context.db, branch.branchId, delivery, context.act())
+      context.print.record({ redelivering: delivery.id, delivery: again })
     },
   },
   {
@@ -72,12 +72,12 @@ export const deliveryCommands: readonly Command[] = [
     summary: 'Skips one delivery that waits: it is canceled, and what waits behind it goes on.',
     positionals: ['delivery'],
     options: [...branchOptions, reasonOption],
-    async run(desk, words) {
-      const branch = await branchOf(desk, words)
-      const delivery = await getDelivery(desk.db, branch, words.positionals[0]!)
-      await skipDelivery(desk.db, branch.branchId, delivery, parseReason(words), desk.act())
-      const { id, state, reason } = await getDelivery(desk.db, branch, delivery.id)
-      desk.print.record({ delivery: id, state, reason })
+    async run(context, words) {
+      const branch = await branchOf(context, words)
+      const delivery = await getDelivery(context.db, branch, words.positionals[0]!)
+      await skipDelivery(context.db, branch.branchId, delivery, parseReason(words), context.act())
+      const { id, state, reason } = await getDelivery(context.db, branch, delivery.id)
+      context.print.record({ delivery: id, state, reason })
     },
   },
 ]

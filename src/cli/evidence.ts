@@ -6,11 +6,11 @@ import { createReadStream } from 'node:fs'
 import { parseHead, printHead } from '../audit/block.ts'
 import { checkEvidence } from '../audit/evidence-check.ts'
 import { parsePublicKey } from '../audit/evidence-line.ts'
-import type { BareDesk, CommandWords } from './command.ts'
+import type { CommandWords, PrintContext } from './command.ts'
 
 type Report = Awaited<ReturnType<typeof checkEvidence>>
 
-export async function verifyEvidence({ print }: BareDesk, words: CommandWords): Promise<void> {
+export async function verifyEvidence({ print }: PrintContext, words: CommandWords): Promise<void> {
   const key = words.has('key') ? parsePublicKey(words.get('key')) : undefined
   const anchor = words.has('anchor') ? parseHead(words.get('anchor')) : undefined
   const report = await checkEvidence(readLines(words.positionals[0]!), { key })
@@ -61,7 +61,7 @@ function describe({ opening, proven, problems }: Report): Record<string, unknown
   }
 }
 
-function sayLimits(print: BareDesk['print'], { opening }: Report, key: string | undefined): void {
+function sayLimits(print: PrintContext['print'], { opening }: Report, key: string | undefined): void {
   if (key === undefined)
     print.say(
       `\nSigned by the key ${opening?.key}. Compare it with the one that the brokerage published, or give that one: --key.`,

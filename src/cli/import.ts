@@ -19,10 +19,10 @@ import { breakGlass } from './break-glass.ts'
 import {
   type Command,
   type CommandWords,
-  type Desk,
-  PartlyDone,
+  PartialSuccess,
   type Printer,
   UsageError,
+  type WriteContext,
 } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
@@ -51,10 +51,10 @@ export const importCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Says yes to what a snapshot would remove, and removes it.',
     positionals: ['id'],
-    async run(desk, words) {
-      const { db, act, print } = desk
+    async run(context, words) {
+      const { db, act, print } = context
       const id = readId(words.positionals[0]!)
-      await breakGlass(desk, 'import.removal', `import:${id}`)
+      await breakGlass(context, 'import.removal', `import:${id}`)
       const allowed = await allowRemoval(db, id, act())
       const ended = await removeMissing(db, allowed, act())
       print.record(printImport(ended))
@@ -100,7 +100,7 @@ export const importCommands: readonly Command[] = [
   },
 ]
 
-async function importFile({ db, act, print, config }: Desk, words: CommandWords): Promise<void> {
+async function importFile({ db, act, print, config }: WriteContext, words: CommandWords): Promise<void> {
   const file = words.positionals[0]!
   const totalBytes = file === '-' ? undefined : statSync(file).size
   const asked = words.find('continue')
@@ -129,7 +129,7 @@ async function importFile({ db, act, print, config }: Desk, words: CommandWords)
       `It would remove ${ended.missing} of ${ended.known} records. If that is right: countersign import allow ${ended.id}`,
     )
   if (ended.failed > 0)
-    throw new PartlyDone(
+    throw new PartialSuccess(
       `${ended.failed} of its records have a fault${ended.dryRun ? '' : ', and were not applied; all others were'}. See: countersign import show ${ended.id}`,
     )
 }

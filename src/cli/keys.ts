@@ -8,10 +8,14 @@ import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/subscriptions/webhook.ts'
 import { sealedWebhookHeaders } from '../webhooks/subscriptions/webhook-headers.ts'
 import { breakGlass } from './break-glass.ts'
-import type { Command, Desk } from './command.ts'
+import type { Command, WriteContext } from './command.ts'
 
 /** With the keys as they are now, which another command may have changed since this one began. */
-async function resealUnderCurrent({ db, config, print }: Desk): Promise<{ vault: Vault; resealed: number }> {
+async function resealUnderCurrent({
+  db,
+  config,
+  print,
+}: WriteContext): Promise<{ vault: Vault; resealed: number }> {
   const vault = openVault(config.keySource)
   const progress = (resealed: number) => print.progress(`${resealed} secrets sealed anew`)
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
@@ -55,15 +59,15 @@ export const keyCommands: readonly Command[] = [
     needs: 'database',
     summary:
       'Adds a new key to the key file, tells running gateways, and seals every stored secret with it. With SECRET_KEY in the environment: put the new key first, restart, then run this.',
-    async run(desk) {
-      const { config, db, act, print } = desk
-      await breakGlass(desk, 'keys.rotate', `key:${openVault(config.keySource).currentKeyId}`)
+    async run(context) {
+      const { config, db, act, print } = context
+      await breakGlass(context, 'keys.rotate', `key:${openVault(config.keySource).currentKeyId}`)
       const { vault, resealed } = await changeKeysAlone(db, async () => {
         if (config.keySource.kind === 'file') {
           const { path } = config.keySource
           writeKeyFile(path, [generateKey(), ...readKeyFile(path)])
         }
-        return resealUnderCurrent(desk)
+        return resealUnderCurrent(context)
       })
       await recordAct(db, act(), 'keys.rotated', `key:${vault.currentKeyId}`, { resealed })
       print.record({
@@ -80,10 +84,10 @@ export const keyCommands: readonly Command[] = [
     name: 'keys prune',
     needs: 'database',
     summary: 'Seals what is left under the current key, then removes all older keys from the key file.',
-    async run(desk) {
-      const { config, db, act, print } = desk
+    async run(context) {
+      const { config, db, act, print } = context
       const { vault, resealed } = await changeKeysAlone(db, async () => {
-        const done = await resealUnderCurrent(desk)
+        const done = await resealUnderCurrent(context)
         if (config.keySource.kind === 'file') {
           const { path } = config.keySource
           writeKeyFile(path, readKeyFile(path).slice(0, 1))

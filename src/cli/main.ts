@@ -14,8 +14,8 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 /**
- * Whoever read what is printed has left, such as `head`. What the command does is done all the same, and its
- * code tells how that went; only a command that does nothing but print ends with its reader.
+ * The reader of the output has left, such as `head`. What the command does is done all the same, and its code
+ * tells how that went; only a command that does nothing but print ends with its reader.
  */
 function leaveQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error

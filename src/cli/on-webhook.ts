@@ -6,7 +6,7 @@ import { getPartner } from '../partners/partner.ts'
 import { usualReason } from '../webhooks/deliveries/skip.ts'
 import type { Branch } from '../webhooks/events/branch.ts'
 import { getWebhook, type Webhook } from '../webhooks/subscriptions/webhook.ts'
-import type { Command, CommandWords, Desk, Option, ReadingDesk } from './command.ts'
+import type { Command, CommandWords, Option, ReadContext, WriteContext } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 
 export const branchOptions: readonly Option[] = [
@@ -20,7 +20,7 @@ export const reasonOption: Option = {
   meaning: 'why, for whoever reads the log later',
 }
 
-export async function branchOf({ db }: ReadingDesk, words: CommandWords): Promise<Branch> {
+export async function branchOf({ db }: ReadContext, words: CommandWords): Promise<Branch> {
   const { branchId } = await getPartner(db, words.get('partner'))
   return { branchId, environment: parseEnvironment(words.find('environment')) }
 }
@@ -30,18 +30,26 @@ export function parseReason(words: CommandWords): string {
 }
 
 type Row = Record<string, unknown>
-type Act<Given> = (desk: Given, webhook: Webhook, words: CommandWords) => Promise<Row | Row[]>
+type Act<CommandContext> = (
+  context: CommandContext,
+  webhook: Webhook,
+  words: CommandWords,
+) => Promise<Row | Row[]>
 
 function words(name: string, summary: string, options: readonly Option[]) {
   return { name, summary, positionals: ['webhook'], options: [...branchOptions, ...options] }
 }
 
-function runOn<Given extends ReadingDesk>(act: Act<Given>) {
-  return async (desk: Given, words: CommandWords) => {
-    const webhook = await getWebhook(desk.db, await branchOf(desk, words), Number(words.positionals[0]) || 0)
-    const result = await act(desk, webhook, words)
-    if (Array.isArray(result)) desk.print.table(result, 'Nothing found.')
-    else desk.print.record(result)
+function runOn<CommandContext extends ReadContext>(act: Act<CommandContext>) {
+  return async (context: CommandContext, words: CommandWords) => {
+    const webhook = await getWebhook(
+      context.db,
+      await branchOf(context, words),
+      Number(words.positionals[0]) || 0,
+    )
+    const result = await act(context, webhook, words)
+    if (Array.isArray(result)) context.print.table(result, 'Nothing found.')
+    else context.print.record(result)
   }
 }
 
@@ -49,7 +57,7 @@ export function onWebhook(
   name: string,
   summary: string,
   options: readonly Option[],
-  act: Act<Desk>,
+  act: Act<WriteContext>,
 ): Command {
   return { ...words(name, summary, options), needs: 'database', run: runOn(act) }
 }
@@ -59,7 +67,7 @@ export function atWebhook(
   name: string,
   summary: string,
   options: readonly Option[],
-  act: Act<ReadingDesk>,
+  act: Act<ReadContext>,
 ): Command {
   return { ...words(name, summary, options), needs: 'reading', run: runOn(act) }
 }

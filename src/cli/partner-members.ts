@@ -15,7 +15,7 @@ import {
 import { NotFound } from '../problem.ts'
 import { getUserNamed, type User } from '../users/user.ts'
 import { findMemberRole, type MemberRole, memberRoles } from '../vocabulary/member-role.ts'
-import { type Command, type CommandWords, type Desk, type Option, UsageError } from './command.ts'
+import { type Command, type CommandWords, type Option, UsageError, type WriteContext } from './command.ts'
 
 const role: Option = {
   name: 'role',
@@ -106,7 +106,7 @@ function readRole(words: CommandWords, usual?: MemberRole): MemberRole {
   return role
 }
 
-type Change = (desk: Desk, partner: Partner, user: User, words: CommandWords) => Promise<void>
+type Change = (context: WriteContext, partner: Partner, user: User, words: CommandWords) => Promise<void>
 
 function onMember(verb: string, summary: string, options: readonly Option[], change: Change): Command {
   return {
@@ -115,10 +115,10 @@ function onMember(verb: string, summary: string, options: readonly Option[], cha
     summary,
     positionals: ['partner', 'user'],
     options,
-    async run(desk, words) {
-      const { db, print } = desk
+    async run(context, words) {
+      const { db, print } = context
       const partner = await getPartner(db, words.positionals[0]!)
-      await change(desk, partner, await getUserNamed(db, words.positionals[1]!), words)
+      await change(context, partner, await getUserNamed(db, words.positionals[1]!), words)
       const members = await listMembers(db, partner)
       print.record({ partner: partner.name, members: members.map(({ username }) => username) })
     },

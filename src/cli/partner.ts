@@ -11,7 +11,7 @@ import {
 import { listMessages, type PartnerMessage, sendMessage } from '../partners/partner-message.ts'
 import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { breakGlass } from './break-glass.ts'
-import type { Command, CommandWords, Desk, Option } from './command.ts'
+import type { Command, CommandWords, Option, WriteContext } from './command.ts'
 
 export const partnerCommands: readonly Command[] = [
   {
@@ -23,11 +23,11 @@ export const partnerCommands: readonly Command[] = [
       { name: 'approve', meaning: 'approve at once' },
       { name: 'refresh', meaning: 'grant refresh access at once' },
     ],
-    async run(desk, words) {
-      const { db, act, print } = desk
+    async run(context, words) {
+      const { db, act, print } = context
       const partner = await applyAsPartner(db, words.get('name'), act())
-      if (words.has('approve')) await approve(desk, partner)
-      if (words.has('refresh')) await grantRefresh(desk, partner)
+      if (words.has('approve')) await approve(context, partner)
+      if (words.has('refresh')) await grantRefresh(context, partner)
       print.record(fieldsOf(await getPartner(db, String(partner.branchId))))
     },
   },
@@ -89,14 +89,14 @@ export const partnerCommands: readonly Command[] = [
   ),
 ]
 
-async function approve(desk: Desk, partner: Partner): Promise<void> {
-  await breakGlass(desk, 'partner.approve', `branch:${partner.branchId}`)
-  await setPartnerStatus(desk.db, partner, 'approved', undefined, desk.act())
+async function approve(context: WriteContext, partner: Partner): Promise<void> {
+  await breakGlass(context, 'partner.approve', `branch:${partner.branchId}`)
+  await setPartnerStatus(context.db, partner, 'approved', undefined, context.act())
 }
 
-async function grantRefresh(desk: Desk, partner: Partner): Promise<void> {
-  await breakGlass(desk, 'partner.refresh-access', `branch:${partner.branchId}`)
-  await setRefreshAccess(desk.db, partner, true, desk.act())
+async function grantRefresh(context: WriteContext, partner: Partner): Promise<void> {
+  await breakGlass(context, 'partner.refresh-access', `branch:${partner.branchId}`)
+  await setRefreshAccess(context.db, partner, true, context.act())
 }
 
 const messagesListed = 200
@@ -116,7 +116,7 @@ function onPartner(
   verb: string,
   summary: string,
   options: readonly Option[],
-  change: (desk: Desk, partner: Partner, words: CommandWords) => Promise<void>,
+  change: (context: WriteContext, partner: Partner, words: CommandWords) => Promise<void>,
 ): Command {
   return {
     name: `partner ${verb}`,
@@ -124,10 +124,10 @@ function onPartner(
     summary,
     positionals: ['partner'],
     options,
-    async run(desk, words) {
+    async run(context, words) {
       const key = words.positionals[0]!
-      await change(desk, await getPartner(desk.db, key), words)
-      desk.print.record(fieldsOf(await getPartner(desk.db, key)))
+      await change(context, await getPartner(context.db, key), words)
+      context.print.record(fieldsOf(await getPartner(context.db, key)))
     },
   }
 }

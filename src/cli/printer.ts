@@ -23,7 +23,7 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
       let printed = 0
       let printRow: ReturnType<typeof openTable> | undefined
       for await (const rows of pages) {
-        // Whoever read it has left, and it does nothing but print.
+        // The reader has left, and the command does nothing but print.
         if (out.destroyed) return
         if (!json && printed === 0 && rows.length > 0) {
           printRow = openTable(rows)

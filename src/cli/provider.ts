@@ -38,11 +38,11 @@ export const providerCommands: readonly Command[] = [
       ...credentialOptions,
       ...settingOptions,
     ],
-    async run(desk, words) {
-      const { db, vault, config, act, print } = desk
+    async run(context, words) {
+      const { db, vault, config, act, print } = context
       const draft = draftOf(words)
       const development = { allowLoopback: isDevelopment(config) }
-      await breakGlass(desk, 'provider.add', `provider:${draft.name}`)
+      await breakGlass(context, 'provider.add', `provider:${draft.name}`)
       const added = await addProvider(db, vault, draft, development, act()).catch(tellOptions)
       print.record(printProvider(added))
     },
@@ -52,10 +52,10 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Enables a provider that was saved in the console: from now on people sign in there.',
     positionals: ['name'],
-    async run(desk, { positionals }) {
-      const { db, act, print } = desk
+    async run(context, { positionals }) {
+      const { db, act, print } = context
       const saved = await getProvider(db, positionals[0]!)
-      if (saved.enabledAt === null) await breakGlass(desk, 'provider.add', `provider:${saved.name}`)
+      if (saved.enabledAt === null) await breakGlass(context, 'provider.add', `provider:${saved.name}`)
       const isDone = saved.enabledAt === null && (await enableProvider(db, saved.id, act()))
       if (!isDone) print.say('Nothing was changed: it is enabled already.\n')
       print.record(printProvider(await getProvider(db, saved.name)))
@@ -78,14 +78,14 @@ export const providerCommands: readonly Command[] = [
       ...settingOptions,
       { name: 'own-second-step', meaning: 'a second factor of this gateway stands in again' },
     ],
-    async run(desk, words) {
-      const { db, vault, config, act, print } = desk
+    async run(context, words) {
+      const { db, vault, config, act, print } = context
       const before = await getProvider(db, words.positionals[0]!)
       const issuer = words.find('issuer')
       const change = changeOf(words)
       if (issuer !== undefined && Object.keys(change).length > 0)
         throw new UsageError('Say --issuer by itself: it is the same provider at another address.')
-      if (before.enabledAt !== null) await breakGlass(desk, 'provider.add', `provider:${before.name}`)
+      if (before.enabledAt !== null) await breakGlass(context, 'provider.add', `provider:${before.name}`)
       const isDone = await (issuer === undefined
         ? Promise.resolve().then(() => changeProvider(db, before.id, changed(before, change), act()))
         : moveProvider(db, vault, before, { issuer, allowLoopback: isDevelopment(config) }, act()).then(
@@ -125,13 +125,13 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Asks a provider what a sign-in would ask it, and says what is wrong. Nobody signs in.',
     positionals: ['name'],
-    async run(desk, { positionals }) {
+    async run(context, { positionals }) {
       const findings = await testProvider(
-        openProviders(desk),
-        desk.clock,
-        await getProvider(desk.db, positionals[0]!),
+        openProviders(context),
+        context.clock,
+        await getProvider(context.db, positionals[0]!),
       )
-      desk.print.table(
+      context.print.table(
         findings.map(({ check, state, told }) => ({ check, state, told })),
         '',
       )

@@ -1,6 +1,6 @@
 /**
- * Secrets come from a file or, as `-`, from standard input. Never from an argument: those are seen by
- * everybody on the machine, and the shell keeps them.
+ * Secrets come from a file or, as `-`, from standard input. Never from an argument: those are seen by every
+ * user of the machine, and the shell keeps them.
  */
 import { readFileSync } from 'node:fs'
 import { type CommandWords, type Option, UsageError } from './command.ts'

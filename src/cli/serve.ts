@@ -14,7 +14,7 @@ import { type Config, isDevelopment } from '../settings/config.ts'
 import { settings } from '../settings/table.ts'
 
 /** What runs, and where demo data would be made. */
-interface Served extends DemoHouse {
+interface RunningServer extends DemoHouse {
   close(): Promise<void>
 }
 
@@ -27,19 +27,19 @@ export async function serve(config: Config): Promise<void> {
   await starting
 }
 
-async function start(config: Config, log: Logger): Promise<Served> {
+async function start(config: Config, log: Logger): Promise<RunningServer> {
   const { processes } = config
-  const served = processes === 1 ? await openAlone(config, log) : await openTogether(config, log)
-  const addresses = { live: served.baseUrl, sandbox: served.sandboxUrl }
+  const server = processes === 1 ? await openAlone(config, log) : await openTogether(config, log)
+  const addresses = { live: server.baseUrl, sandbox: server.sandboxUrl }
   log.info(processes === 1 ? addresses : { ...addresses, processes }, 'Countersign is ready')
-  return config.databaseUrl === undefined && isDevelopment(config) ? showDemo(served) : served
+  return config.databaseUrl === undefined && isDevelopment(config) ? showDemo(server) : server
 }
 
-async function openAlone(config: Config, log: Logger): Promise<Served> {
+async function openAlone(config: Config, log: Logger): Promise<RunningServer> {
   const open = () => openStorage(config, 'serve', (message) => log.warn(message))
   // PostgreSQL starts while the code is loaded.
   const opening = open()
-  // Whoever waits for it hears of it.
+  // Callers that await it hear of a failure.
   opening.catch(() => {})
   const { openGateway } = await import('../gateway/gateway.ts')
   // With little of a processor that takes longer than a connection may, and its answer is not heard in time:
@@ -52,7 +52,7 @@ async function openAlone(config: Config, log: Logger): Promise<Served> {
 }
 
 /** Only the children load the gateway. */
-async function openTogether(config: Config, log: Logger): Promise<Served> {
+async function openTogether(config: Config, log: Logger): Promise<RunningServer> {
   const [{ openParent }, { openPasswords }] = await Promise.all([
     import('../processes/parent.ts'),
     import('../users/password.ts'),
@@ -67,17 +67,17 @@ function childProgram(): string {
   return fileURLToPath(import.meta.url).replace(/serve(\.\w+)$/, 'process$1')
 }
 
-async function showDemo(served: Served): Promise<Served> {
+async function showDemo(server: RunningServer): Promise<RunningServer> {
   const { ensureDemo, printDemo } = await import('../demo/demo.ts')
-  const demo = await ensureDemo(served)
-  const { config } = served.context
-  const provider = demo && config.signIn.demoProvider ? await openDemoIdp(served, demo) : undefined
+  const demo = await ensureDemo(server)
+  const { config } = server.context
+  const provider = demo && config.signIn.demoProvider ? await openDemoIdp(server, demo) : undefined
   if (demo && config.logLevel !== 'silent') process.stdout.write(printDemo(demo) + (provider?.told ?? ''))
-  return { ...served, close: () => Promise.all([provider?.close(), served.close()]).then(() => {}) }
+  return { ...server, close: () => Promise.all([provider?.close(), server.close()]).then(() => {}) }
 }
 
-async function openDemoIdp(served: Served, demo: Demo) {
-  return (await import('../demo/demo-idp.ts')).openDemoIdp(served, demo)
+async function openDemoIdp(server: RunningServer, demo: Demo) {
+  return (await import('../demo/demo-idp.ts')).openDemoIdp(server, demo)
 }
 
 export function printServeHelp(): string {

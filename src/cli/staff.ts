@@ -1,5 +1,5 @@
 /**
- * Who of the staff may do what. Whoever has this machine needs no role: it is how a house without an
+ * Who of the staff may do what. An operator on this machine needs no role: it is how a house without an
  * administrator gets one.
  */
 import type { Sql } from '../database/database.ts'
@@ -15,7 +15,7 @@ import {
 } from '../users/staff-role.ts'
 import { getUserNamed } from '../users/user.ts'
 import { findStaffRole, type StaffRole, staffRoles } from '../vocabulary/permission.ts'
-import type { Command, Desk } from './command.ts'
+import type { Command, WriteContext } from './command.ts'
 
 export const staffRoleOption = { value: staffRoles.join('|') } as const
 
@@ -52,7 +52,7 @@ function roleCommand(verb: string, summary: string, change: typeof giveRole): Co
       { name: 'role', ...staffRoleOption, required: true, meaning: 'which one' },
       { name: 'reason', value: 'TEXT', meaning: 'kept in the audit log' },
     ],
-    async run({ db, act, print }: Desk, words) {
+    async run({ db, act, print }: WriteContext, words) {
       const { id } = await getUserNamed(db, words.positionals[0]!)
       const role = parseStaffRole(words.get('role'))
       const reason = words.find('reason')

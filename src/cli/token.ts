@@ -11,7 +11,7 @@ import {
 import { findTextProblem } from '../text/name.ts'
 import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
-import { type Command, type Desk, UsageError } from './command.ts'
+import { type Command, UsageError, type WriteContext } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 
@@ -55,8 +55,8 @@ export const tokenCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Revokes an API token by its id. Takes effect at once.',
     positionals: ['id'],
-    async run(desk, { positionals }) {
-      await revokeToken(desk, parseNumber(positionals[0]!))
+    async run(context, { positionals }) {
+      await revokeToken(context, parseNumber(positionals[0]!))
     },
   },
   {
@@ -64,8 +64,8 @@ export const tokenCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Revokes a leaked API token, known by itself. Takes effect at once.',
     options: [secretOption('token', 'a file with the token', { required: true })],
-    async run(desk, words) {
-      await revokeToken(desk, await getTokenId(desk, takeSecret(words, 'token')!.trim()))
+    async run(context, words) {
+      await revokeToken(context, await getTokenId(context, takeSecret(words, 'token')!.trim()))
     },
   },
   {
@@ -197,12 +197,12 @@ function parseNumber(text: string): number {
   return Number(text)
 }
 
-async function revokeToken({ db, act, print }: Desk, id: number): Promise<void> {
+async function revokeToken({ db, act, print }: WriteContext, id: number): Promise<void> {
   await revokeApiToken(db, id, undefined, act())
   print.record({ revoked_token: id })
 }
 
-async function getTokenId({ db }: Desk, text: string): Promise<number> {
+async function getTokenId({ db }: WriteContext, text: string): Promise<number> {
   const token = parseToken(text)
   if (token?.kind !== 'personal') throw new Invalid([{ field: 'token', problem: 'must be an API token' }])
   const id = await findApiTokenId(db, token)

@@ -10,7 +10,7 @@ import { createUser, getUserNamed, setPassword, setUserStatus, type User } from 
 import { findUsers } from '../users/user-search.ts'
 import { parseScopes, scopes } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
-import { type Command, type CommandWords, type Desk, UsageError } from './command.ts'
+import { type Command, type CommandWords, UsageError, type WriteContext } from './command.ts'
 import { parseEnvironment } from './environment.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
 import { parseStaffRole, staffRoleOption } from './staff.ts'
@@ -123,10 +123,10 @@ export const userCommands: readonly Command[] = [
     summary:
       'Resets two-factor: removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
-    async run(desk, { positionals }) {
-      const { db, act, print } = desk
+    async run(context, { positionals }) {
+      const { db, act, print } = context
       const user = await getUserNamed(db, positionals[0]!)
-      await breakGlass(desk, 'user.reset-two-factor', `user:${user.id}`)
+      await breakGlass(context, 'user.reset-two-factor', `user:${user.id}`)
       await resetSecondFactor(db, user, act())
       print.record({ username: user.username, second_factor: 'none' })
     },
@@ -244,7 +244,7 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'disabl
     needs: 'database',
     summary,
     positionals: ['user'],
-    async run({ db, act, print }: Desk, { positionals }) {
+    async run({ db, act, print }: WriteContext, { positionals }) {
       const user = await getUserNamed(db, positionals[0]!)
       await setUserStatus(db, user, status, act())
       print.record({ username: user.username, status })

@@ -143,8 +143,8 @@ const optionOf = new Map([
   ['description', '--description'],
 ])
 
-/** Whoever typed options looks for them in the message. */
-export async function namingOptions<Made>(act: Promise<Made>): Promise<Made> {
+/** An operator who typed options looks for them in the message. */
+export async function namingOptions<Result>(act: Promise<Result>): Promise<Result> {
   try {
     return await act
   } catch (error) {

@@ -30,7 +30,13 @@ import {
   webhooksPerBranch,
 } from '../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../webhooks/subscriptions/webhook-headers.ts'
-import { type Command, type CommandWords, type Desk, type ReadingDesk, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandWords,
+  type ReadContext,
+  UsageError,
+  type WriteContext,
+} from './command.ts'
 import { parseDuration } from './environment.ts'
 import { atWebhook, branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
@@ -38,7 +44,7 @@ import { namingOptions, readSettings, removalOption, settingOptions } from './we
 
 const changeable = ['url', ...[...settingOptions, removalOption].map(({ name }) => name)]
 
-const registration = ({ db, vault, config }: Desk) => ({ db, vault, policy: config.webhooks })
+const registration = ({ db, vault, config }: WriteContext) => ({ db, vault, policy: config.webhooks })
 
 export const webhookCommands: readonly Command[] = [
   {
@@ -51,9 +57,9 @@ export const webhookCommands: readonly Command[] = [
       secretOption('secret', 'a file with what signs in place of the client secret'),
       ...settingOptions,
     ],
-    async run(desk, words) {
-      const branch = await branchOf(desk, words)
-      const [client] = (await listClients(desk.db, branch.branchId)).filter(
+    async run(context, words) {
+      const branch = await branchOf(context, words)
+      const [client] = (await listClients(context.db, branch.branchId)).filter(
         (each) => each.environment === branch.environment,
       )
       const settings = readSettings(words)
@@ -64,21 +70,24 @@ export const webhookCommands: readonly Command[] = [
         secret: takeSecret(words, 'secret'),
       }
       const made = await namingOptions(
-        createWebhook(registration(desk), branch, client?.id, draft, desk.act()),
+        createWebhook(registration(context), branch, client?.id, draft, context.act()),
       )
-      desk.print.record(await shown(desk, made))
+      context.print.record(await shown(context, made))
     },
   },
   onWebhook(
     'webhook update',
     'Changes the URL or the settings of a webhook; what is not given stays. A new secret: webhook rotate-secret.',
     [{ name: 'url', value: 'URL', meaning: 'where deliveries go' }, ...settingOptions, removalOption],
-    async (desk, webhook, words) => {
+    async (context, webhook, words) => {
       const url = words.find('url')
       const change = { ...readSettings(words), ...(url !== undefined && { url }) }
       if (Object.keys(change).length === 0)
         throw new UsageError(`Say what to change: ${changeable.map((name) => `--${name}`).join(', ')}.`)
-      return shown(desk, await namingOptions(updateWebhook(registration(desk), webhook, change, desk.act())))
+      return shown(
+        context,
+        await namingOptions(updateWebhook(registration(context), webhook, change, context.act())),
+      )
     },
   ),
   {
@@ -86,14 +95,17 @@ export const webhookCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Lists the webhooks of a partner: how each is and, of those that fail, since when and why.',
     options: branchOptions,
-    async run(desk, words) {
-      const { branchId, environment } = await branchOf(desk, words)
+    async run(context, words) {
+      const { branchId, environment } = await branchOf(context, words)
       const filter = { partner: branchId, environment }
-      const found = await listLanes(desk.db, filter, desk.clock.now(), { most: webhooksPerBranch, skip: 0 })
+      const found = await listLanes(context.db, filter, context.clock.now(), {
+        most: webhooksPerBranch,
+        skip: 0,
+      })
       const lanes = found.toSorted((one, other) => one.id - other.id)
-      const failures = await readFailures(desk.db, lanes)
-      const switches = await findSwitches(desk.db, lanes, desk.clock.now())
-      desk.print.table(
+      const failures = await readFailures(context.db, lanes)
+      const switches = await findSwitches(context.db, lanes, context.clock.now())
+      context.print.table(
         lanes.map((lane) => ({
           ...{ id: lane.id, url: lane.url, kinds: lane.kinds, state: lane.state },
           ...healthFields(lane, failures.get(lane.id)),
@@ -110,13 +122,13 @@ export const webhookCommands: readonly Command[] = [
     'webhook show',
     'Shows a webhook: its settings, the age of its secret, how it is and, if it fails, since when and why.',
     [],
-    async (desk, webhook) => {
-      const lane = await getLane(desk.db, webhook.id, desk.clock.now())
-      const failure = (await readFailures(desk.db, [lane])).get(lane.id)
-      const switches = await findSwitches(desk.db, [lane], desk.clock.now())
+    async (context, webhook) => {
+      const lane = await getLane(context.db, webhook.id, context.clock.now())
+      const failure = (await readFailures(context.db, [lane])).get(lane.id)
+      const switches = await findSwitches(context.db, [lane], context.clock.now())
       return {
-        ...(await shown(desk, lane)),
-        ...(await secretFields(desk, lane)),
+        ...(await shown(context, lane)),
+        ...(await secretFields(context, lane)),
         new_secret_signs_from: switches.get(lane.id) ?? null,
         ...healthFields(lane, failure),
       }
@@ -128,11 +140,11 @@ export const webhookCommands: readonly Command[] = [
     [],
     ({ db, act }, webhook) => deleteWebhook(db, webhook, act()).then(() => ({ deleted_webhook: webhook.id })),
   ),
-  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], async (desk, webhook) =>
-    shown(desk, await setWebhookState(desk.db, webhook, 'paused', desk.act())),
+  onWebhook('webhook pause', 'Holds back the deliveries of a webhook.', [], async (context, webhook) =>
+    shown(context, await setWebhookState(context.db, webhook, 'paused', context.act())),
   ),
-  onWebhook('webhook resume', 'Resumes a paused or disabled webhook.', [], async (desk, webhook) =>
-    shown(desk, await setWebhookState(desk.db, webhook, 'active', desk.act())),
+  onWebhook('webhook resume', 'Resumes a paused or disabled webhook.', [], async (context, webhook) =>
+    shown(context, await setWebhookState(context.db, webhook, 'active', context.act())),
   ),
   onWebhook(
     'webhook rotate-secret',
@@ -145,12 +157,12 @@ export const webhookCommands: readonly Command[] = [
         meaning: 'how long the old one still signs, at most 7d: 0s unless given',
       },
     ],
-    async (desk, webhook, words) => {
-      const act = desk.act()
+    async (context, webhook, words) => {
+      const act = context.act()
       const switchAt = after(act.at, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
       if (switchAt > after(act.at, latestSwitchMs))
         throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
-      await rotateWebhookSecret(registration(desk), webhook, takeSecret(words, 'secret')!, switchAt, act)
+      await rotateWebhookSecret(registration(context), webhook, takeSecret(words, 'secret')!, switchAt, act)
       return {
         rotated_webhook: webhook.id,
         signs_from: switchAt,
@@ -168,11 +180,11 @@ export const webhookCommands: readonly Command[] = [
       { name: 'failed', meaning: 'only deliveries that failed after all retries' },
       { name: 'dry-run', meaning: 'only count them' },
     ],
-    async (desk, webhook, words) => {
+    async (context, webhook, words) => {
       const selection = parseSelection(words)
-      if (words.has('dry-run')) return { total: (await countReplay(desk.db, webhook, selection)).total }
-      const replay = await startReplay(desk.db, webhook, selection, desk.act())
-      return followReplay(desk, webhook, replay.id)
+      if (words.has('dry-run')) return { total: (await countReplay(context.db, webhook, selection)).total }
+      const replay = await startReplay(context.db, webhook, selection, context.act())
+      return followReplay(context, webhook, replay.id)
     },
   ),
   onWebhook(
@@ -187,25 +199,25 @@ export const webhookCommands: readonly Command[] = [
       },
       { name: 'dry-run', meaning: 'only count' },
     ],
-    async (desk, webhook, words) => {
-      const act = desk.act()
+    async (context, webhook, words) => {
+      const act = context.act()
       const since = parseSince(words.get('since'), act.at)
-      if (words.has('dry-run')) return { ...(await countRecovery(desk.db, webhook, since, act.at)) }
-      const { id } = await startRecovery(desk.db, webhook, since, act)
-      return followReplay(desk, webhook, id)
+      if (words.has('dry-run')) return { ...(await countRecovery(context.db, webhook, since, act.at)) }
+      const { id } = await startRecovery(context.db, webhook, since, act)
+      return followReplay(context, webhook, id)
     },
   ),
   onWebhook(
     'webhook skip-waiting',
     'Skips all deliveries that wait at a webhook.',
     [reasonOption],
-    async (desk, webhook, words) =>
-      skipFields(await startSkip(desk.db, webhook, parseReason(words), desk.act())),
+    async (context, webhook, words) =>
+      skipFields(await startSkip(context.db, webhook, parseReason(words), context.act())),
   ),
 ]
 
-/** Of its own headers the names: values are shown to nobody. */
-async function shown({ db }: ReadingDesk, webhook: Webhook) {
+/** Of its own headers the names: values are never shown. */
+async function shown({ db }: ReadContext, webhook: Webhook) {
   const { id, environment, url, kinds, state, actions, rateLimit, description } = webhook
   const headers = (await listHeaderNames(db, [webhook])).get(id)!
   return {
@@ -230,7 +242,7 @@ function healthFields({ condition, failingSince }: LaneHealth, failure: WebhookF
 }
 
 /** Whose secret signs now, and since when there is it. */
-async function secretFields({ db, clock }: ReadingDesk, webhook: Webhook) {
+async function secretFields({ db, clock }: ReadContext, webhook: Webhook) {
   const now = clock.now()
   const own = await findSecretAge(db, webhook, now)
   if (own || webhook.clientId === null)
@@ -302,7 +314,7 @@ function parseSince(text: string, now: Date): Date {
 }
 
 /** The job runs in a gateway; here one only watches it. */
-async function followReplay({ db, print }: Desk, webhook: Webhook, id: number) {
+async function followReplay({ db, print }: WriteContext, webhook: Webhook, id: number) {
   for (;;) {
     const replay = await getReplay(db, webhook, id)
     const pulled = replay.selection.since === undefined ? '' : `, ${replay.pulled} tried now`

@@ -1,4 +1,4 @@
-/** Whoever waits for it goes on when it rings. Who comes later waits for the next time. */
+/** Callers that wait for it go on when it rings. A caller that comes later waits for the next ring. */
 export class Bell {
   #next = Promise.withResolvers<void>()
 

@@ -4,12 +4,12 @@ export function openGathering<Key, Value>(
   keysAtMost = 500,
 ): (key: Key) => Promise<Value | undefined> {
   let waiting: Map<Key, PromiseWithResolvers<Value | undefined>> | undefined
-  async function loadAll(asked: ReadonlyMap<Key, PromiseWithResolvers<Value | undefined>>): Promise<void> {
+  async function loadAll(batch: ReadonlyMap<Key, PromiseWithResolvers<Value | undefined>>): Promise<void> {
     try {
-      const found = await load([...asked.keys()])
-      for (const [key, { resolve }] of asked) resolve(found.get(key))
+      const found = await load([...batch.keys()])
+      for (const [key, { resolve }] of batch) resolve(found.get(key))
     } catch (error) {
-      for (const { reject } of asked.values()) reject(error)
+      for (const { reject } of batch.values()) reject(error)
     }
   }
   return (key) => {
@@ -21,9 +21,9 @@ export function openGathering<Key, Value>(
         void loadAll(begun)
       })
     }
-    const asked = waiting.get(key) ?? Promise.withResolvers<Value | undefined>()
-    waiting.set(key, asked)
+    const pending = waiting.get(key) ?? Promise.withResolvers<Value | undefined>()
+    waiting.set(key, pending)
     if (waiting.size >= keysAtMost) waiting = undefined
-    return asked.promise
+    return pending.promise
   }
 }

@@ -1,7 +1,7 @@
 /**
- * One run after the other, each in its turn: whoever asks is answered when a run has ended that began after
- * they asked, and with it all that began before. A run that fails fails for whoever asked for it, and for
- * nobody else.
+ * One run after the other, each in its turn: a caller is answered when a run has ended that began after its
+ * call, and with it all that began before. A run that fails fails for the callers that asked for it, and for
+ * no others.
  */
 export function inTurn(work: () => Promise<void>): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()

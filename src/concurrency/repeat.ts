@@ -5,11 +5,11 @@
 import type { Logger } from 'pino'
 import { openFlights } from './single-flight.ts'
 
-export interface Repeated {
+export interface Repetition {
   stop(): Promise<void>
 }
 
-export interface Task<Words extends readonly unknown[]> extends Repeated {
+export interface Task<Words extends readonly unknown[]> extends Repetition {
   /** Nothing, while a run is under way or when it was stopped. */
   run(...words: Words): void
 }
@@ -36,7 +36,7 @@ export function openTask<Words extends readonly unknown[]>(
   }
 }
 
-export function repeat(log: Logger, name: string, everyMs: number, work: () => Promise<unknown>): Repeated {
+export function repeat(log: Logger, name: string, everyMs: number, work: () => Promise<unknown>): Repetition {
   const task = openTask(log, name, work)
   const timer = setInterval(() => task.run(), everyMs)
   timer.unref()

@@ -1,6 +1,6 @@
 /**
- * One run at a time; whoever calls while it runs makes it run once more, however many call. After every call
- * a run begins.
+ * One run at a time; calls while it runs make it run once more, however many they are. After every call a run
+ * begins.
  */
 interface Rerun {
   call(): void
@@ -8,7 +8,7 @@ interface Rerun {
   ended(): Promise<void>
 }
 
-/** A run that fails is the last until somebody calls again. */
+/** A run that fails is the last until the next call. */
 export function openRerun(work: () => Promise<unknown>, failed: (error: unknown) => void): Rerun {
   let isWanted = false
   let isRunning = false
@@ -23,8 +23,8 @@ export function openRerun(work: () => Promise<unknown>, failed: (error: unknown)
     } catch (error) {
       failed(error)
     } finally {
-      // In the same moment in which nobody wants another: a call right after it must not believe in a run
-      // that is over.
+      // In the same tick in which no caller wants another run: a call right after it must not believe in a
+      // run that is over.
       isRunning = false
     }
   }

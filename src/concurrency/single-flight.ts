@@ -1,4 +1,4 @@
-/** What is under way is the answer to everybody who asks for the same meanwhile (single flight). */
+/** Callers that ask for the same thing while it is under way share its answer (single flight). */
 interface Flights<Words extends readonly unknown[], Value> {
   /** Joins the one that is under way, or begins one with these words. */
   join(...words: Words): Promise<Value>

@@ -141,7 +141,7 @@ test('a key file that is away never becomes a new key, and the keys that are hel
 
 /**
  * Opens a vault the moment it is told to, and seals something, again and again. Of the gate, the second
- * number is of those who wait at it.
+ * number counts the threads that wait at it.
  */
 const starter = `
   const { parentPort, workerData } = require('node:worker_threads')

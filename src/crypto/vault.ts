@@ -55,7 +55,7 @@ export function openVault(source: KeySource): Vault {
     try {
       reload()
     } catch {
-      // Whoever rotates keys is told (reload), and the doctor looks at the file.
+      // `reload` tells an operator who rotates keys, and the doctor looks at the file.
     }
   }
   return {

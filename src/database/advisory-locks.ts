@@ -18,8 +18,8 @@ export const advisoryLocks = {
   /** With the number of a worker, held as long as it lives. */
   workerLife: 7_267_107,
   /**
-   * With the hash of a source and its site: whoever begins a snapshot has it alone, those that remove what
-   * one lacks share it.
+   * With the hash of a source and its site: a transaction that begins a snapshot has it alone, those that
+   * remove what one lacks share it.
    */
   snapshots: 7_267_108,
   /**

@@ -9,7 +9,7 @@ export function plainArray(values: readonly (number | string | null)[]): string 
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`
 }
 
-/** Text that somebody else wrote. */
+/** Text from outside, which is quoted. */
 export function textArray(values: readonly (string | null | undefined)[]): string {
   return `{${values.map((value) => (value == null ? 'NULL' : quote(value))).join(',')}}`
 }

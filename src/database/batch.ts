@@ -18,11 +18,11 @@ interface BatchOptions<Item> {
   readonly maxInFlight?: number
   /** Less than this waits for the statement that is under way; 0 unless given. */
   readonly waitsBelow?: number
-  /** More than this is turned away: whoever came last would wait too long. */
+  /** More than this is turned away: the caller that came last would wait too long. */
   readonly maxWaiting?: number
 }
 
-interface Waiting<Item, Result> {
+interface PendingItem<Item, Result> {
   readonly item: Item
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
@@ -40,7 +40,7 @@ export function openBatch<Item, Result>(
     maxWaiting = 5_000,
   }: BatchOptions<Item>,
 ): Batch<Item, Result> {
-  let queue: Waiting<Item, Result>[] = []
+  let queue: PendingItem<Item, Result>[] = []
   let waitingSize = 0
   let inFlight = 0
   let scheduled = false
@@ -70,10 +70,10 @@ export function openBatch<Item, Result>(
     }
   }
 
-  function takeDistinct(): Waiting<Item, Result>[] {
+  function takeDistinct(): PendingItem<Item, Result>[] {
     const keys = new Set<string>()
-    const taken: Waiting<Item, Result>[] = []
-    const left: Waiting<Item, Result>[] = []
+    const taken: PendingItem<Item, Result>[] = []
+    const left: PendingItem<Item, Result>[] = []
     let room = maxItems
     for (const waiting of queue) {
       const key = keyOf(waiting.item)

@@ -1,9 +1,9 @@
 /**
- * Hears every change that the database announces (see `announce` and its triggers in the migrations). What
- * others change is heard by notification, so that what a node remembers is never older than the
- * notification's way; what this process changes it hears on the connection that changes it, before anybody is
- * told that it is done. While the connection that listens is down, or no longer answers, `isLive` is false
- * and nothing remembered may be used.
+ * Hears every change that the database announces (see `announce` and its triggers in the migrations). Changes
+ * by other processes are heard by notification, so that a node's memory is never older than the
+ * notification's way; this process hears its own changes on the connection that makes them, before a caller
+ * is told that they are done. While the connection that listens is down, or no longer answers, `isLive` is
+ * false and nothing remembered may be used.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, Listener } from './database.ts'
@@ -45,7 +45,7 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
     listener = await db.listen(channel, announce, lose)
     answeredAt = performance.now()
   }
-  /** What was said in between nobody here has heard. */
+  /** Changes announced in between were not heard by this process. */
   async function connectAgain(): Promise<void> {
     await connect()
     announce(everything)

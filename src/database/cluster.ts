@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { type Disguise, getDisguise, getPostgres, type PostgresBinaries } from './postgres-binaries.ts'
+import { getDisguise, getPostgres, type PostgresBinaries, type RunAs } from './postgres-binaries.ts'
 
 const socketPathLimit = 107
 const databaseName = 'countersign'
@@ -19,7 +19,7 @@ export interface Cluster {
   /** What the gateway opens at most. */
   readonly connections: number
   readonly binaries: PostgresBinaries
-  readonly disguise: Disguise
+  readonly disguise: RunAs
 }
 
 /** Beside the cluster lie its socket, its log and the name of its owner. */
@@ -90,7 +90,7 @@ function initialise(cluster: Cluster): void {
     `--username=${superuser}`,
     '--encoding=UTF8',
     '--locale=C',
-    // The socket's folder lets in nobody but its owner.
+    // Only its owner may enter the socket's folder.
     '--auth=trust',
   ])
   run(

@@ -43,7 +43,7 @@ export const jsonText = column<string>('json', 'jsonb')
 /** PostgreSQL's infinities, which no Date is, come as numbers. */
 export const instantOrInfinity = column<Date | number>('timestamptz')
 
-/** A document, read as what the one who wrote it says that it is. */
+/** A document, read as the type that its writer declares. */
 export function json<Value>(): Column<Value> {
   return column<Value>('json', 'jsonb')
 }

@@ -10,7 +10,7 @@ import { inOrder, type Statement } from './statement.ts'
 export interface Sql {
   query<Values, Row extends object>(
     statement: Statement<Values, Row>,
-    ...values: Given<Values>
+    ...values: ValuesArgument<Values>
   ): Promise<Row[]>
   /** Any number of statements without values, for migrations. */
   script(text: string): Promise<void>
@@ -22,21 +22,21 @@ export interface Sql {
 
 /** Left out where there are none to give. */
 // biome-ignore lint/complexity/noBannedTypes: nothing is required
-type Given<Values> = {} extends Values ? [values?: NoInfer<Values>] : [values: NoInfer<Values>]
+type ValuesArgument<Values> = {} extends Values ? [values?: NoInfer<Values>] : [values: NoInfer<Values>]
 
 /** A statement with its values, and the rows that it will give. */
 export interface Step<Row = object> {
-  readonly statement: Prepared
+  readonly statement: PreparedStatement
   readonly values: readonly unknown[]
   /** Never there: it carries the type. */
   readonly row?: Row
 }
 
-type Prepared = Pick<Statement<never, unknown>, 'name' | 'text'>
+type PreparedStatement = Pick<Statement<never, unknown>, 'name' | 'text'>
 
 export function step<Values, Row extends object>(
   statement: Statement<Values, Row>,
-  ...[values]: Given<Values>
+  ...[values]: ValuesArgument<Values>
 ): Step<Row> {
   return { statement, values: inOrder(statement, values ?? ({} as Values)) }
 }
@@ -58,8 +58,8 @@ export interface Database extends Sql {
     lock?: SessionLock,
   ): Promise<Listener>
   /**
-   * Hears the tags of what was changed through this database: when it is committed, and before whoever
-   * changed it knows that it is.
+   * Hears the tags of what was changed through this database: when it is committed, and before the caller
+   * that changed it knows that it is.
    */
   onChange(heard: (tag: string) => void): void
   /** How busy its connections are. */
@@ -93,7 +93,7 @@ export interface Listener {
     values: NoInfer<Values>,
     timeoutMs: number,
   ): Promise<Row[]>
-  ping(patienceMs: number): Promise<void>
+  ping(answerTimeoutMs: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -148,8 +148,8 @@ type Work<Result> = (connection: pg.PoolClient) => Promise<Result>
 const announcement = 'TOLD1'
 
 /**
- * A connection that failed in any way but by refusing a statement is not used again. What the work has
- * changed is announced before anybody can know that it succeeded.
+ * A connection that failed in any way but by refusing a statement is not used again. Its changes are
+ * announced before the caller can know that the work succeeded.
  */
 async function onConnection<Result>(
   pool: Pool,
@@ -248,7 +248,7 @@ async function allTogether<const Rows extends readonly object[]>(
   return (isLone ? rows : rows.slice(1, -1)) as RowsOf<Rows>
 }
 
-/** Nobody waits for the beginning: it leaves with the first statement, which fails if it does. */
+/** BEGIN is not awaited: it leaves with the first statement, which fails if BEGIN does. */
 async function inTransaction<Result>(
   connection: pg.PoolClient,
   work: (sql: Sql) => Promise<Result>,
@@ -288,9 +288,9 @@ async function listen(
     await client.end().catch(() => {})
     throw explain(error)
   }
-  async function ask<Row extends object>(question: pg.QueryConfig, patienceMs: number): Promise<Row[]> {
+  async function ask<Row extends object>(question: pg.QueryConfig, answerTimeoutMs: number): Promise<Row[]> {
     try {
-      return (await client.query<Row>({ ...question, query_timeout: patienceMs } as pg.QueryConfig)).rows
+      return (await client.query<Row>({ ...question, query_timeout: answerTimeoutMs } as pg.QueryConfig)).rows
     } catch (error) {
       const explained = explain(error)
       if (explained instanceof DatabaseUnavailable) await client.end()
@@ -300,8 +300,8 @@ async function listen(
   return {
     query: (asked, values, timeoutMs) =>
       ask({ name: asked.name, text: asked.text, values: inOrder(asked, values) }, timeoutMs),
-    async ping(patienceMs) {
-      await ask({ text: listening }, patienceMs)
+    async ping(answerTimeoutMs) {
+      await ask({ text: listening }, answerTimeoutMs)
     },
     close: () => client.end(),
   }

@@ -1,25 +1,25 @@
 /**
  * What a node remembers of the database: so many bytes at most, in entries that carry the tags of the rows
  * they were read from. An announced change forgets every entry with its tag (a cache with invalidation by
- * tags). An answer that was being read while anything changed is used once and not kept, because nobody can
- * tell on which side of the change it was read.
+ * tags). An answer that was being read while anything changed is used once and not kept, because it may have
+ * been read on either side of the change.
  */
 import { bytesOf } from '../concurrency/bounded-map.ts'
 import { type Changes, everything } from './changes.ts'
 
-export interface Remembered<Value> {
+export interface TaggedValue<Value> {
   readonly value: Value
   readonly tags: readonly string[]
 }
 
-interface Kept<Value> extends Remembered<Value> {
+interface MemoryEntry<Value> extends TaggedValue<Value> {
   readonly bytes: number
 }
 
 export interface Memory<Value> {
   /** Without a promise when it is known: the hot path stays synchronous. */
   recall(key: string): Value | undefined
-  learn(key: string, read: () => Promise<Remembered<Value> | undefined>): Promise<Value | undefined>
+  learn(key: string, read: () => Promise<TaggedValue<Value> | undefined>): Promise<Value | undefined>
 }
 
 const usualBytes = 8 * 1024 * 1024
@@ -31,7 +31,7 @@ export function openMemory<Value extends object>(changes: Changes, mostBytes = u
   /**
    * In the order they were learned: the oldest makes room. Reading moves nothing, so it costs one look-up.
    */
-  const entries = new Map<string, Kept<Value>>()
+  const entries = new Map<string, MemoryEntry<Value>>()
   /** Most tags are of one entry alone, and a set a tag would take more than all of it. */
   const keysByTag = new Map<string, string | Set<string>>()
   let bytes = 0
@@ -58,7 +58,7 @@ export function openMemory<Value extends object>(changes: Changes, mostBytes = u
     }
   }
 
-  function keep(key: string, { value, tags }: Remembered<Value>): void {
+  function keep(key: string, { value, tags }: TaggedValue<Value>): void {
     forget(key)
     const entry = {
       value,

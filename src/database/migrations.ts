@@ -11,7 +11,7 @@ import { bool, int, text } from './column.ts'
 import { type Database, isBlocked, type Sql } from './database.ts'
 import { statement } from './statement.ts'
 
-interface Applied {
+interface AppliedMigration {
   readonly version: number
   readonly checksum: string
 }
@@ -131,7 +131,7 @@ export async function inspectSchema(sql: Sql, migrations = readMigrations()): Pr
   return version < wanted ? { kind: 'behind', version, wanted } : { kind: 'current', version }
 }
 
-function findMissing(applied: readonly Applied[], migrations: readonly Migration[]): Migration[] {
+function findMissing(applied: readonly AppliedMigration[], migrations: readonly Migration[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   for (const { version, checksum } of applied) {
     const migration = known.get(version)

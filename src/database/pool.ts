@@ -16,9 +16,9 @@ export interface PoolOptions extends SessionLimits {
 
 export interface Pool {
   acquire(): Promise<pg.PoolClient>
-  /** Whether so many wait for a connection that whoever came next would wait too long. */
+  /** Whether so many callers wait for a connection that the next one would wait too long. */
   readonly isCrowded: boolean
-  /** A connection that is nobody else's. */
+  /** A connection outside the pool, for this caller alone. */
   connectAlone(): Promise<pg.Client>
   /** Call it when a statement failed: the reason may lie in every connection. */
   consider(error: unknown, connection: pg.PoolClient): void
@@ -119,8 +119,8 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
     } as pg.PoolConfig)
     // A connection that breaks while idle leaves the pool by itself; the next query opens another.
     made.on('error', () => {})
-    // Nor may one that breaks at any other moment end the process: whoever holds it learns of it by its next
-    // query.
+    // Nor may a connection that breaks at any other moment end the process: its holder learns of it by its
+    // next query.
     made.on('connect', (client) => client.on('error', () => {}))
     return made
   }

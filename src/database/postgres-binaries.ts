@@ -9,8 +9,8 @@ export interface PostgresBinaries {
   readonly postgres: string
 }
 
-/** How to start a program as somebody PostgreSQL accepts. */
-export interface Disguise {
+/** How to start a program as a user that PostgreSQL accepts. */
+export interface RunAs {
   /** Words before the command itself. */
   readonly prefix: readonly string[]
   readonly uid?: number
@@ -60,11 +60,11 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * PostgreSQL refuses to run as root. In a user namespace root appears as somebody else and keeps its own
+ * PostgreSQL refuses to run as root. In a user namespace root appears as another user and keeps its own
  * files; where namespaces are closed, the server runs as an unprivileged user who is given the cluster's
  * folder.
  */
-export function getDisguise(): Disguise {
+export function getDisguise(): RunAs {
   if (process.getuid?.() !== 0) return { prefix: [], adopt: () => {} }
   const unshare = [
     'unshare',
@@ -88,7 +88,7 @@ export function getDisguise(): Disguise {
   )
 }
 
-/** From the list of users where it is a file; who is not in it may still be known to the system. */
+/** From the list of users where it is a file; a user who is not in it may still be known to the system. */
 function idOf(flag: '-u' | '-g', name: string): number | undefined {
   const listed = readUsers().find((fields) => fields[0] === name)
   if (listed) return Number(listed[flag === '-u' ? 2 : 3])

@@ -93,9 +93,9 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 /**
- * After a power cut the number of the dead server may belong to a stranger, and PostgreSQL would wait for it
- * for ever. The number alone is replaced: the rest of the file still guards against survivors of the old
- * server.
+ * After a power cut the number of the dead server may belong to another program, and PostgreSQL would wait
+ * for it for ever. The number alone is replaced: the rest of the file still guards against survivors of the
+ * old server.
  */
 export function forgetReusedPid(cluster: Cluster): void {
   const path = join(cluster.folder, 'postmaster.pid')
@@ -109,7 +109,7 @@ export function forgetReusedPid(cluster: Cluster): void {
   rmSync(lock, { force: true })
 }
 
-/** A server's working folder is its cluster; another cluster's server is a stranger here. */
+/** A server's working folder is its cluster: a process that works elsewhere is not this cluster's server. */
 function worksIn(folder: string, pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(folder)

@@ -37,7 +37,7 @@ interface PrivateServerOptions {
 
 const startTimeoutMs = 60_000
 /** How long a visitor waits for the server it started to end; other visitors may still be at work on it. */
-const visitorPatienceMs = 1_000
+const visitorTimeoutMs = 1_000
 
 export async function openPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const home = homeOf(options.dataDir)
@@ -103,7 +103,7 @@ function supervised(cluster: Cluster, first: ChildProcess, options: PrivateServe
       end()
       await (options.purpose === 'serve'
         ? watching
-        : Promise.race([watching, wait(visitorPatienceMs, undefined, { ref: false })]))
+        : Promise.race([watching, wait(visitorTimeoutMs, undefined, { ref: false })]))
       letGo(guard)
     },
   }

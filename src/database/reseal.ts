@@ -22,7 +22,7 @@ export interface SealedRow {
 export interface SealedTable<Row extends SealedRow = SealedRow> {
   /** Rows after an id, at most so many, locked. */
   readonly select: Statement<Page, Row>
-  /** The same without a lock, for those who only look. */
+  /** The same without a lock, for reports that only read. */
   readonly read: Statement<Page, Row>
   readonly update: Statement<{ readonly id: number; readonly sealed: Buffer }, object>
   readonly purposeOf: (row: Row) => string

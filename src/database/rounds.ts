@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
-import { openTask, type Repeated, repeat, type Task } from '../concurrency/repeat.ts'
+import { openTask, type Repetition, repeat, type Task } from '../concurrency/repeat.ts'
 import { instant } from './column.ts'
 import type { Database } from './database.ts'
 import { type Statement, statement } from './statement.ts'
@@ -23,17 +23,17 @@ interface Chore {
 }
 
 export interface Rounds {
-  add(chore: Chore): Repeated
+  add(chore: Chore): Repetition
   close(): Promise<void>
 }
 
-interface RoundsDesk {
+interface RoundsDependencies {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function openRounds({ db, clock, log }: RoundsDesk): Rounds {
+export function openRounds({ db, clock, log }: RoundsDependencies): Rounds {
   const questions: string[] = []
   const tasks: Task<[unknown]>[] = []
   async function look(): Promise<void> {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ask } from '../../test/support/ask.ts'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { keepOpen } from '../../test/support/keep-open.ts'
-import { openPatiently } from '../../test/support/patiently.ts'
+import { openLenientDatabase } from '../../test/support/lenient-database.ts'
 import { text } from './column.ts'
 import { sessionSettings } from './session.ts'
 import { statement } from './statement.ts'
@@ -53,7 +53,7 @@ const limits = { answerTimeoutMs: 60_000, stillTimeoutMs: 60_000 }
 const settings = sessionSettings(limits)
 
 const database = await keepOpen(openTestDatabase())
-const owner = await keepOpen(openPatiently({ connectionString: database.url, connections: 1 }))
+const owner = await keepOpen(openLenientDatabase({ connectionString: database.url, connections: 1 }))
 const known = new Set(
   (await ask<{ name: string }>(owner, 'SELECT name FROM pg_settings')).map(({ name }) => name),
 )
@@ -86,7 +86,7 @@ const print = (rows: readonly Setting[]) => Object.fromEntries(rows.map((row) =>
 
 /** Of the pool, and of a connection that listens. */
 async function readSessions(url: string): Promise<(readonly Setting[])[]> {
-  const db = openPatiently({ connectionString: url, connections: 1, ...limits })
+  const db = openLenientDatabase({ connectionString: url, connections: 1, ...limits })
   const listener = await db.listen(
     'nothing',
     () => {},

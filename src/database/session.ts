@@ -22,11 +22,11 @@ export function sessionSettings({
   isReadOnly = false,
 }: SessionLimits): ReadonlyMap<string, string> {
   return new Map([
-    // Nobody waits any more for what takes longer: the server ends it a little before its client gives up.
+    // No client waits for what takes longer: the server ends it a little before its client gives up.
     ['statement_timeout', `${Math.ceil(0.9 * answerTimeoutMs)}`],
     ['idle_in_transaction_session_timeout', `${stillTimeoutMs}`],
-    // Whoever means to wait for a lock only so long says so in the transaction. Connections of the pool rest,
-    // and those that listen do nothing else.
+    // A transaction that limits its wait for a lock sets so itself. Connections of the pool rest, and those
+    // that listen do nothing else.
     ['lock_timeout', '0'],
     ['transaction_timeout', '0'],
     ['idle_session_timeout', '0'],
@@ -54,8 +54,8 @@ export function sessionSettings({
     ['gin_fuzzy_search_limit', '0'],
 
     // Every statement finds its rows by an index, and its plan is made once a connection. Left alone, a plan
-    // made while a table was small reads the whole table until somebody analyses it, by when it may have
-    // grown a thousandfold (decision 0009).
+    // made while a table was small reads the whole table until it is analysed, by when it may have grown a
+    // thousandfold (decision 0009).
     ['plan_cache_mode', 'force_generic_plan'],
     ['enable_seqscan', 'off'],
     ['enable_mergejoin', 'off'],

@@ -23,13 +23,13 @@ export interface Statement<Values, Row> {
 
 type RowOf<Gives extends Columns> = { readonly [Name in keyof Gives]: ValueOf<Gives[Name]> }
 
-type Needed<Takes extends Columns> = {
+type RequiredNames<Takes extends Columns> = {
   [Name in keyof Takes]: null extends ValueOf<Takes[Name]> ? never : Name
 }[keyof Takes]
 
 /** What may be null may be left out. */
-type ValuesOf<Takes extends Columns> = { readonly [Name in Needed<Takes>]: ValueOf<Takes[Name]> } & {
-  readonly [Name in Exclude<keyof Takes, Needed<Takes>>]?: ValueOf<Takes[Name]> | undefined
+type ValuesOf<Takes extends Columns> = { readonly [Name in RequiredNames<Takes>]: ValueOf<Takes[Name]> } & {
+  readonly [Name in Exclude<keyof Takes, RequiredNames<Takes>>]?: ValueOf<Takes[Name]> | undefined
 }
 
 interface Description<Takes extends Columns, Gives extends Columns> {

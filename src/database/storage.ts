@@ -13,7 +13,9 @@ import { statementLimitMs } from './statement-limit.ts'
 
 export interface Storage {
   readonly db: Database
-  /** Connections of their own, for answers that go on: however many there are, everybody else has theirs. */
+  /**
+   * Connections of their own, for answers that go on: however many there are, all other requests have theirs.
+   */
   readonly streamDb: Database
   readonly migrated: readonly string[]
   close(): Promise<void>
@@ -80,7 +82,7 @@ async function open(
   }
 }
 
-/** Whoever has a database of their own loads nothing of it. */
+/** Loads nothing of the bundled server where the operator has given a database. */
 async function openServer(
   config: Config,
   purpose: Purpose,

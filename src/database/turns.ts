@@ -1,7 +1,7 @@
 /**
  * So many at once; the others wait for their turn, first come first served, however many they are (a fair
  * semaphore). For work that may wait as long as it likes and must not fail for having waited: a pool turns
- * away whoever would wait too long.
+ * away callers that would wait too long.
  */
 import type { Database } from './database.ts'
 

@@ -30,11 +30,11 @@ const passwordAcr = 'urn:demo:password'
 
 /** As much of oidc-provider as is used; it ships no types. */
 interface Library {
-  readonly Provider: new (issuer: string, configuration: object) => Running
+  readonly Provider: new (issuer: string, configuration: object) => OidcServer
   readonly interactionPolicy: { base(): Policy; Check: CheckClass }
 }
 
-interface Running {
+interface OidcServer {
   readonly Grant: new (fields: object) => { addOIDCScope(scope: string): void; save(): Promise<string> }
   callback(): RequestListener
   interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<{ readonly uid: string }>
@@ -47,19 +47,19 @@ interface Policy {
 }
 
 interface CheckClass {
-  new (reason: string, description: string, check: (context: Asked) => boolean): object
+  new (reason: string, description: string, check: (context: OidcContext) => boolean): object
   readonly REQUEST_PROMPT: boolean
   readonly NO_NEED_TO_PROMPT: boolean
 }
 
-interface Asked {
+interface OidcContext {
   readonly oidc: {
     readonly params: { readonly acr_values?: string; readonly scope: string }
     readonly acr?: string
     readonly result?: { readonly login?: object }
     readonly client: { readonly clientId: string }
     readonly session: { readonly accountId: string }
-    readonly provider: Running
+    readonly provider: OidcServer
   }
 }
 
@@ -101,7 +101,7 @@ export async function openDemoProvider(options: DemoProviderOptions): Promise<De
 function configure({ interactionPolicy }: Library, { people, clients, keys }: DemoProviderOptions): object {
   const policy = interactionPolicy.base()
   const { Check } = interactionPolicy
-  const asksForMore = ({ oidc }: Asked) =>
+  const asksForMore = ({ oidc }: OidcContext) =>
     oidc.params.acr_values?.split(' ').includes(secondFactorAcr) &&
     oidc.acr !== secondFactorAcr &&
     oidc.result?.login === undefined
@@ -149,8 +149,8 @@ function showLoggedOut(context: { body: string }): void {
   context.body = `${head}<h1>You are signed out</h1></html>`
 }
 
-/** Nobody is asked twice whether the gateway may know who they are. */
-async function grantAll({ oidc }: Asked) {
+/** No user is asked twice whether the gateway may know who they are. */
+async function grantAll({ oidc }: OidcContext) {
   const { accountId } = oidc.session
   const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId })
   grant.addOIDCScope(oidc.params.scope)
@@ -159,7 +159,7 @@ async function grantAll({ oidc }: Asked) {
 }
 
 async function interact(
-  running: Running,
+  running: OidcServer,
   { people }: DemoProviderOptions,
   request: IncomingMessage,
   response: ServerResponse,

@@ -163,7 +163,7 @@ async function fillDemo(gateway: DemoHouse, db: Sql): Promise<Demo> {
 }
 
 /**
- * One that they hold with somebody else, and one that is another's and they advise on: a consent page says
+ * One that they hold with another person, and one that is another's and they advise on: a consent page says
  * whose each is.
  */
 async function shareAccounts(

@@ -56,12 +56,12 @@ export async function checkShownCertificate(
   return { finding }
 }
 
-interface Shown {
+interface PresentedCertificate {
   readonly certificate: X509Certificate
   readonly distrust: string | undefined
 }
 
-function readShown(url: URL): Promise<Shown> {
+function readShown(url: URL): Promise<PresentedCertificate> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const options = { host, port: Number(url.port || 443), servername: isIP(host) === 0 ? host : '' }
   return new Promise((resolve, reject) => {

@@ -29,7 +29,7 @@ interface HostAddress {
   readonly url: string
 }
 
-interface Asked extends HostAddress {
+interface HostState extends HostAddress {
   readonly state: 'primary' | 'standby' | 'away'
   readonly version: number
   readonly versionText: string
@@ -66,12 +66,12 @@ async function visitPrivateServer(
   const deadline = performance.now() + limits.leavingMs
   for (;;) {
     const server = await openPrivateServer({ dataDir, purpose: 'visit', searchPath })
-    const asked = await askHost({ name: `the private server in ${dataDir}`, url: server.connectionString })
+    const states = await askHost({ name: `the private server in ${dataDir}`, url: server.connectionString })
     // The server that a visitor joined may be on its way out, because the visitor who started it has left.
-    const isLeaving = asked.error instanceof DatabaseUnavailable && performance.now() < deadline
+    const isLeaving = states.error instanceof DatabaseUnavailable && performance.now() < deadline
     if (!isLeaving) {
       closers.push(server.close)
-      return judge([asked], closers)
+      return judge([states], closers)
     }
     await server.close()
     await wait(50)
@@ -85,7 +85,7 @@ async function askHosts(
   return judge(await Promise.all(hosts.map(askHost)), closers)
 }
 
-async function askHost(host: HostAddress): Promise<Asked> {
+async function askHost(host: HostAddress): Promise<HostState> {
   const db = open(host.url)
   try {
     const [row] = await db.query(selectVersion)
@@ -109,22 +109,22 @@ function open(url: string): Database {
   })
 }
 
-function judge(asked: readonly Asked[], closers: (() => Promise<void>)[]): Answer<Primary> {
-  const found = `${asked.map(printHost).join('; ')}.`
-  const primary = asked.find((host) => host.state === 'primary')
-  const away = asked.find((host) => host.state === 'away')
+function judge(states: readonly HostState[], closers: (() => Promise<void>)[]): Answer<Primary> {
+  const found = `${states.map(printHost).join('; ')}.`
+  const primary = states.find((host) => host.state === 'primary')
+  const away = states.find((host) => host.state === 'away')
   if (!primary) {
     const advice = away
       ? adviceFor(away.error)
       : 'Name the primary in DATABASE_URL too, or promote a standby.'
     return { finding: fail(found, advice) }
   }
-  const value = openPrimary(primary, asked.length)
+  const value = openPrimary(primary, states.length)
   closers.push(value.close)
   return { finding: away ? warn(found, adviceFor(away.error)) : ok(found), value }
 }
 
-function openPrimary({ url, version, versionText }: Asked, hosts: number): Primary {
+function openPrimary({ url, version, versionText }: HostState, hosts: number): Primary {
   const opened: Database[] = []
   const another = () => {
     const db = open(url)
@@ -137,17 +137,17 @@ function openPrimary({ url, version, versionText }: Asked, hosts: number): Prima
   return { db: another(), hosts, version, versionText, another, close }
 }
 
-function printHost({ name, state, error }: Asked): string {
+function printHost({ name, state, error }: HostState): string {
   return state === 'away' ? `${name} is away (${rootOf(error).message})` : `${name} is ${state}`
 }
 
-interface Told extends Error {
+interface CodedError extends Error {
   readonly code?: string
 }
 
 /** What the driver said, without our wrapping. */
-function rootOf(error: unknown): Told {
-  return ((error as Error).cause ?? error) as Told
+function rootOf(error: unknown): CodedError {
+  return ((error as Error).cause ?? error) as CodedError
 }
 
 const advices: readonly (readonly [RegExp, string])[] = [

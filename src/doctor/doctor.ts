@@ -19,7 +19,7 @@ import { checkOperators } from './operators.ts'
 import { checkPromises } from './promises.ts'
 import { checkProviders } from './providers.ts'
 import { checkDeliveries, checkNumbering, checkWebhooks } from './queue.ts'
-import { both, type Known, nothing, openRound, type Round } from './round.ts'
+import { both, type CheckFact, nothing, openRound, type Round } from './round.ts'
 import { checkConnections, checkDurability, checkSchema, checkVersion } from './server.ts'
 import { checkNotifications, checkSessions } from './sessions.ts'
 import { checkPort, checkSite } from './sites.ts'
@@ -61,7 +61,7 @@ function checkConfiguration(readConfig: () => Config): Answer<Config> {
 
 async function examineStorage(
   round: Round,
-  config: Known<Config>,
+  config: CheckFact<Config>,
   clock: Clock,
   closers: (() => Promise<void>)[],
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function examineStorage(
   )
 }
 
-async function examineSites(round: Round, config: Known<Config>, clock: Clock): Promise<void> {
+async function examineSites(round: Round, config: CheckFact<Config>, clock: Clock): Promise<void> {
   await round.ask('certificate file', config, (given) => checkCertificateFile(given, clock))
   for (const [index, name] of ['live', 'sandbox'].entries()) {
     const port = await round.ask(`${name} port`, config, (given) => checkPort(given, given.sites[index]!))

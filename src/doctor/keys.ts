@@ -14,7 +14,7 @@ import { sealedWebhookSecrets } from '../webhooks/subscriptions/webhook.ts'
 import { sealedWebhookHeaders } from '../webhooks/subscriptions/webhook-headers.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 
-/** Group members may read, as mounted secrets need it; nobody else, and nobody but the owner may write. */
+/** Group members may read, as mounted secrets need it; no other user may, and only the owner may write. */
 const looseBits = 0o027
 
 export function checkKeys({ keySource }: Config): Answer<readonly SecretKey[]> {

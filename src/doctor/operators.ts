@@ -1,4 +1,4 @@
-/** Whether those who run the gateway are guarded by more than a password. */
+/** Whether the operators of the gateway are guarded by more than a password. */
 
 import type { Database } from '../database/database.ts'
 import { type Config, isDevelopment } from '../settings/config.ts'

@@ -3,7 +3,7 @@ import type { Answer, Finding, Result } from './finding.ts'
 import { fail } from './finding.ts'
 
 /** What a check established, by the name of the check. */
-export interface Known<Value> {
+export interface CheckFact<Value> {
   readonly check: string
   readonly value: Value | undefined
 }
@@ -13,15 +13,15 @@ export interface Round {
   /** Skipped when what it needs is not known. */
   ask<Needed, Value = undefined>(
     check: string,
-    needed: Known<Needed>,
+    needed: CheckFact<Needed>,
     look: (needed: Needed) => Promise<Answer<Value>> | Answer<Value>,
     timeoutMs?: number,
-  ): Promise<Known<Value>>
+  ): Promise<CheckFact<Value>>
 }
 
-export const nothing: Known<true> = { check: '', value: true }
+export const nothing: CheckFact<true> = { check: '', value: true }
 
-export function both<One, Other>(one: Known<One>, other: Known<Other>): Known<[One, Other]> {
+export function both<One, Other>(one: CheckFact<One>, other: CheckFact<Other>): CheckFact<[One, Other]> {
   const missing = one.value === undefined ? one : other
   const isKnown = one.value !== undefined && other.value !== undefined
   return { check: missing.check, value: isKnown ? [one.value, other.value] : undefined }

@@ -45,7 +45,7 @@ export async function checkPort(config: Config, site: SiteConfig): Promise<Answe
 }
 
 /**
- * When nothing runs here, an address that nobody answers is no surprise. Answers the address when somebody
+ * When nothing runs here, an address without an answer is no surprise. Answers the address when a server
  * does.
  */
 export async function checkSite(config: Config, site: SiteConfig, port: PortState): Promise<Answer<string>> {

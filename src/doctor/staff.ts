@@ -1,4 +1,4 @@
-/** Whether somebody could do what takes an administrator, and two people could do what takes two. */
+/** Whether an operator could do what takes an administrator, and two could do what takes two. */
 import { permissionOfKind } from '../audit/powers.ts'
 import type { Database } from '../database/database.ts'
 import { proposableActs } from '../proposals/acts.ts'
@@ -41,7 +41,7 @@ export async function checkAddresses(db: Database): Promise<Answer> {
   }
 }
 
-/** What only commands do, nobody decides about. */
+/** Acts of commands alone need no decision. */
 const isDecided = (kind: string) => Object.hasOwn(proposableActs, kind)
 
 export async function checkFourEyes(db: Database, { fourEyes }: Config): Promise<Answer> {

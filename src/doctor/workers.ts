@@ -1,4 +1,4 @@
-/** Who delivers. Each process with the role worker is one of them. */
+/** The workers that deliver. Each process with the role worker is one of them. */
 import type { Database } from '../database/database.ts'
 import { listWorkers, type SeenWorker } from '../webhooks/engine/worker-list.ts'
 import { type Answer, ok, printDuration, warn } from './finding.ts'

@@ -1,7 +1,7 @@
 /** Opens everything in order and closes it in reverse. */
 import type { Logger } from 'pino'
 import { openChainCheck } from '../audit/chain-check.ts'
-import { openBrands } from '../brands/brand-desk.ts'
+import { openActiveBrands } from '../brands/active-brands.ts'
 import { imagesPerHour, openImages } from '../brands/image.ts'
 import { type Clock, hour } from '../clock.ts'
 import type { SharedContext } from '../context.ts'
@@ -21,7 +21,7 @@ import { openProviders } from '../identity/open-providers.ts'
 import { openMetricsServer } from '../metrics/server.ts'
 import { openActivity } from '../oauth/activity.ts'
 import { openBearers } from '../oauth/bearer.ts'
-import { openKnownClients, openServiceDesk } from '../oauth/client-authentication.ts'
+import { openKnownClients, openKnownServices } from '../oauth/client-authentication.ts'
 import { openClientDirectory } from '../oauth/client-directory.ts'
 import { openLastUse } from '../oauth/last-use.ts'
 import { openRefusedCalls } from '../partners/refused-calls.ts'
@@ -97,7 +97,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const failures: unknown[] = []
     for (const closer of closers.splice(0).reverse())
       await closer().catch((error: unknown) => failures.push(error))
-    // Whoever could not tell the database that it goes is missed there soon.
+    // A worker that could not report to the database that it leaves is evicted by the others soon.
     const unexpected = failures.filter((error) => !(error instanceof DatabaseUnavailable))
     if (unexpected.length > 0) throw new AggregateError(unexpected, 'Not everything could be closed.')
   }
@@ -121,7 +121,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const changes = await openChanges(storage)
     closers.push(changes.close)
     changes.subscribe((tag) => tag === 'keys:rotated' && readKeysAgain(vault, log))
-    // As OpenTelemetry: loaded where somebody asks.
+    // As OpenTelemetry: loaded only where the operator has asked for it.
     const metrics =
       config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
     await openDaysAhead(db, clock.now())
@@ -164,7 +164,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
 
 type Closers = (() => Promise<void>)[]
 
-type Opened = Pick<
+type BaseContext = Pick<
   SharedContext,
   | 'config'
   | 'clock'
@@ -180,16 +180,16 @@ type Opened = Pick<
 >
 
 /** What both sites, the rounds and the worker have in common. */
-function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): SharedContext {
-  const { config, clock, log, db, changes, vault } = opened
+function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): SharedContext {
+  const { config, clock, log, db, changes, vault } = base
   const { clientFailuresPerMinute, testHooksPerMinute } = config.limits
   const clients = openClientDirectory(db, changes)
   return {
-    ...opened,
+    ...base,
     streamTurns: openTurns(config.streamConnections),
     clients,
     knownClients: openKnownClients(clients, changes),
-    services: openServiceDesk(db, changes),
+    services: openKnownServices(db, changes),
     bearers: openBearers(db, changes, clock),
     lastUse: openLastUse(db),
     activity: openActivity(db),
@@ -239,9 +239,9 @@ function openShared(opened: Opened, announcer: Announcer, sibling: Sibling): Sha
     imageUploads: openRateLimit(
       ...([clock, imagesPerHour, tooManyImages, sibling.openTally('image uploads', false), hour] as const),
     ),
-    brands: openBrands(db, changes),
+    brands: openActiveBrands(db, changes),
     images: openImages(db, changes),
-    upstreams: openProviders(opened),
+    upstreams: openProviders(base),
     guard: config.webhooks,
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),

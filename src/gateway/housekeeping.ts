@@ -9,7 +9,7 @@ import { isUnsealed } from '../audit/blocks.sql.ts'
 import { sealAll } from '../audit/chain.ts'
 import { removeUnusedImages } from '../brands/image.ts'
 import { minute, second } from '../clock.ts'
-import { type Repeated, repeat } from '../concurrency/repeat.ts'
+import { type Repetition, repeat } from '../concurrency/repeat.ts'
 import type { SharedContext } from '../context.ts'
 import type { Rounds } from '../database/rounds.ts'
 import { removeOldSignIns } from '../identity/journey.ts'
@@ -38,7 +38,7 @@ import { followStrays } from '../webhooks/subscriptions/cursor.ts'
 
 const batchSize = 1_000
 
-interface Removed {
+interface RemovalCounts {
   readonly accessTokens: number
   readonly grants: number
   readonly answers: number
@@ -59,7 +59,7 @@ interface Removed {
   readonly logoutTokens: number
 }
 
-export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<Removed> {
+export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<RemovalCounts> {
   const now = clock.now()
   return {
     accessTokens: await inBatches(() => db.query(deleteExpiredAccessTokens, { now, most: batchSize })),
@@ -128,8 +128,8 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
   }
 }
 
-/** What is the same whoever does it. */
-function keepHouse(context: SharedContext, rounds: Rounds, anchors: AnchorWriter): Repeated[] {
+/** The work that is the same whichever process does it. */
+function keepHouse(context: SharedContext, rounds: Rounds, anchors: AnchorWriter): Repetition[] {
   const sweeper = openSweeper(context)
   return [
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),

@@ -2,13 +2,13 @@ import { openPlaces, type Places } from '../http/places.ts'
 import { openTally, type Tally } from '../http/tally.ts'
 
 /**
- * Of several processes this one. The private server and the address for Prometheus are their parent's, who
+ * Of several processes this one. The private server and the address for Prometheus are the parent's, which
  * counts for all of them.
  */
 export interface Sibling {
   /** Does what is done once for all of them. */
   readonly keepsHouse: boolean
-  /** `tell`: what the others count is known here before anybody asks. */
+  /** `tell`: what the other processes count is known here before a request asks. */
   openTally(limit: string, tell: boolean): Tally
   openPlaces(places: string, most: number): Places
 }

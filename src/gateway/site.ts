@@ -16,7 +16,7 @@ import { type Database, DatabaseUnavailable } from '../database/database.ts'
 import { selectNothing } from '../database/server.sql.ts'
 import { addressOf, refuseOtherMethods } from '../http/addresses.ts'
 import type { OperationSchema } from '../http/described-route.ts'
-import type { Refused } from '../http/errors.ts'
+import type { RefusalListener } from '../http/errors.ts'
 import { openRateLimit } from '../http/rate-limit.ts'
 import type { SchemaCompilers } from '../http/schema-compilers.ts'
 import { openServer } from '../http/server.ts'
@@ -96,7 +96,7 @@ function isDescribed<Row extends { schema: unknown }>(row: Row): row is Row & { 
 }
 
 /** For the partner whose call it was. */
-function recordRefusedCalls({ refusedCalls, environment, clock }: Context): Refused {
+function recordRefusedCalls({ refusedCalls, environment, clock }: Context): RefusalListener {
   return (request, problem) => {
     const call = describeRefusedCall(request, problem)
     if (call) refusedCalls.record({ ...call, environment, at: clock.now() })
@@ -132,13 +132,13 @@ export async function listen(app: FastifyInstance, config: Config, site: SiteCon
   return `${config.tls ? 'https' : 'http'}://${host}:${address.port}`
 }
 
-const readyPatienceMs = 2 * second
+const readyTimeoutMs = 2 * second
 
-/** Whoever asks whether this node is ready wants to know soon. */
+/** A load balancer that asks whether this node is ready wants to know soon. */
 async function ping(db: Database): Promise<void> {
-  const impatience = new AbortController()
-  const tooLong = wait(readyPatienceMs, undefined, impatience).then(() => {
+  const deadline = new AbortController()
+  const tooLong = wait(readyTimeoutMs, undefined, deadline).then(() => {
     throw new DatabaseUnavailable('The database does not answer.')
   })
-  await Promise.race([db.query(selectNothing), tooLong]).finally(() => impatience.abort())
+  await Promise.race([db.query(selectNothing), tooLong]).finally(() => deadline.abort())
 }

@@ -9,8 +9,8 @@ import { openCourier } from '../notices/open-courier.ts'
 import { type NoticeToSend, openPost } from '../notices/post.ts'
 import { watchEndingSecrets } from '../partners/secret-notices.ts'
 import type { SiteAddresses } from '../vocabulary/environment.ts'
-import { type AttemptMade, logAttempt } from '../webhooks/engine/attempt-made.ts'
-import { openWorker, usualLingerMs } from '../webhooks/engine/worker.ts'
+import { type AttemptRecord, logAttempt } from '../webhooks/engine/attempt-record.ts'
+import { DeliveryWorker, usualLingerMs } from '../webhooks/engine/worker.ts'
 import type { Announcer } from '../webhooks/events/announcer.ts'
 import { branchKey } from '../webhooks/events/branch-signal.ts'
 import { branchOfFeed } from '../webhooks/events/part.ts'
@@ -30,7 +30,7 @@ export function openDelivery(
   const { dnsServers, certificateAuthority } = config.webhooks
   const builtIn = openBuiltIn({ ...shared, secrets })
   const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority, builtIn })
-  const worker = openWorker({
+  const worker = new DeliveryWorker({
     db,
     clock,
     rounds,
@@ -66,8 +66,8 @@ export function openNotices(
     const [live, sandbox] = await Promise.all([brands.find('live'), brands.find('sandbox')])
     return withLogo(noticeWords(notice, addresses, vault, { live, sandbox }), images)
   }
-  const desk = { db, clock, log, closing, courier, findWords }
-  return openPost(desk, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
+  const deps = { db, clock, log, closing, courier, findWords }
+  return openPost(deps, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
 }
 
 /** Programs that read mail show a PNG; of other logos they show nothing, and the name stands there. */
@@ -77,17 +77,17 @@ async function withLogo(words: NoticeWords, images: ImageStore): Promise<NoticeW
   return { ...words, logo: await images.find(picture.hash) }
 }
 
-/** Whoever wants to know of attempts. */
+/** Log, metrics, tracing and counts: each hears of every attempt. */
 function listenersOf({
   log,
   metrics,
   tracing,
   attemptCounter,
-}: SharedContext): ((attempt: AttemptMade) => void)[] {
+}: SharedContext): ((attempt: AttemptRecord) => void)[] {
   const lines = wideLines(log)
   return [
     attemptCounter.note,
-    ...(lines.isLevelEnabled('info') ? [(attempt: AttemptMade) => logAttempt(lines, attempt)] : []),
+    ...(lines.isLevelEnabled('info') ? [(attempt: AttemptRecord) => logAttempt(lines, attempt)] : []),
     ...(metrics ? [metrics.attempt] : []),
     ...(tracing ? [tracing.attempt] : []),
   ]

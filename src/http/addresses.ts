@@ -19,7 +19,7 @@ export interface Address {
   refuse(request: FastifyRequest): Problem
 }
 
-interface Known {
+interface AddressEntry {
   readonly taken: string[]
   readonly errors: ErrorShape | undefined
 }
@@ -29,7 +29,7 @@ declare module 'fastify' {
     errors?: ErrorShape
   }
   interface FastifyInstance {
-    knownAddresses: Map<string, Known>
+    knownAddresses: Map<string, AddressEntry>
     findAddress(url: string): Address | undefined
   }
   interface FastifyRequest {
@@ -43,7 +43,7 @@ export const routerOptions = { ignoreTrailingSlash: false, maxParamLength: 100 }
 
 /** Before the first route: what is served beside the tables is an address as well. */
 export function collectAddresses(app: FastifyInstance): void {
-  const addresses = new Map<string, Known>()
+  const addresses = new Map<string, AddressEntry>()
   app.decorate('knownAddresses', addresses)
   app.decorateRequest('misused', undefined)
   app.addHook('onRoute', ({ method, url, config }) => {
@@ -69,7 +69,7 @@ export function refuseOtherMethods(app: FastifyInstance, others: readonly Addres
   })
 }
 
-const takeApart = ([url, { taken }]: [string, Known]) => ({ segments: url.split('/'), taken })
+const takeApart = ([url, { taken }]: [string, AddressEntry]) => ({ segments: url.split('/'), taken })
 
 function isWider(wider: readonly string[], segments: readonly string[]): boolean {
   return wider.every((each, n) => each === segments[n] || each.startsWith(':'))
@@ -95,7 +95,7 @@ function refuseForWiderOnes(app: FastifyInstance, address: Address, taken: Reado
   })
 }
 
-function describeKnown([url, { taken, errors }]: [string, Known]): Address {
+function describeKnown([url, { taken, errors }]: [string, AddressEntry]): Address {
   const allow = taken.join(', ')
   return {
     url,

@@ -7,7 +7,7 @@ import { type Form, parseForm } from './form.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a body is read by whoever handles the request, as it comes. */
+    /** Whether the handler of the request reads the body itself, as it comes. */
     takesLines?: true
   }
   interface FastifyRequest {
@@ -30,16 +30,21 @@ export function addBodyParsers(app: FastifyInstance): void {
       parseJson(request, text, done)
     })
   })
-  // Only where they are wanted: nobody else reads a body that is still coming.
-  app.addContentTypeParser('application/x-ndjson', (request, body: IncomingMessage, done: LinesRead) => {
-    if (request.routeOptions.config.takesLines)
-      done(findForeignEncoding(request.headers, json, packedLines) ?? null, body)
-    else done(new Problem(415, 'invalid_request', 'This address takes no lines of JSON.'))
-  })
+  // Only for routes that take lines: no other handler reads a body that is still coming.
+  app.addContentTypeParser(
+    'application/x-ndjson',
+    (request, body: IncomingMessage, callback: LinesCallback) => {
+      if (request.routeOptions.config.takesLines)
+        callback(findForeignEncoding(request.headers, json, packedLines) ?? null, body)
+      else callback(new Problem(415, 'invalid_request', 'This address takes no lines of JSON.'))
+    },
+  )
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    (request, body: IncomingMessage, done: FormRead) => {
-      readWhole(request, body, form, (problem, text) => (problem ? done(problem) : parseFormBody(text, done)))
+    (request, body: IncomingMessage, callback: FormCallback) => {
+      readWhole(request, body, form, (problem, text) =>
+        problem ? callback(problem) : parseFormBody(text, callback),
+      )
     },
   )
 }
@@ -49,12 +54,15 @@ export function addBodyParsers(app: FastifyInstance): void {
  * the parser that Node's own fetch has. It is loaded by the first of them.
  */
 export function addFileParser(app: FastifyInstance): void {
-  app.addContentTypeParser('multipart/form-data', (request, body: IncomingMessage, done: FormRead) => {
-    readWhole(request, body, multipart, (problem, text) => {
-      if (problem) done(problem)
-      else void parseFiles(request, text).then((form) => done(null, form), done)
-    })
-  })
+  app.addContentTypeParser(
+    'multipart/form-data',
+    (request, body: IncomingMessage, callback: FormCallback) => {
+      readWhole(request, body, multipart, (problem, text) => {
+        if (problem) callback(problem)
+        else void parseFiles(request, text).then((form) => callback(null, form), callback)
+      })
+    },
+  )
 }
 
 async function parseFiles(request: FastifyRequest, text: string): Promise<Form> {
@@ -74,9 +82,9 @@ async function parseFiles(request: FastifyRequest, text: string): Promise<Form> 
   return parseForm(new URLSearchParams(pairs).toString())
 }
 
-type WholeRead = (problem: Problem | null, text: string) => void
+type TextCallback = (problem: Problem | null, text: string) => void
 
-interface Reading {
+interface BodyFormat {
   /** As the header says it of a body that needs no second look. */
   readonly type: string
   readonly charsets: readonly string[]
@@ -84,20 +92,20 @@ interface Reading {
   decode(bytes: Buffer): string | undefined
 }
 
-const json: Reading = {
+const json: BodyFormat = {
   type: 'application/json',
   charsets: ['utf-8', 'utf8', 'us-ascii'],
   decode: (bytes) => (isUtf8(bytes) ? bytes.toString('utf8') : undefined),
 }
 
-const form: Reading = {
+const form: BodyFormat = {
   type: 'application/x-www-form-urlencoded',
   // All but ASCII is escaped in a form; older clients name Latin-1 all the same.
   charsets: ['utf-8', 'utf8', 'us-ascii', 'iso-8859-1'],
   decode: (bytes) => bytes.toString('latin1'),
 }
 
-const multipart: Reading = {
+const multipart: BodyFormat = {
   type: 'multipart/form-data',
   charsets: ['utf-8', 'utf8'],
   // A character a byte.
@@ -109,13 +117,18 @@ const multipart: Reading = {
  * with their head, and are here by the time their request is begun: those are taken at once, without the
  * events of a stream.
  */
-function readWhole(request: FastifyRequest, body: IncomingMessage, reading: Reading, done: WholeRead): void {
+function readWhole(
+  request: FastifyRequest,
+  body: IncomingMessage,
+  reading: BodyFormat,
+  callback: TextCallback,
+): void {
   const limit = request.routeOptions.bodyLimit
   const finish = (problem: Problem | null, bytes: Buffer = empty) => {
-    if (problem) return done(problem, '')
+    if (problem) return callback(problem, '')
     const text = reading.decode(bytes)
-    if (text === undefined) done(notUtf8(), '')
-    else done(null, text)
+    if (text === undefined) callback(notUtf8(), '')
+    else callback(null, text)
   }
   const foreign = findForeignEncoding(request.headers, reading)
   if (foreign) finish(foreign)
@@ -125,24 +138,24 @@ function readWhole(request: FastifyRequest, body: IncomingMessage, reading: Read
   else listenToEnd(body, limit, finish)
 }
 
-type BytesRead = (problem: Problem | null, bytes?: Buffer) => void
+type BytesCallback = (problem: Problem | null, bytes?: Buffer) => void
 
 const empty = Buffer.alloc(0)
 
-function takeAtOnce(body: IncomingMessage, limit: number, done: BytesRead): void {
+function takeAtOnce(body: IncomingMessage, limit: number, callback: BytesCallback): void {
   const whole = (body.read() as Buffer | null) ?? empty
-  if (whole.length > limit) done(tooLong())
-  else done(null, whole)
+  if (whole.length > limit) callback(tooLong())
+  else callback(null, whole)
 }
 
-function listenToEnd(body: IncomingMessage, limit: number, done: BytesRead): void {
+function listenToEnd(body: IncomingMessage, limit: number, callback: BytesCallback): void {
   const chunks: Buffer[] = []
   let length = 0
   /** Once: a body that was refused for its length may break off later. */
   const finish = (problem: Problem | null) => {
     body.off('data', hear).off('end', end).off('error', fail)
-    if (problem) done(problem)
-    else done(null, Buffer.concat(chunks, length))
+    if (problem) callback(problem)
+    else callback(null, Buffer.concat(chunks, length))
   }
   const hear = (chunk: Buffer) => {
     chunks.push(chunk)
@@ -154,7 +167,7 @@ function listenToEnd(body: IncomingMessage, limit: number, done: BytesRead): voi
   body.on('data', hear).on('end', end).on('error', fail)
 }
 
-/** How a body may be packed, and what whoever packs it otherwise is told. */
+/** How a body may be packed, and what a client that packs it otherwise is told. */
 const asTheyAre = { packings: ['identity'], remedy: 'Send the body as it is, without a Content-Encoding.' }
 const packedLines = {
   packings: ['gzip', 'identity'],
@@ -164,7 +177,7 @@ const packedLines = {
 /** RFC 9110, 8.4 and 15.5.16: nothing is unpacked here, and no letters are read but those of UTF-8. */
 function findForeignEncoding(
   headers: IncomingHttpHeaders,
-  { type, charsets }: Reading,
+  { type, charsets }: BodyFormat,
   { packings, remedy } = asTheyAre,
 ): Problem | undefined {
   const packing = headers['content-encoding']?.trim().toLowerCase() || 'identity'
@@ -185,12 +198,12 @@ const brokenOff = () => new Problem(400, 'invalid_request', 'The request ended b
 const hasNul = () => new Problem(400, 'invalid_request', 'The form contains a NUL character.')
 const notUtf8 = () => new Problem(400, 'invalid_request', 'The request body is not UTF-8.')
 
-type LinesRead = (error: Error | null, body?: IncomingMessage) => void
+type LinesCallback = (error: Error | null, body?: IncomingMessage) => void
 
-type FormRead = (error: Error | null, form?: Form) => void
+type FormCallback = (error: Error | null, form?: Form) => void
 
 /** No field needs a NUL, and the database's text cannot hold one. */
-function parseFormBody(text: string, done: FormRead): void {
-  if (text.includes('\0') || text.includes('%00')) done(hasNul())
-  else done(null, parseForm(text))
+function parseFormBody(text: string, callback: FormCallback): void {
+  if (text.includes('\0') || text.includes('%00')) callback(hasNul())
+  else callback(null, parseForm(text))
 }

@@ -41,7 +41,7 @@ const refusals = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', tooSlow],
 ])
 
-/** Answers the status, or undefined when nobody is left to hear it. */
+/** Answers the status, or undefined when the client has gone. */
 export function answerBrokenRequest(
   error: BrokenRequest,
   socket: Duplex,
@@ -54,17 +54,17 @@ export function answerBrokenRequest(
 
 /** Left to itself, Node closes such a connection without a word. */
 export function refuseTunnel(socket: Duplex, requestId: string): number | undefined {
-  // Nobody else listens any more: one that is torn down would otherwise take the process with it.
+  // No other listener is left: an error of this socket would otherwise end the process.
   socket.on('error', () => {})
   return answer(noTunnel, socket, requestId, false)
 }
 
-const brokenPatienceMs = 1_000
+const brokenTimeoutMs = 1_000
 
 function answer(refusal: Refusal, socket: Duplex, requestId: string, isPerson: boolean): number | undefined {
   if (socket.destroyed) return undefined
-  // Whoever does not close their side would otherwise keep the connection for ever.
-  setTimeout(() => socket.destroy(), brokenPatienceMs).unref()
+  // A client that does not close its side would otherwise keep the connection for ever.
+  setTimeout(() => socket.destroy(), brokenTimeoutMs).unref()
   if (!socket.writable) return undefined
   if (isAnswering(socket)) {
     socket.destroy()

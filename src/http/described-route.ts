@@ -39,7 +39,7 @@ export interface OperationSchema {
   readonly summary: string
   readonly description: string
   readonly tags: readonly [Tag]
-  /** Any one of them lets in; none at all means that anybody may call. */
+  /** Any one of them lets in; none at all means that the route is public. */
   readonly security: readonly Readonly<Partial<Record<SchemeName, readonly string[]>>>[]
   readonly params?: TObject
   readonly querystring?: TObject

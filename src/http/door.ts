@@ -1,6 +1,6 @@
 /**
- * What stands between Node's HTTP and the routes: requests enter by the entrance, and those for whom there is
- * no room hear so.
+ * What stands between Node's HTTP and the routes: requests enter by the entrance, and requests for which
+ * there is no room are turned away.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
@@ -9,7 +9,7 @@ import { openEntrance } from './entrance.ts'
 export interface DoorOptions {
   readonly nextId: () => string
   readonly log: Logger
-  /** Told now and then of how many requests found no room since it was last told. */
+  /** Called now and then with how many requests found no room since the last call. */
   readonly turnedAway?: ((requests: number) => void) | undefined
 }
 
@@ -17,8 +17,8 @@ export interface DoorOptions {
 const healthChecksInTurn = 50
 
 /**
- * Whether it is well is asked most when it is not: that question does not wait. Who has left is not begun
- * with.
+ * Health checks bypass the queue: they matter most under overload. Requests whose client has gone are
+ * dropped.
  */
 export function guardEntrance(handle: RequestListener, { nextId, ...watch }: DoorOptions): RequestListener {
   const count = countTurnedAway(watch)
@@ -64,7 +64,7 @@ function answerTurnedAway({ headers }: IncomingMessage, response: ServerResponse
 
 const tellEveryMs = 1_000
 
-/** They are too many for a line each. */
+/** Turned-away requests are too many for a log line each. */
 function countTurnedAway({ log, turnedAway }: Pick<DoorOptions, 'log' | 'turnedAway'>): () => void {
   let requests = 0
   const tell = () => {

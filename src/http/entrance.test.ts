@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { begunInTurn, openEntrance, patienceInBurstMs, patienceInFloodMs, waitingAtMost } from './entrance.ts'
+import { begunInTurn, burstTimeoutMs, floodTimeoutMs, openEntrance, waitingAtMost } from './entrance.ts'
 
 /** An entrance with a clock that is moved by hand, and what became of its guests. */
 function openDoor() {
@@ -76,7 +76,7 @@ test('a queue that is full is turned away as a whole, oldest first, without wait
 test('in a burst everybody waits for a while, and is turned away after it', async () => {
   const door = openDoor()
   door.come(begunInTurn + 1)
-  door.pass(patienceInBurstMs)
+  door.pass(burstTimeoutMs)
   await nextTurn()
   assert.deepEqual(door.turnedAway, [])
   door.pass(1)
@@ -84,7 +84,7 @@ test('in a burst everybody waits for a while, and is turned away after it', asyn
   assert.deepEqual(door.turnedAway, [begunInTurn])
 })
 
-test('in a queue that has not been empty for long, patience is short; once it was empty, it is not', async () => {
+test('in a queue that has not been empty for long, the timeout is short; once it was empty, it is not', async () => {
   const door = openDoor()
   for (let flooded = 0; flooded < 1_000; flooded += 100) {
     door.come(2 * begunInTurn)
@@ -93,11 +93,11 @@ test('in a queue that has not been empty for long, patience is short; once it wa
   }
   assert.equal(door.turnedAway.length, 0)
   const waiting = 10 * 2 * begunInTurn - door.begun.length
-  door.pass(patienceInFloodMs + 1)
+  door.pass(floodTimeoutMs + 1)
   await nextTurn()
   assert.equal(door.turnedAway.length, waiting)
   door.come(1)
-  door.pass(patienceInFloodMs + 1)
+  door.pass(floodTimeoutMs + 1)
   await nextTurn()
   assert.equal(door.turnedAway.length, waiting, 'this is a burst again')
 })

@@ -4,9 +4,9 @@
  * many there are. Left to itself, Node begins every request in the middle of reading it, which costs a third
  * more, and under a flood it reads for seconds without doing anything else.
  *
- * Whoever has waited too long is turned away (load shedding), which costs a fraction of an answer. A queue
- * that was empty a moment ago is a burst, and worth waiting for; one that has not been empty for a second
- * will not be, and waiting in it only makes every answer late.
+ * A request that has waited too long is turned away (load shedding), which costs a fraction of an answer. A
+ * queue that was empty a moment ago is a burst, and worth waiting for; one that has not been empty for a
+ * second will not be, and waiting in it only makes every answer late.
  */
 interface Entrance<Guest> {
   enter(guest: Guest): void
@@ -21,10 +21,11 @@ interface EntranceOptions<Guest> {
 
 export const begunInTurn = 256
 const burstMs = 1_000
-export const patienceInBurstMs = 1_000
-export const patienceInFloodMs = 150
+export const burstTimeoutMs = 1_000
+export const floodTimeoutMs = 150
 /**
- * More than any number of connections sends at once; only who sends without waiting for answers gets further.
+ * More than any number of connections sends at once; only clients that pipeline without waiting for answers
+ * get further.
  */
 export const waitingAtMost = 20_000
 
@@ -43,7 +44,7 @@ export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<G
   function takeTurn(): void {
     isTurnPlanned = false
     const time = now()
-    const since = time - (time - emptyAt > burstMs ? patienceInFloodMs : patienceInBurstMs)
+    const since = time - (time - emptyAt > burstMs ? floodTimeoutMs : burstTimeoutMs)
     let next = 0
     for (let begun = 0; next < queue.length && begun < begunInTurn; next++) {
       const waiting = queue[next]!

@@ -17,9 +17,9 @@ import { addressOf } from './addresses.ts'
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
 
 /** Told of every refusal, before it is answered. */
-export type Refused = (request: FastifyRequest, problem: Problem) => void
+export type RefusalListener = (request: FastifyRequest, problem: Problem) => void
 
-export function errorHandler(log: Logger, printPage: PrintPage, refused?: Refused) {
+export function errorHandler(log: Logger, printPage: PrintPage, refused?: RefusalListener) {
   const tellTurnedAway = openTurnedAway(log)
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
@@ -105,7 +105,7 @@ const framework: ReadonlyMap<string, Refusal> = new Map([
   ['FST_ERR_BAD_URL', [400, 'invalid_request', 'The address of the request is malformed.']],
 ])
 
-/** Enough for anybody to mend; a body of a million faults is not answered with a million sentences. */
+/** Enough for a client to mend; a body of a million faults is not answered with a million sentences. */
 const faultsAtMost = 100
 
 /** PostgreSQL's text cannot hold U+0000; nothing that we store needs it. */

@@ -1,8 +1,8 @@
-/** An answer that goes on: the head of an event stream, and an end that nobody can hold back. */
+/** An answer that goes on: the head of an event stream, and an end that no client can hold back. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-const endPatienceMs = 1_000
+const endTimeoutMs = 1_000
 
 export function openEventStream(request: FastifyRequest, reply: FastifyReply): ServerResponse {
   reply.hijack()
@@ -20,16 +20,16 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply): S
   return out
 }
 
-/** For whoever may read no more: what they have not taken yet they do not get. */
+/** For a client that may read no more: what it has not taken yet it does not get. */
 export function cutEventStream(out: ServerResponse): void {
   if (out.writableLength > 0) out.destroy()
   else endEventStream(out)
 }
 
-/** Whoever does not read would hold the end back for ever. */
+/** A client that does not read would hold the end back for ever. */
 export function endEventStream(out: ServerResponse): void {
   if (out.writableEnded || out.destroyed) return
-  const timer = setTimeout(() => out.destroy(), endPatienceMs)
+  const timer = setTimeout(() => out.destroy(), endTimeoutMs)
   out.once('close', () => clearTimeout(timer))
   out.end()
 }

@@ -11,9 +11,10 @@ import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
 
 /**
- * Whoever a request was recognised to come from, as far as it is known. Never what a stranger merely claims.
+ * The caller that a request was recognised to come from, as far as it is known. Never what a client merely
+ * claims.
  */
-export interface Who {
+export interface RequestIdentity {
   readonly clientId?: string | undefined
   readonly branchId?: number | undefined
   readonly userId?: string | undefined
@@ -22,7 +23,7 @@ export interface Who {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    who: Who | undefined
+    who: RequestIdentity | undefined
     /** The code of the error that was answered. */
     refusal: string | undefined
   }
@@ -42,7 +43,7 @@ const maybeSecret = [
 
 const flushEveryMs = 200
 
-/** What a pipe takes at once, whoever else writes to it. */
+/** What a pipe takes at once, whichever other process writes to it. */
 const atOnceBytes = 4 * 1024
 
 /**
@@ -77,7 +78,7 @@ function takeForWritten(): void {
   Object.assign(fs, { writeSync: writeOrDrop })
 }
 
-/** Somebody reads, and is slow. */
+/** There is a reader, and it is slow. */
 const canComeBack = new Set(['EAGAIN', 'EBUSY'])
 
 export function openLog(level: string, destination: DestinationStream = process.stdout): Logger {
@@ -99,8 +100,8 @@ export function wideLines(log: Logger): Logger {
 
 /**
  * Beside Fastify's own logger, which costs every request a child logger and two lines. Routes whose log level
- * is silent leave no line: health is asked for every few seconds. When nobody reads the lines, no request is
- * touched.
+ * is silent leave no line: health is asked for every few seconds. When the level keeps no such lines, no
+ * request is touched.
  */
 export function logRequests(app: FastifyInstance, lines: Logger): void {
   if (!lines.isLevelEnabled('info')) return
@@ -108,7 +109,7 @@ export function logRequests(app: FastifyInstance, lines: Logger): void {
     logAnswer(lines, request, reply)
     done()
   })
-  // Who leaves before the answer hears none, and no answer is ever finished.
+  // A client that leaves before the answer gets none, and no answer is ever finished.
   hearOfLeaving(app, (request) => lines.info({ ...describeRequest(request), aborted: true }, 'request'))
 }
 
@@ -153,7 +154,7 @@ function describeRequest(request: FastifyRequest): object {
   }
 }
 
-/** Undefined for what comes or goes in pieces of which nobody said how many. */
+/** Undefined for a body that comes or goes in chunks without a declared length. */
 function countBytes(header: unknown): number | undefined {
   return header === undefined ? undefined : Number(header)
 }

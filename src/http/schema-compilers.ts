@@ -1,6 +1,6 @@
 /**
  * Fastify's own compilers of schemas, put off: they are loaded, and a schema becomes a function, when the
- * first request needs it. Whoever shares the compilers shares what they made.
+ * first request needs it. Servers that share the compilers share what they made.
  */
 import { createRequire } from 'node:module'
 
@@ -23,14 +23,14 @@ interface Schema {
 type Validator = { (value: unknown): unknown; errors?: unknown }
 type Serializer = (value: unknown) => string
 
-type Factory<Made> = () => (schemas: object, options: object) => (part: SchemaOfPart) => Made
+type Factory<Compiler> = () => (schemas: object, options: object) => (part: SchemaOfPart) => Compiler
 
 export function openSchemaCompilers(): SchemaCompilers {
   const requireAsFastify = createRequire(import.meta.resolve('fastify'))
   /** Once a schema, when it is first called for. */
-  const putOff = <Made>(name: string, wrap: (make: () => Made) => Made) => {
-    const known = new WeakMap<Schema, Made>()
-    const build = once(() => (requireAsFastify(name) as Factory<Made>)())
+  const putOff = <Compiler>(name: string, wrap: (make: () => Compiler) => Compiler) => {
+    const known = new WeakMap<Schema, Compiler>()
+    const build = once(() => (requireAsFastify(name) as Factory<Compiler>)())
     return (schemas: object, options: object) => (part: SchemaOfPart) => {
       const made =
         known.get(part.schema) ?? wrap(once(() => build()(schemas, options)(withLowerCaseHeaders(part))))

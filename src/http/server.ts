@@ -19,16 +19,16 @@ import { collectAddresses, findMisuse, routerOptions } from './addresses.ts'
 import { addBodyParsers } from './body.ts'
 import { answerBrokenRequest, type BrokenRequest, refuseTunnel } from './broken-request.ts'
 import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
-import { errorHandler, type PrintPage, type Refused, sendProblem } from './errors.ts'
+import { errorHandler, type PrintPage, type RefusalListener, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
+import { hasIdleTimeout } from './idle-timeout.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './schema-compilers.ts'
 import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
-import { isUnhurried } from './unhurried.ts'
 
 /**
- * Imported, it would bring along all of Node's own fetch and WebSocket, which nobody here uses: ten
+ * Imported, it would bring along all of Node's own fetch and WebSocket, which no module here uses: ten
  * megabytes.
  */
 const { createServer } = process.getBuiltinModule('node:http')
@@ -43,10 +43,10 @@ export interface ServerOptions {
   readonly checkReady: () => Promise<void>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
   readonly requiresHttps: () => boolean
-  /** Given when somebody collects spans. */
+  /** Given when spans are collected. */
   readonly openSpan?: OpenSpan | undefined
   /** Told of every refusal. */
-  readonly refused?: Refused | undefined
+  readonly refused?: RefusalListener | undefined
   /** Told of every request that was answered. */
   readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   readonly turnedAway?: DoorOptions['turnedAway']
@@ -58,7 +58,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const { limits, tls } = options
   const lines = wideLines(options.log)
   const timeoutMs = limits.requestTimeoutMs
-  const patience = {
+  const timeouts = {
     // A head that is too large by less than this is read all the same, to be answered in the shape its sender
     // wants.
     maxHeaderSize: 2 * limits.headerBytes,
@@ -77,10 +77,11 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     serverFactory: (handle: RequestListener) => {
       const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
       const server = tls
-        ? createSecureServer({ ...tls, ...secure, ...patience }, listener)
-        : createServer(patience, listener)
-      // Those beyond are closed unheard: whoever is being served stays so. Of several processes each has its
-      // share; without the second word those that are full would hand a connection round and round.
+        ? createSecureServer({ ...tls, ...secure, ...timeouts }, listener)
+        : createServer(timeouts, listener)
+      // Connections beyond are closed unheard: clients that are being served stay so. Of several processes
+      // each has its share; without the second word those that are full would hand a connection round and
+      // round.
       Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
       server.on('connect', (_request, socket: Socket) => {
         const requestId = nextId()
@@ -104,7 +105,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       },
     },
     clientErrorHandler: (error: BrokenRequest, socket: Socket) => {
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnhurried(socket)) return
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasIdleTimeout(socket)) return
       const requestId = nextId()
       logBroken(requestId, socket, answerBrokenRequest(error, socket, requestId))
     },
@@ -156,8 +157,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
 }
 
 /** Requests under way are finished; a client that dawdles has as long as it would have had anyway. */
-export async function closeServer(app: FastifyInstance, patienceMs: number): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), patienceMs)
+export async function closeServer(app: FastifyInstance, closeTimeoutMs: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), closeTimeoutMs)
   await app.close()
   clearTimeout(timer)
 }
@@ -192,9 +193,9 @@ function countFrom(beginning: string): () => string {
 }
 
 /**
- * Anybody may name a request, so that their log and ours can be laid side by side; who they are is told apart
- * by other fields. Long enough for every kind of id in use, and too short for a token of ours or a form's,
- * which would otherwise be written down.
+ * Any client may name a request, so that its log and ours can be laid side by side; other fields say which
+ * client it is. Long enough for every kind of id in use, and too short for a token of ours or a form's, which
+ * would otherwise be written down.
  */
 function parseRequestId(text: string | string[] | undefined): string | undefined {
   return typeof text === 'string' && /^[\w.-]{1,40}$/.test(text) ? text : undefined

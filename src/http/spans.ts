@@ -1,18 +1,17 @@
 /**
- * A span a request, where somebody collects them; where nobody does, no request is touched. Health checks
- * have none.
+ * A span per request, where spans are collected; otherwise no request is touched. Health checks have none.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
-import type { Who } from './log.ts'
+import type { RequestIdentity } from './log.ts'
 
 export interface AnsweredRequest {
   readonly method: string
   /** As it stands in the table of routes, never as it was asked for. */
   readonly route: string
   readonly requestId: string
-  readonly who: Who | undefined
+  readonly who: RequestIdentity | undefined
   readonly refusal: string | undefined
   /** Undefined for a caller who left before the answer. */
   readonly status: number | undefined

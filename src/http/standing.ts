@@ -1,7 +1,7 @@
 /**
- * An answer that goes on holds as long as whoever asked for it would be let in again. They are judged anew
- * when something that they depend on is announced, when their time may be over, and each second while no
- * announcement can be heard.
+ * An answer that goes on lasts as long as its caller would be let in again. The caller is judged anew when
+ * something that it depends on is announced, when its time may be over, and each second while no announcement
+ * can be heard.
  */
 import { type Clock, second } from '../clock.ts'
 import { openRerun } from '../concurrency/rerun.ts'
@@ -18,9 +18,9 @@ export interface Standing {
 export const alwaysInDoubt = 0
 
 /** Undefined, or an error, when they would be refused. */
-export type Judge = () => Promise<Standing | undefined>
+export type StandingCheck = () => Promise<Standing | undefined>
 
-interface StandingDesk {
+interface StandingDependencies {
   readonly changes: Changes
   readonly clock: Clock
   /** Aborted when the gateway begins to close. */
@@ -37,7 +37,10 @@ interface StandingWatch {
 
 const lookEveryMs = second
 
-export function watchStanding({ changes, clock, closing }: StandingDesk, judge: Judge): StandingWatch {
+export function watchStanding(
+  { changes, clock, closing }: StandingDependencies,
+  judge: StandingCheck,
+): StandingWatch {
   const over = new AbortController()
   let standing: Standing | undefined
   let isOpen = true
@@ -81,7 +84,7 @@ export function watchStanding({ changes, clock, closing }: StandingDesk, judge: 
   })
   closing.addEventListener('abort', end)
   if (closing.aborted) end()
-  // Whatever happened since they were let in was announced before anybody listened here.
+  // Changes since the caller was let in may have been announced before this listened.
   else doubt()
   return { over: over.signal, isRefused: () => isRefused, close }
 }

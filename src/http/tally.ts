@@ -11,9 +11,9 @@ export interface Tally {
   readonly isQuiet: boolean
 }
 
-export interface OwnTally extends Tally {
+export interface LocalTally extends Tally {
   count(window: number, key: string, allowed: number): number
-  /** What somebody else has counted. */
+  /** What another process has counted. */
   learn(window: number, key: string, used: number): void
 }
 
@@ -21,7 +21,7 @@ export interface OwnTally extends Tally {
  * Each window starts with an empty table. The one before is kept: whose clock is a moment behind still counts
  * in it.
  */
-export function openTally(): OwnTally {
+export function openTally(): LocalTally {
   let newest = 0
   let counts = new Map<string, number>()
   let before = new Map<string, number>()

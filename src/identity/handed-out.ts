@@ -1,7 +1,8 @@
 /**
- * What a provider hands out, and what it takes to say so. A role map gives roles to whomever the provider
- * names, and a link claim gives it the accounts of customers: whoever wrote them may be among those who come
- * back. So it takes what giving the role by hand takes, and everything that the role may.
+ * What a provider hands out, and which permissions it takes to configure that. A role map gives roles to
+ * every subject that the provider names, and a link claim gives it the accounts of customers: the operator
+ * who wrote them may be among those subjects. So it takes what giving the role by hand takes, and everything
+ * that the role may.
  */
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
@@ -14,7 +15,7 @@ import type { ProviderDraft } from './provider-draft.ts'
 type HandingOut = Pick<ProviderDraft, 'roleMap' | 'linkClaim'>
 
 /**
- * What whoever drafts, enables, decides about or changes such a provider must be allowed to do, beside
+ * The permissions that an operator needs to draft, enable, decide about or change such a provider, beside
  * managing providers.
  */
 export function neededToHandOut({ roleMap, linkClaim }: HandingOut): readonly Permission[] {
@@ -24,7 +25,9 @@ export function neededToHandOut({ roleMap, linkClaim }: HandingOut): readonly Pe
   return [...new Set([...byRoles, ...(linkClaim === null ? [] : (['users.manage'] as const))])]
 }
 
-/** What somebody with these roles may not hand out, in words; undefined where they may hand out all of it. */
+/**
+ * What an operator with these roles may not hand out, in words; undefined where they may hand out all of it.
+ */
 export function findBeyond(
   own: readonly StaffRole[],
   { roleMap, linkClaim }: HandingOut,
@@ -39,9 +42,9 @@ export function findBeyond(
 }
 
 /**
- * Throws `Forbidden` where whoever acts may not hand this out. Called in the transaction of every act that
- * drafts, enables or changes a provider, with what the provider hands out afterwards. People alone: whoever
- * has the machine has everything.
+ * Throws `Forbidden` where the actor may not hand this out. Called in the transaction of every act that
+ * drafts, enables or changes a provider, with what the provider hands out afterwards. Signed-in operators
+ * alone: an actor on the machine's command line has every power anyway.
  */
 export async function refuseHandingOut(sql: Sql, handed: HandingOut, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return

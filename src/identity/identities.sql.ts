@@ -2,12 +2,12 @@ import { bool, instant, int, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { userColumns, userRow } from '../users/users.sql.ts'
 
-/** Staff are operators and nobody else is: a provider of one kind finds nobody of the other. */
+/** Staff are operators, and all operators are staff: a provider of one kind finds no user of the other. */
 const ofKind = `u.role = CASE :kind WHEN 'staff' THEN 'operator' ELSE 'holder' END`
 
 const columns = userColumns.replaceAll(/(^|, )(\w+)/g, '$1u.$2')
 
-/** Whoever removes it, or a link, waits for the sign-ins that go on, and ends what they opened. */
+/** A transaction that removes it, or a link, waits for the sign-ins that go on, and ends what they opened. */
 export const holdProvider = statement({
   name: 'hold_identity_provider',
   takes: { id: int },
@@ -51,8 +51,8 @@ export const selectByExternalId = statement({
 })
 
 /**
- * Of two first sign-ins at once, one links. Nobody is linked to somebody of the other kind, nor to two
- * subjects of an issuer.
+ * Of two first sign-ins at once, one links. No subject is linked to a user of the other kind, and no user to
+ * two subjects of an issuer.
  */
 export const insertIdentity = statement({
   name: 'insert_identity',
@@ -108,7 +108,7 @@ export const markSeen = statement({
     WHERE issuer = :issuer AND subject = :subject`,
 })
 
-/** Of those who came last, since then: how many gave a second factor there. */
+/** Of the users who signed in last, since then: how many gave a second factor at the provider. */
 export const countFactors = statement({
   name: '',
   takes: { issuer: text, since: instant, most: int },
@@ -119,8 +119,8 @@ export const countFactors = statement({
 })
 
 /**
- * Whom the end of a provider touches, so many at most: those who have no password, nor another provider that
- * is enabled and knows them, are stranded.
+ * The users whom the end of a provider touches, so many at most: users without a password, and without
+ * another enabled provider that knows them, are stranded.
  */
 export const countTouched = statement({
   name: 'count_touched_by_provider',

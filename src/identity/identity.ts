@@ -1,7 +1,7 @@
 /**
- * Whom a provider means. Somebody is known by issuer and subject; the first time, by the one claim that was
- * configured, which must equal a customer's external id. Never by an e-mail address or a name: those change
- * hands, and whoever gets one would get the account.
+ * Which user a provider means. A user is known by issuer and subject; the first time, by the one claim that
+ * was configured, which must equal a customer's external id. Never by an e-mail address or a name: those
+ * change hands, and their next owner would get the account.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { sha256 } from '../crypto/hash.ts'
@@ -21,31 +21,36 @@ interface LinkedRow extends UserWithPassword {
 }
 
 /** What the provider says of them, after every check. */
-interface Said {
+interface SubjectClaims {
   readonly subject: string
   /** Of the configured claim. */
   readonly claimed: string | undefined
-  /** Makes whoever it is, where nobody is linked and the provider says that they are of the staff. */
+  /** Creates the user, where none is linked and the provider says that the subject is of the staff. */
   readonly join: (() => Promise<User>) | undefined
 }
 
-type Known =
+type Recognition =
   | { readonly kind: 'known'; readonly user: UserWithPassword }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** Somebody was linked to the subject between a look and the link: with a new look they are known. */
+/** Another sign-in linked the subject between the look and the link: a new look finds the user. */
 export class LinkedMeanwhile extends Error {}
 
-/** Links whoever comes for the first time. Throws `LinkedMeanwhile`, so that nobody is made in vain. */
-export async function recogniseVouched(sql: Sql, provider: Provider, said: Said, act: Act): Promise<Known> {
+/** Links a first-time subject. Throws `LinkedMeanwhile` on a race, before a user is created. */
+export async function recogniseVouched(
+  sql: Sql,
+  provider: Provider,
+  claims: SubjectClaims,
+  act: Act,
+): Promise<Recognition> {
   const { kind, issuer, linkSource } = provider
-  const { subject, claimed } = said
+  const { subject, claimed } = claims
   const [held] = await sql.query(table.holdProvider, { id: provider.id })
   if (!held) return unknown('the provider was removed')
   const [linked] = await sql.query(table.selectLinked, { kind, issuer, subject })
   if (linked) return judgeLinked(linked, provider, claimed)
-  if (said.join) {
-    const user = await said.join()
+  if (claims.join) {
+    const user = await claims.join()
     await link(sql, provider, subject, user, act)
     return { kind: 'known', user: { ...user, passwordHash: null } }
   }
@@ -77,12 +82,12 @@ async function link(sql: Sql, { id, label }: Provider, subject: string, user: Pi
   await recordAct(sql, act, 'identity.linked', `user:${user.id}`, { provider: label, subject })
 }
 
-/** A claim that names somebody else now contradicts the link: nobody can say who it is. */
+/** A claim that names another customer now contradicts the link: which user is meant cannot be known. */
 function judgeLinked(
   linked: LinkedRow,
   { linkClaim, linkSource }: Provider,
   claimed: string | undefined,
-): Known {
+): Recognition {
   if (!linked.isOfKind) return unknown('the provider is for others')
   const contradicts =
     linkClaim !== null &&
@@ -94,14 +99,15 @@ function judgeLinked(
     : known(linked)
 }
 
-function known({ source: _source, externalId: _id, isOfKind: _kind, ...user }: LinkedRow): Known {
+function known({ source: _source, externalId: _id, isOfKind: _kind, ...user }: LinkedRow): Recognition {
   return { kind: 'known', user }
 }
 
-const unknown = (why: string): Known => ({ kind: 'unknown', why })
+const unknown = (why: string): Recognition => ({ kind: 'unknown', why })
 
 /**
- * Whoever unlinks them, removes the provider or says that they signed out there, ends half a sign-in as well.
+ * Unlinking the user, removing the provider and a sign-out at the provider end a half-finished sign-in as
+ * well.
  */
 export async function isStillVouched(
   sql: Sql,

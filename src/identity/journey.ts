@@ -1,5 +1,5 @@
 /**
- * The way to a provider and back (OpenID Connect Core 3.1, with PKCE). What must fit together when somebody
+ * The way to a provider and back (OpenID Connect Core 3.1, with PKCE). What must fit together when a browser
  * comes back waits in the database, under the hash of the state, bound to the browser: it is taken once, and
  * an answer that was made for another browser, another provider or another request fits nothing.
  */
@@ -9,42 +9,42 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { findUnreachable } from '../network/guarded-fetch.ts'
 import { cut } from '../text/cut.ts'
-import type { Provider } from './provider.ts'
 import {
   claimsOf,
-  ProviderMistaken,
+  type PersonClaims,
+  ProviderFault,
   parseIdToken,
   parsePerson,
-  type SaidPerson,
-  type SaidSignIn,
-} from './said.ts'
+  type SignInClaims,
+} from './claims.ts'
+import type { Provider } from './provider.ts'
 import * as table from './sign-ins.sql.ts'
 import { ProviderAway, type Upstream, type Upstreams } from './upstream.ts'
 
 const lifetimeMs = 15 * minute
 
 /** What the provider is asked for beside a sign-in. */
-export interface AskedUpstream {
+export interface SignInDemands {
   /** The sign-in is to be younger: what it says of that is all that counts. */
   readonly maxAgeSeconds?: number
   /** A second factor: hoped for, or nothing without it. */
   readonly factor?: 'hoped' | 'required'
-  /** Whoever is signed in there is not meant: the provider asks who it is. */
+  /** The user wants another account than the one signed in there: the provider asks which. */
   readonly otherAccount?: true
 }
 
 export interface Journey {
-  readonly asked: AskedUpstream
+  readonly asked: SignInDemands
   /** Where the visitor is going, as the login page carries it. */
   readonly field: { readonly name: 'request' | 'return'; readonly value: string }
 }
 
-interface Kept extends Journey {
+interface StoredJourney extends Journey {
   readonly nonce: string
   readonly verifier: string
 }
 
-interface JourneyDesk {
+interface JourneyDependencies {
   readonly db: Sql
   readonly vault: Vault
   readonly upstreams: Upstreams
@@ -60,25 +60,25 @@ interface Place {
 
 const purposeOf = (stateHash: Buffer) => `provider-sign-in:${stateHash.toString('base64url')}`
 
-/** The address to send the browser to. Throws `ProviderAway`, `ProviderMistaken` and `ProviderRefuses`. */
+/** The address to send the browser to. Throws `ProviderAway`, `ProviderFault` and `ProviderRefusal`. */
 export async function setOut(
-  desk: JourneyDesk,
+  deps: JourneyDependencies,
   provider: Provider,
   journey: Journey,
   place: Place,
 ): Promise<URL> {
-  const { library, configuration, metadata } = await desk.upstreams.open(provider, { mayBeAway: false })
+  const { library, configuration, metadata } = await deps.upstreams.open(provider, { mayBeAway: false })
   const [state, nonce, verifier] = [
     library.randomState(),
     library.randomNonce(),
     library.randomPKCECodeVerifier(),
   ]
   const stateHash = sha256(state)
-  const sealed = desk.vault.seal(
+  const sealed = deps.vault.seal(
     purposeOf(stateHash),
-    JSON.stringify({ ...journey, nonce, verifier } satisfies Kept),
+    JSON.stringify({ ...journey, nonce, verifier } satisfies StoredJourney),
   )
-  await desk.db.query(table.insertSignIn, {
+  await deps.db.query(table.insertSignIn, {
     stateHash,
     browserHash: sha256(place.browser),
     providerId: provider.id,
@@ -98,7 +98,7 @@ export async function setOut(
   const pushes = metadata.pushed_authorization_request_endpoint !== undefined
   if (!pushes) return library.buildAuthorizationUrl(configuration, parameters)
   return library.buildAuthorizationUrlWithPAR(configuration, parameters).catch((error: unknown) => {
-    throw findUnreachable(error) ? asAway(error, provider, place.now) : new ProviderRefuses(wordsOf(error))
+    throw findUnreachable(error) ? asAway(error, provider, place.now) : new ProviderRefusal(wordsOf(error))
   })
 }
 
@@ -110,36 +110,36 @@ function promptOf({ prompt_values_supported: prompts }: Upstream['metadata']): s
   return Array.isArray(prompts) && prompts.includes('select_account') ? 'select_account' : 'login'
 }
 
-/** It turns the gateway away before anybody signs in there, as it does when a credential has run out. */
-export class ProviderRefuses extends Error {
-  override readonly name = 'ProviderRefuses'
+/** It turns the gateway away before a user can sign in there, as it does when a credential has run out. */
+export class ProviderRefusal extends Error {
+  override readonly name = 'ProviderRefusal'
 }
 
-/** What the provider says of whoever came back, after every check. */
-export interface Vouched extends SaidSignIn, SaidPerson {
+/** What the provider says of the user who came back, after every check. */
+export interface VerifiedIdentity extends SignInClaims, PersonClaims {
   readonly idToken: string
 }
 
 type Return =
-  | { readonly kind: 'vouched'; readonly journey: Journey; readonly vouched: Vouched }
+  | { readonly kind: 'vouched'; readonly journey: Journey; readonly vouched: VerifiedIdentity }
   /** It was not begun in this browser, long ago, or has come back already. */
   | { readonly kind: 'lost' }
-  /** Whoever it is did not sign in there. */
+  /** The user did not sign in there. */
   | { readonly kind: 'declined'; readonly journey: Journey; readonly code: string }
   /** What the provider says cannot be believed. */
   | { readonly kind: 'refused'; readonly journey: Journey; readonly why: string }
 
-/** Throws `ProviderAway` and `ProviderMistaken`. */
+/** Throws `ProviderAway` and `ProviderFault`. */
 export async function comeBack(
-  desk: JourneyDesk,
+  deps: JourneyDependencies,
   provider: Provider,
   url: URL,
   place: Place,
 ): Promise<Return> {
-  const kept = await takeKept(desk, provider, url.searchParams.get('state') ?? '', place)
+  const kept = await takeKept(deps, provider, url.searchParams.get('state') ?? '', place)
   if (!kept) return { kind: 'lost' }
   const { nonce, verifier, ...journey } = kept
-  const upstream = await desk.upstreams.open(provider, { mayBeAway: true })
+  const upstream = await deps.upstreams.open(provider, { mayBeAway: true })
   const { library } = upstream
   try {
     const vouched = await exchange(upstream, url, kept, place.now)
@@ -155,25 +155,25 @@ export async function comeBack(
 }
 
 async function takeKept(
-  desk: JourneyDesk,
+  deps: JourneyDependencies,
   { id }: Provider,
   state: string,
   place: Place,
-): Promise<Kept | undefined> {
+): Promise<StoredJourney | undefined> {
   const stateHash = sha256(state)
   const values = { stateHash, browserHash: sha256(place.browser), providerId: id }
-  const [row] = await desk.db.query(table.takeSignIn, values)
+  const [row] = await deps.db.query(table.takeSignIn, values)
   if (!row || row.startedAt <= after(place.now, -lifetimeMs)) return undefined
-  const text = desk.vault.open(purposeOf(stateHash), row.sealed)
-  return text === undefined ? undefined : (JSON.parse(text) as Kept)
+  const text = deps.vault.open(purposeOf(stateHash), row.sealed)
+  return text === undefined ? undefined : (JSON.parse(text) as StoredJourney)
 }
 
 async function exchange(
   upstream: Upstream,
   url: URL,
-  { nonce, verifier, asked }: Kept,
+  { nonce, verifier, asked }: StoredJourney,
   now: Date,
-): Promise<Vouched> {
+): Promise<VerifiedIdentity> {
   const { library, configuration, provider } = upstream
   const { maxAgeSeconds } = asked
   const tokens = await library.authorizationCodeGrant(configuration, url, {
@@ -205,7 +205,7 @@ async function askUserInfo(
   try {
     return await library.fetchUserInfo(configuration, accessToken, claims.sub)
   } catch (error) {
-    // Nobody is kept out for want of a name, unless the answer is about somebody else.
+    // No user is kept out for want of a name, unless the answer is about another subject.
     if (!needed.some(isMissing) && !isOfAnother(error)) return {}
     throw error
   }
@@ -215,13 +215,13 @@ function isOfAnother(error: unknown): boolean {
   return (error as { code?: string }).code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 }
 
-interface Fault extends Error, Said {
+interface Fault extends Error, ErrorResponse {
   readonly code?: string
   /** Of an answer that refuses; what it says stands in its body, or in its challenges. */
   readonly status?: number
 }
 
-interface Said {
+interface ErrorResponse {
   readonly error?: string
   readonly error_description?: string
 }
@@ -230,8 +230,8 @@ interface Said {
 function wordsOf(fault: unknown): string {
   const { message, code, cause, status, ...body } = fault as Fault
   if (status !== undefined) {
-    const said: Said = Array.isArray(cause) ? { ...cause[0]?.parameters } : body
-    const words = [status, said.error, said.error_description].filter((each) => each !== undefined)
+    const response: ErrorResponse = Array.isArray(cause) ? { ...cause[0]?.parameters } : body
+    const words = [status, response.error, response.error_description].filter((each) => each !== undefined)
     return cut(`it answered ${words.join(' ')}`, 300)
   }
   const why = cause instanceof Error ? `: ${cause.message}` : ''
@@ -239,9 +239,9 @@ function wordsOf(fault: unknown): string {
 }
 
 /** What its keys turned out to be while a token was checked. */
-function findMistaken(error: unknown): ProviderMistaken | undefined {
+function findMistaken(error: unknown): ProviderFault | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
-    if (each instanceof ProviderMistaken) return each
+    if (each instanceof ProviderFault) return each
   return undefined
 }
 

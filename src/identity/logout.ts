@@ -1,6 +1,6 @@
 /**
- * Signing out at the provider, when somebody signs out here (RP-Initiated Logout), and here, when the
- * provider says so (Back-Channel Logout 1.0).
+ * Signing out at the provider, when a user signs out here (RP-Initiated Logout), and here, when the provider
+ * says so (Back-Channel Logout 1.0).
  */
 import {
   createLocalJWKSet,
@@ -16,26 +16,26 @@ import { sha256 } from '../crypto/hash.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import type { SessionUpstream } from '../users/session.ts'
-import * as table from './logout.sql.ts'
-import { findProviderById, type Provider } from './provider.ts'
 import {
-  NotBelieved,
-  ProviderMistaken,
+  type LogoutClaims,
+  ProviderFault,
   parseLogout,
   parseLogoutHead,
-  type SaidLogout,
   signatures,
-} from './said.ts'
+  UntrustedClaims,
+} from './claims.ts'
+import * as table from './logout.sql.ts'
+import { findProviderById, type Provider } from './provider.ts'
 import { idTokenPurpose } from './sign-in.ts'
 import type { Upstreams } from './upstream.ts'
 
-interface LogoutDesk {
+interface LogoutDependencies {
   readonly db: Sql
   readonly vault: Vault
   readonly upstreams: Upstreams
 }
 
-interface LogoutThere {
+interface ProviderLogout {
   readonly provider: Provider
   /** Undefined when it has no such address, or is away. */
   readonly address: URL | undefined
@@ -43,10 +43,10 @@ interface LogoutThere {
 
 /** Where the browser goes on to sign out there too. */
 export async function findLogout(
-  { db, vault, upstreams }: LogoutDesk,
+  { db, vault, upstreams }: LogoutDependencies,
   { providerId, idToken }: SessionUpstream,
   returnTo: string,
-): Promise<LogoutThere | undefined> {
+): Promise<ProviderLogout | undefined> {
   const provider = await findProviderById(db, providerId)
   if (!provider) return undefined
   const hint = idToken && vault.open(idTokenPurpose, idToken)
@@ -64,11 +64,11 @@ const youngSeconds = 300
 const toleranceSeconds = 30
 const spentMs = hour
 
-export class LogoutRefused extends Error {}
+export class LogoutRefusal extends Error {}
 
-/** Throws `LogoutRefused`. Answers how many sessions ended. */
+/** Throws `LogoutRefusal`. Answers how many sessions ended. */
 export async function takeLogoutToken(
-  { db, upstreams }: LogoutDesk,
+  { db, upstreams }: LogoutDependencies,
   provider: Provider,
   token: string,
   act: Act,
@@ -86,7 +86,7 @@ export async function takeLogoutToken(
       subjectHash: subject === undefined ? null : sha256(subject),
       sidHash: sid === undefined ? null : sha256(sid),
     })
-    if (!first) throw new LogoutRefused('The logout token was taken before.')
+    if (!first) throw new LogoutRefusal('The logout token was taken before.')
     return endSessions(sql, provider, subject, sid, act)
   })
 }
@@ -94,8 +94,8 @@ export async function takeLogoutToken(
 const tokenLength = 8_192
 
 /**
- * Anybody may send one: until it could be right, by all that it says itself, nobody is asked for a key.
- * Answers which key made it, by its own word.
+ * Any client may send one: until it could be right, by all that it says itself, no provider is asked for a
+ * key. Answers which key made it, by its own word.
  */
 function foresee({ issuer, clientId }: Provider, token: string, now: Date): string | undefined {
   if (token.length > tokenLength) throw invalid('it is too long')
@@ -118,11 +118,11 @@ function foresee({ issuer, clientId }: Provider, token: string, now: Date): stri
   return kid
 }
 
-function read(payload: Readonly<Record<string, unknown>>): SaidLogout {
+function read(payload: Readonly<Record<string, unknown>>): LogoutClaims {
   try {
     return parseLogout(payload)
   } catch (error) {
-    throw error instanceof NotBelieved ? invalid(error.message) : error
+    throw error instanceof UntrustedClaims ? invalid(error.message) : error
   }
 }
 
@@ -134,7 +134,7 @@ function readUnverified(token: string) {
   }
 }
 
-const invalid = (why: string) => new LogoutRefused(`The logout token is not valid: ${why}.`)
+const invalid = (why: string) => new LogoutRefusal(`The logout token is not valid: ${why}.`)
 
 /** Section 2.6, step by step; the library has those that all tokens share. */
 async function verify(
@@ -142,7 +142,7 @@ async function verify(
   { issuer, clientId, label }: Provider,
   token: string,
   now: Date,
-): Promise<SaidLogout> {
+): Promise<LogoutClaims> {
   const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
     ...{ algorithms: [...signatures], issuer, audience: clientId, typ: 'logout+jwt', currentDate: now },
     ...{
@@ -154,17 +154,21 @@ async function verify(
     // What the library did not foresee is a key of theirs that is none.
     throw error instanceof errors.JOSEError
       ? invalid(error.message)
-      : new ProviderMistaken(`A key of ${label} cannot be used.`)
+      : new ProviderFault(`A key of ${label} cannot be used.`)
   })
   return read(payload)
 }
 
-type Ended = Pick<SaidLogout, 'subject' | 'sid'>
+type LogoutTarget = Pick<LogoutClaims, 'subject' | 'sid'>
 
 /**
  * Of a provider whose word ends all that a person has from there: whose it is, whichever session is named.
  */
-async function reachOf(sql: Sql, { id, logoutEnds }: Provider, { subject, sid }: SaidLogout): Promise<Ended> {
+async function reachOf(
+  sql: Sql,
+  { id, logoutEnds }: Provider,
+  { subject, sid }: LogoutClaims,
+): Promise<LogoutTarget> {
   if (logoutEnds === 'session' || sid === undefined) return { subject, sid }
   const [found] = await sql.query(table.selectSubjectOfSession, { providerId: id, sid })
   const whose = subject ?? found?.subject

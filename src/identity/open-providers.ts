@@ -6,14 +6,14 @@ import { type GuardedFetch, openGuardedFetch } from '../network/guarded-fetch.ts
 import { type Config, isDevelopment } from '../settings/config.ts'
 import { openUpstreams, type Upstreams } from './upstream.ts'
 
-interface Opened {
+interface ProviderDependencies {
   readonly config: Config
   readonly db: Sql
   readonly vault: Vault
   readonly clock: Clock
 }
 
-export function openProviders({ config, db, vault, clock }: Opened): Upstreams {
+export function openProviders({ config, db, vault, clock }: ProviderDependencies): Upstreams {
   const fetch = openProviderFetch(config)
   return openUpstreams({ db, vault, clock, fetch, allowLoopback: isDevelopment(config) })
 }

@@ -21,7 +21,10 @@ import {
 import { findFactsProblems } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
-/** Whose it is, what it is called in addresses, who it is and how it is asked stay as they are. */
+/**
+ * The kind of its users, its name in addresses, its issuer and how the gateway authenticates stay as they
+ * are.
+ */
 export type ProviderChange = Partial<Omit<ProviderFacts, 'name' | 'kind' | 'issuer' | 'proof'>>
 
 /** Throws `Invalid`. */
@@ -55,7 +58,7 @@ export async function changeProvider(db: Sql, id: number, after: ProviderFacts, 
     if (!before || differences.length === 0) return false
     await refuseHandingOut(sql, after, act)
     await sql.query(table.updateProvider, { ...after, id })
-    // Whoever has a role that the map gives to nobody any more does not keep it until they sign in again.
+    // Staff lose a role that the map no longer gives, without waiting for their next sign-in.
     if (differences.includes('roleMap') || differences.includes('rolesClaim'))
       await dropProvidedRoles(
         sql,
@@ -64,7 +67,7 @@ export async function changeProvider(db: Sql, id: number, after: ProviderFacts, 
         undefined,
         after.rolesClaim === null ? [] : Object.values(after.roleMap),
       )
-    // Nobody comes in by what is believed of nobody new, or by what is written down alone.
+    // A draft, or a provider that was narrowed, lets no further user in.
     const opensNothing = before.enabledAt === null || isNarrower(before, after)
     await recordChange(sql, after, { changed: differences, ...(opensNothing && { opens: 'nothing' }) }, act)
     return true
@@ -85,8 +88,8 @@ function recordChange(sql: Sql, after: ProviderFacts, change: Change, act: Act):
 }
 
 /**
- * The same provider at another address. Its people go with it, so whoever speaks for the new issuer speaks
- * for all of them: this is for whoever has the machine, and could link anybody by hand.
+ * The same provider at another address. Its users go with it, so the owner of the new issuer speaks for all
+ * of them: only an operator on the machine may do this, who could link any user by hand.
  */
 export async function moveProvider(
   db: Sql,

@@ -81,7 +81,7 @@ function checkNames({ name, label, issuer, clientId, scopes }: Facts, allowLoopb
   ]
 }
 
-/** Whoever can change one of these at the provider would be somebody else here. */
+/** A user who changes one of these at the provider would be another user here. */
 const changing = ['email', 'name', 'preferred_username', 'nickname', 'upn', 'unique_name', 'phone_number']
 
 function checkClaims(draft: Facts): Check[] {

@@ -1,9 +1,9 @@
-/** A provider as a sign-in would find it, looked at from outside: nothing is kept, and nobody is told. */
+/** A provider as a sign-in would find it, looked at from outside: nothing is kept, and no notice is sent. */
 import { type Clock, second } from '../clock.ts'
 import { type GuardedFetch, Unreachable } from '../network/guarded-fetch.ts'
+import { ProviderFault } from './claims.ts'
 import { askForKeys, discover } from './discovery.ts'
 import type { Provider } from './provider.ts'
-import { ProviderMistaken } from './said.ts'
 
 /** Answers tell the time by the second. ID tokens are taken half a minute early or late. */
 export const providerClock = { warnMs: 10 * second, failMs: 30 * second } as const
@@ -40,7 +40,7 @@ function tellProblem({ label }: Provider, error: unknown): NonNullable<ProviderL
       'Nobody can sign in there until it answers; whoever is signed in goes on. Ask whoever runs it, and look at the network between.'
     return { found: `${label} is away: ${error.message}.`, advice }
   }
-  if (!(error instanceof ProviderMistaken)) throw error
+  if (!(error instanceof ProviderFault)) throw error
   const advice =
     'Nobody can sign in there. Ask whoever runs it, or change how it is set up: countersign provider change.'
   return { found: `${label} cannot be used. ${error.message}`, advice }

@@ -1,6 +1,6 @@
 /**
  * What the test button says: a provider is asked what a sign-in would ask it, and each answer is told with
- * its remedy. Nobody signs in.
+ * its remedy. No user signs in.
  */
 import { type Clock, second } from '../clock.ts'
 import { findUnreachable } from '../network/guarded-fetch.ts'
@@ -61,7 +61,10 @@ function judgeClock(provider: Provider, now: Date, date: Date | undefined): Prov
   return finding('Clock', Math.abs(aheadMs) < failMs ? 'warning' : 'wrong', told)
 }
 
-/** A code that nobody issued: whoever is known is told that the code is wrong, whoever is not is told so. */
+/**
+ * A code that was never issued: a client that the provider knows is told that the code is wrong, any other
+ * that it is not known.
+ */
 async function testCredential({ library, configuration }: Upstream): Promise<ProviderFinding> {
   const parameters = {
     code: 'countersign-test',

@@ -22,7 +22,7 @@ export interface Provider extends ProviderFacts {
   readonly createdAt: Date
   /** Since when it is asked with the credential that it has. */
   readonly credentialAt: Date
-  /** Null: it is written down, and nobody signs in there yet. */
+  /** Null: it is a draft, and no user can sign in there yet. */
   readonly enabledAt: Date | null
   readonly lookedAt: Date | null
   readonly awaySince: Date | null
@@ -45,16 +45,16 @@ interface Development {
 /** From now on people sign in there. */
 export const addProvider: Write = (...given) => write('provider.added', ...given)
 
-/** Writes it down, to be tested and enabled: so far it changes nothing for anybody. */
+/** Stores it, to be tested and enabled: so far it changes nothing for any user. */
 export const draftProvider: Write = (...given) => write('provider.drafted', ...given)
 
-type Given = [db: Sql, vault: Vault, draft: ProviderDraft, development: Development, act: Act]
-type Write = (...given: Given) => Promise<Provider>
-type Written = 'provider.added' | 'provider.drafted'
+type ProviderArguments = [db: Sql, vault: Vault, draft: ProviderDraft, development: Development, act: Act]
+type Write = (...args: ProviderArguments) => Promise<Provider>
+type ProviderAction = 'provider.added' | 'provider.drafted'
 
 async function write(
-  action: Written,
-  ...[db, vault, draft, { allowLoopback }, act]: Given
+  action: ProviderAction,
+  ...[db, vault, draft, { allowLoopback }, act]: ProviderArguments
 ): Promise<Provider> {
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
@@ -84,11 +84,11 @@ export async function enableProvider(db: Sql, id: number, act: Act): Promise<boo
   })
 }
 
-function record(sql: Sql, action: Written, { name, ...facts }: Provider, act: Act): Promise<void> {
+function record(sql: Sql, action: ProviderAction, { name, ...facts }: Provider, act: Act): Promise<void> {
   return recordAct(sql, act, action, `provider:${name}`, handedOutBy(facts))
 }
 
-/** For the audit log: who it is, and what it hands out. */
+/** For the audit log: which provider it is, and what it hands out. */
 export function handedOutBy(facts: Omit<ProviderFacts, 'name'>): Record<string, unknown> {
   const { issuer, kind, clientId, linkClaim, linkSource, rolesClaim, roleMap } = facts
   const handsOut = kind === 'staff' ? { rolesClaim, roleMap } : { linkClaim, linkSource }
@@ -174,7 +174,7 @@ export function sealFor(vault: Vault, issuer: string, credential: string): Buffe
   return vault.seal(purposeOf(issuer), credential)
 }
 
-/** Asked with this one from the next sign-in on. Whoever is signed in or linked stays so. */
+/** Used from the next sign-in on. Users who are signed in or linked stay so. */
 export async function replaceCredential(
   db: Sql,
   vault: Vault,
@@ -192,7 +192,9 @@ export async function replaceCredential(
   })
 }
 
-/** As it is now, with the way it is proven: whoever found the provider a moment ago may know another. */
+/**
+ * As it is now, with the way it is proven: a caller that found the provider a moment ago may know another.
+ */
 export async function readCredential(
   sql: Sql,
   vault: Vault,

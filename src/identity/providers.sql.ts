@@ -110,7 +110,7 @@ export const selectProviderById = statement({
   text: `SELECT ${columns} FROM identity_providers WHERE id = :id`,
 })
 
-/** Sessions that it vouched for go with it. Whom it means stays known, for when it is added again. */
+/** Sessions that it vouched for go with it. Its links stay, for when it is added again. */
 export const deleteProvider = statement({
   name: 'delete_identity_provider',
   takes: { id: int },

@@ -1,23 +1,26 @@
-/** Whom it touches when a provider is removed: told before, in the console and by the command. */
+/** The users that are touched when a provider is removed: told before, in the console and by the command. */
 import type { Sql } from '../database/database.ts'
 import { countTouched } from './identities.sql.ts'
 import type { Provider } from './provider.ts'
 
-/** Nobody waits until millions are counted. */
+/** No operator waits until millions are counted. */
 const countedAtMost = 10_000
 
-interface Touched {
+interface RemovalImpact {
   readonly people: number
-  /** Those who have no password here, and no other provider that knows them. */
+  /** Users without a password here, and without another provider that knows them. */
   readonly stranded: number
 }
 
-export async function findTouched(sql: Sql, { issuer }: Provider): Promise<Touched> {
+export async function findTouched(sql: Sql, { issuer }: Provider): Promise<RemovalImpact> {
   const [touched] = await sql.query(countTouched, { issuer, most: countedAtMost })
   return touched!
 }
 
-export function tellTouched({ label, kind, enabledAt }: Provider, { people, stranded }: Touched): string {
+export function tellTouched(
+  { label, kind, enabledAt }: Provider,
+  { people, stranded }: RemovalImpact,
+): string {
   const count = `${people.toLocaleString('en')}${people >= countedAtMost ? ' or more' : ''}`
   const [one, many] = kind === 'staff' ? ['member of staff', 'members of staff'] : ['customer', 'customers']
   const linked =

@@ -1,4 +1,4 @@
-/** What becomes of somebody whom a provider vouches for: a session, the second step of ours, or words. */
+/** What becomes of a user whom a provider vouches for: a session, our own second step, or words. */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
@@ -8,12 +8,12 @@ import { type KnownDevice, markPassword, recognise } from '../users/known-device
 import { hasSecondFactor } from '../users/second-factor.ts'
 import { countSecondStepFailures, type FirstStep, noteUpstream } from '../users/second-step.ts'
 import type { SessionUpstream } from '../users/session.ts'
-import { type From, openSignedIn } from '../users/signed-in.ts'
+import { openSignedIn, type SignInOrigin } from '../users/signed-in.ts'
 import { setProvidedRoles } from '../users/staff-role.ts'
 import type { User } from '../users/user.ts'
 import { markSeen } from './identities.sql.ts'
 import { LinkedMeanwhile, recogniseVouched } from './identity.ts'
-import type { AskedUpstream, Vouched } from './journey.ts'
+import type { SignInDemands, VerifiedIdentity } from './journey.ts'
 import { type Provider, vouches } from './provider.ts'
 import { addressStaff, addStaff, nameStaff } from './staff.ts'
 
@@ -25,37 +25,38 @@ type ProviderSignIn =
   /** What follows takes a second factor, and none was given. */
   | { readonly kind: 'too-weak' }
 
-interface SignInDesk {
+interface SignInDependencies {
   readonly db: Sql
   readonly vault: Vault
 }
 
-type Answer = { readonly vouched: Vouched; readonly asked: AskedUpstream }
-type FromDevice = From & { readonly device: KnownDevice | undefined }
+type Answer = { readonly vouched: VerifiedIdentity; readonly asked: SignInDemands }
+type DeviceOrigin = SignInOrigin & { readonly device: KnownDevice | undefined }
 
 /**
- * A second time from the beginning for whoever was linked meanwhile; a third time nobody can say who it is.
+ * A second time from the beginning for a subject that was linked meanwhile; after a second race the sign-in
+ * is refused.
  */
 export async function signInVouched(
-  desk: SignInDesk,
+  deps: SignInDependencies,
   provider: Provider,
   answer: Answer,
-  from: FromDevice,
+  from: DeviceOrigin,
   act: Act,
 ): Promise<ProviderSignIn> {
   for (let time = 0; time < 2; time++)
     try {
-      return await signInOnce(desk, provider, answer, from, act)
+      return await signInOnce(deps, provider, answer, from, act)
     } catch (error) {
       if (!(error instanceof LinkedMeanwhile)) throw error
     }
-  return refuseUnknown(desk.db, provider, answer.vouched, 'who is linked changes all the while', act)
+  return refuseUnknown(deps.db, provider, answer.vouched, 'who is linked changes all the while', act)
 }
 
 async function refuseUnknown(
   sql: Sql,
   { name }: Provider,
-  { subject }: Vouched,
+  { subject }: VerifiedIdentity,
   why: string,
   act: Act,
 ): Promise<ProviderSignIn> {
@@ -65,10 +66,10 @@ async function refuseUnknown(
 }
 
 function signInOnce(
-  { db, vault }: SignInDesk,
+  { db, vault }: SignInDependencies,
   provider: Provider,
   { vouched, asked }: Answer,
-  from: FromDevice,
+  from: DeviceOrigin,
   act: Act,
 ): Promise<ProviderSignIn> {
   return db.transaction<ProviderSignIn>(async (sql) => {
@@ -126,7 +127,7 @@ export const idTokenPurpose = 'id-token'
 function upstreamOf(
   vault: Vault,
   provider: Provider,
-  { subject, sid, idToken }: Vouched,
+  { subject, sid, idToken }: VerifiedIdentity,
   vouchedAt: Date,
 ): SessionUpstream {
   return {

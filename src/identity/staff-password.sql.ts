@@ -2,7 +2,7 @@ import { json, list, text } from '../database/column.ts'
 import type { NoticeFacts } from '../notices/facts.ts'
 import { tellStaff } from '../notices/notices.sql.ts'
 
-/** Whoever has one of these roles is told, where staff have a provider to sign in at. */
+/** Staff with one of these roles are notified, where staff have a provider to sign in at. */
 export const tellOfStaffPassword = tellStaff({
   name: 'tell_of_staff_password',
   kind: 'staff-password',

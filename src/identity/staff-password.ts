@@ -1,6 +1,6 @@
 /**
  * The way in that is left to operators when their provider is away. Where they have one, every use of a
- * password is told to those who manage them (break-glass).
+ * password is told to the staff who manage them (break-glass).
  */
 import type { Act } from '../audit/audit.ts'
 import { hour } from '../clock.ts'
@@ -11,7 +11,10 @@ import type { Environment } from '../vocabulary/environment.ts'
 import { rolesWith } from '../vocabulary/permission.ts'
 import { tellOfStaffPassword } from './staff-password.sql.ts'
 
-/** Whoever confirms that it is them within the hour has been told of. */
+/**
+ * One notice an hour: an operator who gives the password again within it, to confirm an act, causes no
+ * second.
+ */
 export async function tellOfPassword(
   sql: Sql,
   user: User,

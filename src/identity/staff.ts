@@ -1,31 +1,31 @@
 /**
  * Staff who come by single sign-on: their roles are what the provider's groups or app roles say, at each
- * sign-in anew. Whoever has one is let in, also for the first time.
+ * sign-in anew. A subject with a role is let in, also for the first time.
  */
 import type { Act } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import type { Sql } from '../database/database.ts'
 import { findMail, replaceEmail } from '../users/email.ts'
 import { createWithoutPassword, nameInstead, type User } from '../users/user.ts'
+import type { PersonClaims } from './claims.ts'
 import type { Provider } from './provider.ts'
-import type { SaidPerson } from './said.ts'
 
-/** Whom the provider did not name. */
+/** The name of staff whom the provider did not name. */
 const unnamed = 'Staff'
 
-type Named = Pick<SaidPerson, 'name' | 'email'>
+type PersonName = Pick<PersonClaims, 'name' | 'email'>
 
-export function addStaff(sql: Sql, { name = unnamed, email }: Named, act: Act): Promise<User> {
+export function addStaff(sql: Sql, { name = unnamed, email }: PersonName, act: Act): Promise<User> {
   const username = `staff-${randomLetters(10).toLowerCase()}`
   return createWithoutPassword(sql, { username, name, email, role: 'operator' }, act)
 }
 
-/** At the first sign-in that tells the name of somebody who has none. */
+/** At the first sign-in that tells the name of an operator who has none. */
 export async function nameStaff(
   sql: Sql,
   user: User,
   { label }: Provider,
-  { name }: Named,
+  { name }: PersonName,
   act: Act,
 ): Promise<void> {
   if (user.name === unnamed && name !== undefined && name !== unnamed)
@@ -40,7 +40,7 @@ export async function addressStaff(
   sql: Sql,
   user: User,
   provider: Provider,
-  { email }: Named,
+  { email }: PersonName,
   act: Act,
 ): Promise<void> {
   if (email === undefined) return

@@ -1,23 +1,23 @@
 /**
  * A provider as it says it is: its metadata and its keys, kept in the database for every node. It is asked
- * when somebody signs in, never at a start; one that does not answer is away, and what it said before is
- * believed for a day by those who are on their way already.
+ * when a user signs in, never at a start; one that does not answer is away, and what it said before holds for
+ * a day for users who are on their way already.
  */
 import type * as library from 'openid-client'
 import { after, type Clock, hour, minute, second, systemClock } from '../clock.ts'
 import { openFlights } from '../concurrency/single-flight.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
-import { findUnreachable, type GuardedFetch, patienceMs } from '../network/guarded-fetch.ts'
-import { askForKeys, type Discovered, discover } from './discovery.ts'
+import { fetchTimeoutMs, findUnreachable, type GuardedFetch } from '../network/guarded-fetch.ts'
+import { findIssuedMs } from './claims.ts'
+import { askForKeys, type DiscoveryResult, discover } from './discovery.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
 import type { ProviderCredential } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
-import { findIssuedMs } from './said.ts'
 
 const staleMs = 24 * hour
-/** Nobody is sent to a provider that was last seen longer ago: it is looked at first. */
+/** No user is sent to a provider that was last seen longer ago: it is looked at first. */
 const seenLatelyMs = minute
 /** One that is away is looked at once in so long, however many wait. */
 const lookAgainMs = 10 * second
@@ -36,11 +36,11 @@ export class ProviderAway extends Error {
 export interface Upstreams {
   /**
    * Throws `ProviderAway`, with `mayBeAway` only where nothing is left of what it said within a day; and
-   * `ProviderMistaken`.
+   * `ProviderFault`.
    */
   open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
-  /** Asks the provider now, whatever was kept. Throws `ProviderAway` and `ProviderMistaken`. */
-  ask(provider: Provider): Promise<Discovered & { readonly upstream: Upstream }>
+  /** Asks the provider now, whatever was kept. Throws `ProviderAway` and `ProviderFault`. */
+  ask(provider: Provider): Promise<DiscoveryResult & { readonly upstream: Upstream }>
 }
 
 export interface Upstream {
@@ -55,7 +55,7 @@ export interface Upstream {
   keys(kid?: string): Promise<library.JWKS>
 }
 
-interface UpstreamDesk {
+interface UpstreamDependencies {
   readonly db: Sql
   readonly vault: Vault
   readonly clock: Clock
@@ -67,10 +67,10 @@ interface UpstreamDesk {
 type FetchKeys = (id: number, fetch: () => Promise<library.JWKS>) => Promise<library.JWKS>
 
 /**
- * Whoever asks meanwhile, or within ten seconds, gets the same answer, also when there was none: nobody makes
- * us ask a provider over and over.
+ * Callers that ask meanwhile, or within ten seconds, get the same answer, also when there was none: no client
+ * can make us ask a provider over and over.
  */
-function openKeyDesk(clock: Clock): FetchKeys {
+function openKeyFetcher(clock: Clock): FetchKeys {
   const asked = new Map<number, { readonly at: Date; readonly answer: Promise<library.JWKS> }>()
   return (id, fetch) => {
     const last = asked.get(id)
@@ -81,24 +81,24 @@ function openKeyDesk(clock: Clock): FetchKeys {
   }
 }
 
-interface Kept<Document> {
+interface StoredDocument<Document> {
   readonly document: Document
   readonly fetchedAt: Date
 }
 
 interface Documents {
-  readonly metadata?: Kept<library.ServerMetadata>
-  readonly keys?: Kept<library.JWKS>
+  readonly metadata?: StoredDocument<library.ServerMetadata>
+  readonly keys?: StoredDocument<library.JWKS>
 }
 
-export function openUpstreams(desk: UpstreamDesk): Upstreams {
-  const { db, clock } = desk
+export function openUpstreams(deps: UpstreamDependencies): Upstreams {
+  const { db, clock } = deps
   const looking = openFlights(look, (provider: Provider) => provider.id)
-  const fetchKeys = openKeyDesk(clock)
+  const fetchKeys = openKeyFetcher(clock)
 
-  async function look(provider: Provider): Promise<Discovered> {
+  async function look(provider: Provider): Promise<DiscoveryResult> {
     try {
-      const discovered = await discover(desk.fetch, provider, desk.allowLoopback)
+      const discovered = await discover(deps.fetch, provider, deps.allowLoopback)
       await db.query(table.upsertDocument, {
         providerId: provider.id,
         kind: 'metadata',
@@ -133,9 +133,9 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
 
   return {
     async open(provider, { mayBeAway }) {
-      const kept = await readDocuments(desk, provider)
+      const kept = await readDocuments(deps, provider)
       return configure(
-        desk,
+        deps,
         fetchKeys,
         provider,
         await getMetadata(provider, kept.metadata, mayBeAway),
@@ -147,41 +147,41 @@ export function openUpstreams(desk: UpstreamDesk): Upstreams {
       const askKeys: FetchKeys = (_id, fetch) => fetch()
       return {
         ...discovered,
-        upstream: await configure(desk, askKeys, provider, discovered.metadata, undefined),
+        upstream: await configure(deps, askKeys, provider, discovered.metadata, undefined),
       }
     },
   }
 }
 
-async function readDocuments({ db, clock }: UpstreamDesk, { id }: Provider): Promise<Documents> {
+async function readDocuments({ db, clock }: UpstreamDependencies, { id }: Provider): Promise<Documents> {
   const rows = await db.query(table.selectDocuments, { providerId: id, since: after(clock.now(), -staleMs) })
   return Object.fromEntries(rows.map((row) => [row.kind, row]))
 }
 
 async function configure(
-  desk: UpstreamDesk,
+  deps: UpstreamDependencies,
   fetchKeys: FetchKeys,
   provider: Provider,
   metadata: library.ServerMetadata,
   kept: Documents['keys'],
 ): Promise<Upstream> {
   const client = await import('openid-client')
-  const nowMs = desk.clock.now().getTime()
+  const nowMs = deps.clock.now().getTime()
   // The library asks the machine, and is told how far that is from our time.
   const wallMs = systemClock.now().getTime()
   const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
-  const proof = await proofOf(client, await readCredential(desk.db, desk.vault, provider))
+  const proof = await proofOf(client, await readCredential(deps.db, deps.vault, provider))
   const configuration = new client.Configuration(metadata, provider.clientId, skew, proof)
-  const fetch = measuring(desk, provider, metadata, keepingKeys(desk, provider, metadata, kept))
-  configuration.timeout = patienceMs / second
+  const fetch = measuring(deps, provider, metadata, keepingKeys(deps, provider, metadata, kept))
+  configuration.timeout = fetchTimeoutMs / second
   configuration[client.customFetch] = fetch
-  if (desk.allowLoopback) client.allowInsecureRequests(configuration)
+  if (deps.allowLoopback) client.allowInsecureRequests(configuration)
   client.enableNonRepudiationChecks(configuration)
   if (kept) {
     const ageMs = Math.max(0, nowMs - kept.fetchedAt.getTime())
     client.setJwksCache(configuration, { jwks: kept.document, uat: Math.floor((wallMs - ageMs) / second) })
   }
-  const isYoung = kept !== undefined && kept.fetchedAt > after(desk.clock.now(), -seenLatelyMs)
+  const isYoung = kept !== undefined && kept.fetchedAt > after(deps.clock.now(), -seenLatelyMs)
   const keys = async (kid?: string) => {
     const isThere = kid === undefined || kept?.document.keys.some((key) => key.kid === kid)
     if (isYoung && isThere) return kept.document
@@ -204,7 +204,7 @@ async function proofOf(client: typeof library, given: ProviderCredential): Promi
 
 /** Keys that were fetched are kept; when they cannot be, those of before will do. */
 function keepingKeys(
-  { db, clock, fetch }: UpstreamDesk,
+  { db, clock, fetch }: UpstreamDependencies,
   { id }: Provider,
   metadata: library.ServerMetadata,
   kept: Documents['keys'],
@@ -231,7 +231,7 @@ function keepingKeys(
  * What time it is there stands in the ID tokens that it issues, also in those that are then refused for it.
  */
 function measuring(
-  { db, clock }: UpstreamDesk,
+  { db, clock }: UpstreamDependencies,
   { id }: Provider,
   metadata: library.ServerMetadata,
   fetch: GuardedFetch,

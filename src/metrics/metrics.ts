@@ -1,6 +1,6 @@
 /**
  * What Prometheus may ask of a node. Rates and times are counted where they happen; depths are read from the
- * database when somebody asks, at most once a second. No label carries anything that a partner or an account
+ * database when a scraper asks, at most once a second. No label carries anything that a partner or an account
  * holder could choose.
  */
 import {
@@ -16,9 +16,9 @@ import {
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listSources } from '../provisioning/reconciliation.ts'
-import type { AttemptMade } from '../webhooks/engine/attempt-made.ts'
+import type { AttemptRecord } from '../webhooks/engine/attempt-record.ts'
 import { type Depths, readDepths } from '../webhooks/health/depths.ts'
-import { type Broken, promises } from '../webhooks/health/invariants.ts'
+import { type BrokenPromise, promises } from '../webhooks/health/invariants.ts'
 import { addApprovals, addProviders } from './people-wait.ts'
 
 const depthsForMs = 1_000
@@ -38,9 +38,9 @@ export interface Metrics {
   request(request: CountedRequest): void
   /** Requests that found no room. */
   turnedAway(site: string, requests: number): void
-  attempt(attempt: AttemptMade): void
-  swept(broken: readonly Broken[]): void
-  /** As values, for whoever adds up those of several processes. */
+  attempt(attempt: AttemptRecord): void
+  swept(broken: readonly BrokenPromise[]): void
+  /** As values, for the process that adds up those of several. */
   collect(): Promise<CollectedMetrics>
   /** In the text format that Prometheus reads. */
   print(): Promise<string>

@@ -1,6 +1,6 @@
 /**
- * What people wait for: a provider that is away, and somebody's decision. Read when Prometheus asks; the same
- * whichever process is asked.
+ * What people wait for: a provider that is away, and an operator's decision. Read when Prometheus asks; the
+ * same whichever process is asked.
  */
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'

@@ -18,7 +18,7 @@ const { createServer } = process.getBuiltinModule('node:http')
 const methods = ['GET', 'HEAD']
 
 /** What is counted here, or by several processes together. */
-export interface Printed {
+export interface MetricsSource {
   print(): Promise<string>
   readonly contentType: string
 }
@@ -29,7 +29,7 @@ interface MetricsAddress {
 }
 
 export async function openMetricsServer(
-  metrics: Printed,
+  metrics: MetricsSource,
   { host, port }: MetricsAddress,
 ): Promise<MetricsServer> {
   const server = createServer(async (request, response) => {

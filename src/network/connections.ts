@@ -1,7 +1,7 @@
 /**
  * The connections that attempts are made on. A receiver may close one that it keeps in the moment in which it
- * is used again: that is nobody's failure, and shows as an error of a connection that was there before the
- * attempt began.
+ * is used again: that is no failure of the receiver, and shows as an error of a connection that was there
+ * before the attempt began.
  */
 import type { LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'

@@ -10,7 +10,7 @@ import { openResolver } from './resolver.ts'
 
 export type GuardedFetch = (url: string, options: CustomFetchOptions) => Promise<Response>
 
-export const patienceMs = 5_000
+export const fetchTimeoutMs = 5_000
 const answerBytes = 512 * 1024
 
 /** It cannot be asked now, or not at this address. */
@@ -29,7 +29,7 @@ interface Network {
 }
 
 export function openGuardedFetch({ policy, ...network }: Network): GuardedFetch {
-  let opening: Promise<Asking> | undefined
+  let opening: Promise<Fetcher> | undefined
   return async (url, { method, headers, body, signal }) => {
     const { hostname, host } = new URL(url)
     const literal = literalOf(hostname)
@@ -38,7 +38,7 @@ export function openGuardedFetch({ policy, ...network }: Network): GuardedFetch 
         `${host} is an address that is not allowed; PROVIDER_NETWORKS names those that are`,
       )
     opening ??= openAsking({ policy, ...network })
-    const deadline = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])])
+    const deadline = AbortSignal.any([AbortSignal.timeout(fetchTimeoutMs), ...(signal ? [signal] : [])])
     const sent = { method, headers, body: body == null ? null : String(body), signal: deadline }
     const answer = await (await opening)(url, sent).catch((error: unknown) => {
       throw new Unreachable(`${host} does not answer: ${wordsOf(error)}`, { cause: error })
@@ -48,25 +48,25 @@ export function openGuardedFetch({ policy, ...network }: Network): GuardedFetch 
   }
 }
 
-interface Asked {
+interface FetchRequest {
   readonly method: string
   readonly headers: Record<string, string>
   readonly body: string | null
   readonly signal: AbortSignal
 }
 
-type Asking = (url: string, asked: Asked) => Promise<Response>
+type Fetcher = (url: string, init: FetchRequest) => Promise<Response>
 
 /** Loaded by the first who signs in at a provider. */
-async function openAsking({ policy, dnsServers, authority }: Network): Promise<Asking> {
+async function openAsking({ policy, dnsServers, authority }: Network): Promise<Fetcher> {
   const { Agent, request } = await import('undici')
   const { lookup } = openResolver(policy, dnsServers)
   const ca = authority === undefined ? {} : { ca: [...getCACertificates(), authority] }
   const dispatcher = new Agent({
-    connect: { lookup, timeout: patienceMs, autoSelectFamily: true, ...ca },
+    connect: { lookup, timeout: fetchTimeoutMs, autoSelectFamily: true, ...ca },
     ...{
-      headersTimeout: patienceMs,
-      bodyTimeout: patienceMs,
+      headersTimeout: fetchTimeoutMs,
+      bodyTimeout: fetchTimeoutMs,
       maxResponseSize: answerBytes,
       keepAliveTimeout: 1_000,
     },
@@ -90,14 +90,14 @@ const unknownAuthority: ReadonlySet<string> = new Set([
 function wordsOf(error: unknown): string {
   const { name, code, message } = error as { name?: string; code?: string; message?: string }
   if (name === 'TimeoutError' || name === 'AbortError')
-    return `no answer within ${patienceMs / 1_000} seconds`
+    return `no answer within ${fetchTimeoutMs / 1_000} seconds`
   if (code !== undefined && unknownAuthority.has(code))
     return `${code}: nobody that this gateway knows vouches for its certificate; PROVIDER_CA_FILE names those who do`
   if (code === 'FORBIDDEN_ADDRESS') return `${message} PROVIDER_NETWORKS names private networks that are.`
   return code ?? message ?? 'the connection failed'
 }
 
-/** What of an error says that nobody could be asked. */
+/** The part of an error that says that the host could not be reached. */
 export function findUnreachable(error: unknown): Unreachable | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof Unreachable) return each

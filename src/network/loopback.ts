@@ -3,7 +3,7 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-/** An address that nobody named follows from the port, on this machine. */
+/** An address that was not configured follows from the port, on this machine. */
 export function isLoopbackUrl(url: string): boolean {
   return url === '' || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname))
 }

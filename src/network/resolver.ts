@@ -1,7 +1,7 @@
 /**
  * Names to addresses, with a time-out and a short memory. Not `dns.lookup`: that runs on the thread pool,
- * where two dead name servers would stall every delivery. Answers are filtered by the guard before anybody
- * dials them.
+ * where two dead name servers would stall every delivery. Answers are filtered by the guard before a
+ * connection dials them.
  */
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
@@ -54,7 +54,8 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
   }
 
   /**
-   * Both kinds at once. Who has one waits for the other only a moment; what comes later is known to the next.
+   * Both kinds at once. A look-up that has one waits for the other only a moment; what comes later is known
+   * to the next.
    */
   async function ask(name: string): Promise<Answer> {
     const found: Address[] = []

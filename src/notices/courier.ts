@@ -1,7 +1,7 @@
-/** Whoever takes messages away. */
+/** What carries messages away: SMTP, or a folder. */
 import type { Message } from './message.ts'
 
-export type Taken =
+export type SendResult =
   | { readonly kind: 'sent' }
   /** This message will never be taken. */
   | { readonly kind: 'refused'; readonly why: string }
@@ -11,7 +11,7 @@ export type Taken =
   | { readonly kind: 'away'; readonly why: string }
 
 export interface Courier {
-  send(message: Message): Promise<Taken>
+  send(message: Message): Promise<SendResult>
   /** What is under way is given up. */
   close(): void
 }

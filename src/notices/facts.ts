@@ -55,7 +55,7 @@ export interface NoticeFacts {
   /** Without its text: what others wrote is read behind a sign-in. */
   readonly 'partner-message': PartnerFacts & { readonly readBy: 'partner' | 'brokerage' }
   /**
-   * To an address, whoever reads there. The link is found when the message is composed: see
+   * To an address, whether or not it has a user. The link is found when the message is composed: see
    * invitation-link.ts.
    */
   readonly invitation: PartnerFacts & {
@@ -65,9 +65,12 @@ export interface NoticeFacts {
     readonly seed: string
     readonly tokenHash: string
   }
-  /** For whoever forgot theirs. The link is found when the message is composed: see invitation-link.ts. */
+  /**
+   * For a user who forgot their password. The link is found when the message is composed: see
+   * invitation-link.ts.
+   */
   readonly 'password-reset': { readonly seed: string; readonly tokenHash: string; readonly expiresAt: string }
-  /** Somebody of the staff signed in past their provider. */
+  /** An operator signed in past their provider. */
   readonly 'staff-password': {
     readonly name: string
     readonly environment: Environment
@@ -75,11 +78,11 @@ export interface NoticeFacts {
     readonly userAgent: string | null
   }
   readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
-  /** Whom it is about is read behind a sign-in. */
+  /** The person it is about is named only behind a sign-in. */
   readonly proposal: { readonly kind: ProposalKind; readonly proposalId: number; readonly expiresAt: string }
   readonly 'break-glass': { readonly kind: ProposalKind; readonly by: string; readonly subject: string }
   /**
-   * An entry of the log that ends in somebody's power (src/audit/powers.ts). The trigger `tell_of_power`
+   * An entry of the log that changes a person's power (src/audit/powers.ts). The trigger `tell_of_power`
    * writes it.
    */
   readonly power: Pick<AuditEntry, 'action' | 'actor' | 'subject' | 'details'> & {
@@ -93,7 +96,7 @@ interface PartnerFacts {
   readonly branchId: number
 }
 
-/** Of what would hand an account to somebody else. */
+/** Of a change that could hand an account to another person. */
 export interface GuardFacts {
   readonly byHolder: boolean
   readonly from: string | null
@@ -120,8 +123,8 @@ export type PersonalKind = Exclude<NoticeKind, 'invitation'>
 export type GuardKind = 'address' | 'password' | 'second-factor' | 'recovery-codes' | 'api-token'
 
 /**
- * Those of partners' members, and of whoever answers them. The others guard the account: whoever took it over
- * would decline them first.
+ * Those of partners' members, and of the operators who answer them. The others guard the account: a thief of
+ * the account would decline them first.
  */
 export const declinable = [
   'webhook-failing',

@@ -1,7 +1,7 @@
 /**
  * The token in the link of an invitation, or of a password that was forgotten, of which only a hash is
- * stored. It is derived from a seed by a key of the vault, so that whoever sends the message, and sends it
- * once more after a crash, finds the same one, and whoever reads the database finds none.
+ * stored. It is derived from a seed by a key of the vault, so that the process that sends the message, and
+ * one that sends it again after a crash, find the same token, and a reader of the database finds none.
  */
 import { equalBytes, hmacSha256 } from '../crypto/hash.ts'
 import { randomLetters } from '../crypto/random.ts'

@@ -15,7 +15,7 @@ export interface Letter {
   readonly happened: string
   readonly facts: readonly (readonly [name: string, value: string])[]
   readonly paragraphs: readonly string[]
-  /** Who sends it, and what they never ask for. */
+  /** The sender, and what it never asks for. */
   readonly closing: readonly string[]
   /** Addresses that begin so are ours, and can be followed. */
   readonly own: readonly string[]
@@ -135,7 +135,7 @@ function printImprint(brand: Brand, small: (content: Content) => Html, day: Pale
   ]
 }
 
-/** Only what leads to us can be pressed: whatever else looks like an address was somebody else's word. */
+/** Only addresses of ours become links: any other that looks like one came from outside. */
 function link(text: string, own: readonly string[], day: Palette): Html {
   const words = text.split(/(\s+)/).map((word) => {
     const [, address, rest = ''] = /^(.*?)((?<![.,:;])[.,:;]+)?$/s.exec(word)!
@@ -147,7 +147,7 @@ function link(text: string, own: readonly string[], day: Palette): Html {
   return html`${words}`
 }
 
-/** No word of anybody stands in it: names of parts and colours. */
+/** It holds no text from outside: names of parts and colours. */
 function printNight(brand: Brand): Html {
   const night = makePalette(brand.colours ?? houseColours, 'dark')
   const rules = Object.entries(nightClasses).map(
@@ -157,7 +157,7 @@ function printNight(brand: Brand): Html {
   return new Html(`@media (prefers-color-scheme: dark) { ${[...rules, line].join(' ')} }`)
 }
 
-/** As somebody sees it by day, or by night, whatever their program prefers. */
+/** As a reader sees it by day, or by night, whatever their program prefers. */
 export function fixMode(page: string, mode: Mode): string {
   return page.replace('(prefers-color-scheme: dark)', mode === 'dark' ? 'all' : 'not all')
 }

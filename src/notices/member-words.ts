@@ -4,9 +4,9 @@ import { roleWords } from '../vocabulary/role-words.ts'
 import type { NoticeFacts } from './facts.ts'
 import { findLinkToken, linkPath } from './invitation-link.ts'
 import { oneLine } from './message.ts'
-import { printMoment, type Teller } from './told.ts'
+import { type NoticeWriter, printMoment } from './notice-text.ts'
 
-export const memberTellers: { readonly [Kind in 'invitation' | 'member-joined']: Teller<Kind> } = {
+export const memberTellers: { readonly [Kind in 'invitation' | 'member-joined']: NoticeWriter<Kind> } = {
   invitation: (facts, _at, addresses, vault, brands) => ({
     environment: 'live',
     isForStranger: true,

@@ -12,7 +12,7 @@ import { type Letter, printLetterPage } from './letter.ts'
 export interface NoticeWords {
   readonly subject: string
   readonly text: string
-  /** The same words for whoever prefers them laid out. */
+  /** The same words for readers who prefer them laid out. */
   readonly letter?: Letter
   /** Goes with it, and is shown by it. */
   readonly logo?: { readonly type: ImageType; readonly bytes: Buffer } | undefined
@@ -26,7 +26,8 @@ export interface Message extends NoticeWords {
 }
 
 /**
- * Who gets it twice, because a node died between sending and writing it down, gets the same message id twice.
+ * A recipient who gets it twice, because a node died between sending and writing it down, gets the same
+ * message id twice.
  */
 export function composeMessage(usual: Mailbox, message: Message): SendMailOptions {
   const { id, key, to, at, subject, text, letter, logo } = message

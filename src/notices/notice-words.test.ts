@@ -32,7 +32,7 @@ const second = brandOf({
   ...{ logoLight: null, logoDark: null, favicon: null },
 })
 
-/** Every kind, with this text wherever somebody else chose it. */
+/** Every kind, with this text in every field that comes from outside. */
 function everyKind(text: string): NoticeToSend[] {
   const environment = 'live' as const
   const webhook = {

@@ -15,12 +15,12 @@ import { type Letter, printLetter } from './letter.ts'
 import { memberTellers } from './member-words.ts'
 import { type NoticeWords, oneLine } from './message.ts'
 import { noticesADay } from './notice.ts'
+import { type Brands, type NoticeText, type NoticeWriter, printMoment } from './notice-text.ts'
 import type { NoticeToSend } from './post.ts'
 import { resetTellers } from './reset-words.ts'
 import { staffTellers } from './staff-words.ts'
-import { type Brands, printMoment, type Teller, type Told } from './told.ts'
 
-const tellers: { readonly [Kind in NoticeKind]: Teller<Kind> } = {
+const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
     environment,
     subject: 'New sign-in to your account',
@@ -209,7 +209,7 @@ export function noticeWords<Kind extends NoticeKind>(
   }
 }
 
-/** What all have in common that would hand the account to somebody else. */
+/** What all changes that could hand the account to another person have in common. */
 function guarded(
   { byHolder, from, userAgent, former, more }: GuardFacts,
   at: Date,
@@ -239,10 +239,10 @@ function guarded(
       ? `If it was you, there is nothing to do. If it was not, somebody else is using your account. Sign in at ${addresses.live} and change your password, sign out every other device, and put right what is not yours under “Security” and “API settings”. If you cannot sign in, call the brokerage at once.`
       : 'If you asked for this, there is nothing to do. If you did not ask for this, call the brokerage.',
     notes,
-  } as const satisfies Partial<Told>
+  } as const satisfies Partial<NoticeText>
 }
 
-/** Nobody was signed in, and the brokerage did nothing: somebody has the password. */
+/** Neither a session nor the brokerage caused it: a person who knows the password did. */
 function lockedWords(at: Date, addresses: SiteAddresses) {
   return {
     facts: [
@@ -250,10 +250,13 @@ function lockedWords(at: Date, addresses: SiteAddresses) {
       ['By', 'somebody who knows your password'],
     ],
     advice: `If it was you, sign in with a recovery code. If it was not, somebody else knows your password: sign in at ${addresses.live} with a recovery code and change it, or call the brokerage.`,
-  } as const satisfies Partial<Told>
+  } as const satisfies Partial<NoticeText>
 }
 
-function factorWords({ change, factor }: NoticeFacts['second-factor']): Pick<Told, 'subject' | 'happened'> {
+function factorWords({
+  change,
+  factor,
+}: NoticeFacts['second-factor']): Pick<NoticeText, 'subject' | 'happened'> {
   const name = oneLine(factor ?? '')
   switch (change) {
     case 'added':

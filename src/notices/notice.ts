@@ -1,6 +1,6 @@
 /**
  * What people are told by e-mail. A notice is written in the transaction of what it tells of (a transactional
- * outbox), so that none is lost and none tells of what was undone. Whoever has no address is not told, and
+ * outbox), so that none is lost and none tells of what was undone. A user without an address is not told, and
  * that is never an error.
  */
 import { after, day } from '../clock.ts'
@@ -12,12 +12,12 @@ import * as table from './notices.sql.ts'
 export const noticesADay = 20
 
 /**
- * For so long an address that was replaced or removed is told of what would hand the account to somebody
- * else.
+ * For so long an address that was replaced or removed is told of changes that could hand the account to
+ * another person.
  */
 export const formerMs = 30 * day
 
-/** Holds still whoever else tells the same person, so that what was told a moment ago is seen. */
+/** Makes other transactions that notify the same user wait, so that a notice of a moment ago is seen. */
 export async function lockNoticesOf(sql: Sql, userId: string): Promise<void> {
   await sql.query(table.lockRecipient, { recipient: `notices:${userId}` })
 }
@@ -43,8 +43,8 @@ export async function tellUser<Kind extends PersonalKind>(
 }
 
 /**
- * What would hand the account to somebody else is told to its address and to those of before. A change of
- * address is told by a trigger (migrations/0006-notices.sql).
+ * A change that could hand the account to another person is told to its address and to the former ones. A
+ * change of address is told by a trigger (migrations/0006-notices.sql).
  */
 export async function tellOwner(
   sql: Sql,
@@ -57,8 +57,8 @@ export async function tellOwner(
 }
 
 /**
- * To an address of which nobody knows whether there is a user behind it. Whoever calls has held the address
- * still, and counted.
+ * To an address that may or may not have a user. The caller has locked the address, and counted
+ * (`countMail`).
  */
 export async function tellAddress(
   sql: Sql,
@@ -76,8 +76,8 @@ export async function tellAddress(
 }
 
 /**
- * Holds still whoever else writes to the same address; answers how much went there since then, and how much
- * this partner sent.
+ * Makes other transactions that write to the same address wait; answers how much went there since then, and
+ * how much this partner sent.
  */
 export async function countMail(sql: Sql, email: string, branchId: number, since: Date): Promise<MailCount> {
   await sql.query(table.lockRecipient, { recipient: `notices:${email.toLowerCase()}` })
@@ -91,7 +91,7 @@ interface MailCount {
 }
 
 /** A notice as its recipient sees it. */
-export interface NoticeSeen {
+export interface RecipientNotice {
   readonly id: number
   readonly kind: PersonalKind
   readonly email: string
@@ -99,7 +99,7 @@ export interface NoticeSeen {
   readonly createdAt: Date
 }
 
-export function listNotices(sql: Sql, userId: string, most: number): Promise<NoticeSeen[]> {
+export function listNotices(sql: Sql, userId: string, most: number): Promise<RecipientNotice[]> {
   return sql.query(table.selectNoticesOf, { userId, most })
 }
 

@@ -64,40 +64,43 @@ export const selectTold = statement({
    WHERE user_id = :userId AND kind = :kind AND created_at > :since AND facts = :facts LIMIT 1`,
 })
 
-interface Telling<Takes extends Columns> {
+interface NoticeStatement<Takes extends Columns> {
   readonly name: string
   readonly kind: PersonalKind
   /** What `found` takes beside `now`. */
   readonly takes: Takes
-  /** Whom it is about, and what is to be told. */
+  /** The person it is about, and what is to be told. */
   readonly found: string
 }
 
 /** For every member of the partners that `found` names: it answers (branch_id, key, facts). */
-export function tellMembers<Takes extends Columns>(telling: Telling<Takes>) {
+export function tellMembers<Takes extends Columns>(notice: NoticeStatement<Takes>) {
   return tellAll(
-    telling,
+    notice,
     'JOIN partner_members m ON m.branch_id = found.branch_id JOIN users u ON u.id = m.user_id',
   )
 }
 
-/** For the owners alone, but for whomever it is about: `found` answers (branch_id, key, facts, about). */
-export function tellOtherOwners<Takes extends Columns>(telling: Telling<Takes>) {
+/** For the owners alone, but for the person it is about: `found` answers (branch_id, key, facts, about). */
+export function tellOtherOwners<Takes extends Columns>(notice: NoticeStatement<Takes>) {
   const owners = `JOIN partner_members m ON m.branch_id = found.branch_id AND m.role = 'owner'
     AND m.user_id <> found.about`
-  return tellAll(telling, `${owners} JOIN users u ON u.id = m.user_id`)
+  return tellAll(notice, `${owners} JOIN users u ON u.id = m.user_id`)
 }
 
 /**
- * For staff with one of these roles, but for whomever it is about: `found` answers (key, facts, about,
+ * For staff with one of these roles, but for the person it is about: `found` answers (key, facts, about,
  * roles).
  */
-export function tellStaff<Takes extends Columns>(telling: Telling<Takes>) {
+export function tellStaff<Takes extends Columns>(notice: NoticeStatement<Takes>) {
   const hasRole = 'EXISTS (SELECT FROM staff_roles r WHERE r.user_id = u.id AND r.role = ANY (found.roles))'
-  return tellAll(telling, `JOIN users u ON u.role = 'operator' AND u.id <> found.about AND ${hasRole}`)
+  return tellAll(notice, `JOIN users u ON u.role = 'operator' AND u.id <> found.about AND ${hasRole}`)
 }
 
-function tellAll<Takes extends Columns>({ name, kind, takes, found }: Telling<Takes>, people: string) {
+function tellAll<Takes extends Columns>(
+  { name, kind, takes, found }: NoticeStatement<Takes>,
+  people: string,
+) {
   return statement({
     name,
     takes: { ...limits, ...takes },

@@ -36,7 +36,7 @@ function nameOf({ id, at }: Message): string {
   return `${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${String(id).padStart(8, '0')}.eml`
 }
 
-/** Written beside and renamed: whoever reads the folder sees whole messages. */
+/** Written beside and renamed: readers of the folder see whole messages. */
 async function write(path: string, bytes: Buffer): Promise<void> {
   const file = await open(`${path}.new`, 'w', 0o600)
   try {

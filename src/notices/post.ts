@@ -9,7 +9,7 @@ import { repeat } from '../concurrency/repeat.ts'
 import type { Sql } from '../database/database.ts'
 import type { Rounds } from '../database/rounds.ts'
 import { cut } from '../text/cut.ts'
-import type { Courier, Taken } from './courier.ts'
+import type { Courier, SendResult } from './courier.ts'
 import type { NoticeFacts, NoticeKind } from './facts.ts'
 import type { NoticeWords } from './message.ts'
 import * as table from './notices.sql.ts'
@@ -17,7 +17,7 @@ import * as table from './notices.sql.ts'
 /** Longer than a courier takes for a message. */
 export const leaseMs = minute
 export const waitsMs = [minute, 5 * minute, 15 * minute, hour, 3 * hour] as const
-const patienceMs = day
+const retryTimeoutMs = day
 const keptMs = 90 * day
 const batchSize = 1_000
 const errorMaxCharacters = 300
@@ -34,7 +34,7 @@ export interface NoticeToSend<Kind extends NoticeKind = NoticeKind> {
   readonly createdAt: Date
 }
 
-export interface PostDesk {
+export interface PostDependencies {
   readonly db: Sql
   readonly clock: Clock
   readonly log: Logger
@@ -43,30 +43,30 @@ export interface PostDesk {
   readonly closing: AbortSignal
 }
 
-interface SentNotices {
+interface SendCounts {
   readonly sent: number
   readonly failed: number
 }
 
 /** Everything that is due. When the courier is away the rest is left for the next turn. */
-export async function sendDue(desk: PostDesk): Promise<SentNotices> {
+export async function sendDue(deps: PostDependencies): Promise<SendCounts> {
   const done = { sent: 0, failed: 0 }
-  while (!desk.closing.aborted) {
-    const { db, clock } = desk
+  while (!deps.closing.aborted) {
+    const { db, clock } = deps
     const claimId = crypto.randomUUID()
     const now = clock.now()
     const [notice] = await db.query(table.claimNotice, { claimId, now, until: after(now, leaseMs) })
     if (!notice) break
-    const taken = await send(desk, notice)
-    await settle(desk, notice, claimId, taken)
-    if (taken.kind === 'sent') done.sent++
+    const result = await send(deps, notice)
+    await settle(deps, notice, claimId, result)
+    if (result.kind === 'sent') done.sent++
     else done.failed++
-    if (taken.kind === 'away') break
+    if (result.kind === 'away') break
   }
   return done
 }
 
-async function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Promise<Taken> {
+async function send({ courier, findWords }: PostDependencies, notice: NoticeToSend): Promise<SendResult> {
   const { id, key, email: to, createdAt: at } = notice
   try {
     return await courier.send({ id, key, to, at, ...(await findWords(notice)) })
@@ -77,23 +77,23 @@ async function send({ courier, findWords }: PostDesk, notice: NoticeToSend): Pro
 }
 
 async function settle(
-  { db, clock, log, closing }: PostDesk,
+  { db, clock, log, closing }: PostDependencies,
   notice: NoticeToSend,
   claimId: string,
-  taken: Taken,
+  result: SendResult,
 ) {
   const now = clock.now()
   const { id, kind, attempts } = notice
-  if (taken.kind === 'sent') {
+  if (result.kind === 'sent') {
     await db.query(table.settleNotice, { id, claimId, state: 'sent', settledAt: now })
     return
   }
-  const error = cut(taken.why, errorMaxCharacters)
-  const dueAt = taken.kind === 'refused' ? undefined : closing.aborted ? now : nextAttemptAt(notice, now)
+  const error = cut(result.why, errorMaxCharacters)
+  const dueAt = result.kind === 'refused' ? undefined : closing.aborted ? now : nextAttemptAt(notice, now)
   const state = dueAt ? 'waiting' : 'given up'
   await db.query(table.settleNotice, { id, claimId, state, dueAt, error, settledAt: dueAt ? null : now })
   // What a server says may hold an address: it stays in the database.
-  const line = { notice: id, kind, attempts, outcome: taken.kind }
+  const line = { notice: id, kind, attempts, outcome: result.kind }
   log.warn(
     line,
     dueAt ? 'a notice could not be sent; it is tried again' : 'a notice could not be sent and is dropped',
@@ -102,7 +102,7 @@ async function settle(
 
 function nextAttemptAt({ attempts, createdAt }: Pick<NoticeToSend, 'attempts' | 'createdAt'>, now: Date) {
   const next = after(now, waitsMs[Math.min(attempts, waitsMs.length) - 1]!)
-  return next <= after(createdAt, patienceMs) ? next : undefined
+  return next <= after(createdAt, retryTimeoutMs) ? next : undefined
 }
 
 export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {
@@ -110,23 +110,26 @@ export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {
   while ((await sql.query(table.deleteOldNotices, values)).length === batchSize);
 }
 
-/** Looks for what nobody did and somebody should know; answers how many notices that made. */
+/**
+ * Looks for states that no act has caused and that a person should know of; answers how many notices that
+ * made.
+ */
 type Watch = (sql: Sql, now: Date) => Promise<number>
 
 interface Post {
   close(): Promise<void>
 }
 
-export function openPost(desk: PostDesk, rounds: Rounds, watches: readonly Watch[]): Post {
-  const { db, clock, log } = desk
+export function openPost(deps: PostDependencies, rounds: Rounds, watches: readonly Watch[]): Post {
+  const { db, clock, log } = deps
   const tasks = [
-    rounds.add({ name: 'notices', question: table.areNoticesDue, work: () => sendDue(desk) }),
+    rounds.add({ name: 'notices', question: table.areNoticesDue, work: () => sendDue(deps) }),
     repeat(log, 'old notices', minute, () => removeOldNotices(db, clock.now())),
     ...watches.map((watch) => repeat(log, 'watch', minute, () => watch(db, clock.now()))),
   ]
   return {
     async close() {
-      desk.courier.close()
+      deps.courier.close()
       await Promise.all(tasks.map((task) => task.stop()))
     },
   }

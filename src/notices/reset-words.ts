@@ -1,9 +1,9 @@
-/** What whoever asked for a new password is sent. Its link carries a secret (decision 0026). */
+/** The message to a user who asked for a new password. Its link carries a secret (decision 0026). */
 import type { Vault } from '../crypto/vault.ts'
 import { findLinkToken, resetPath } from './invitation-link.ts'
-import { printMoment, type Teller } from './told.ts'
+import { type NoticeWriter, printMoment } from './notice-text.ts'
 
-export const resetTellers: { readonly [Kind in 'password-reset']: Teller<Kind> } = {
+export const resetTellers: { readonly [Kind in 'password-reset']: NoticeWriter<Kind> } = {
   'password-reset': ({ seed, tokenHash, expiresAt }, at, addresses, vault) => ({
     environment: 'live',
     subject: 'Choose your password',

@@ -6,11 +6,11 @@ import { createTransport } from 'nodemailer'
 import { second } from '../clock.ts'
 import type { MailServer } from '../settings/config.ts'
 import type { Mailbox } from '../settings/kinds.ts'
-import type { Courier, Taken } from './courier.ts'
+import type { Courier, SendResult } from './courier.ts'
 import { composeMessage } from './message.ts'
 
 /** For the whole of a message, however the server spends it; shorter than the lease of who sends. */
-const patienceMs = 30 * second
+const smtpTimeoutMs = 30 * second
 const silenceMs = 10 * second
 
 function openTransport({ host, port, secure, user, password, requireTls, certificateAuthority }: MailServer) {
@@ -36,7 +36,7 @@ function openTransport({ host, port, secure, user, password, requireTls, certifi
   })
 }
 
-export function openSmtp(server: MailServer, from: Mailbox, deadlineMs = patienceMs): Courier {
+export function openSmtp(server: MailServer, from: Mailbox, deadlineMs = smtpTimeoutMs): Courier {
   let transport = openTransport(server)
   let closed = false
   const breakOff = () => {
@@ -78,7 +78,7 @@ const notLetIn = [421, 530, 535, 538]
  * Only what was said about this message can be the end of it. A server that does not let us in, does not know
  * our sender or does not relay for us (5.7.x) may do so tomorrow.
  */
-function judge({ code, command, responseCode, permanent, response, message }: SmtpError): Taken {
+function judge({ code, command, responseCode, permanent, response, message }: SmtpError): SendResult {
   const why = [code, response ?? message].filter((part) => part).join(': ')
   const isAboutMessage = (code === 'EENVELOPE' && command !== 'MAIL FROM') || code === 'EMESSAGE'
   const isAboutUs = notLetIn.includes(responseCode ?? 0) || /^5\d\d[ -]5\.7\./.test(response ?? '')

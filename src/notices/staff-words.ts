@@ -4,10 +4,10 @@ import { cut } from '../text/cut.ts'
 import { deviceWords } from '../vocabulary/device-words.ts'
 import { proposalWords } from '../vocabulary/proposal-words.ts'
 import { oneLine } from './message.ts'
-import { printMoment, type Teller } from './told.ts'
+import { type NoticeWriter, printMoment } from './notice-text.ts'
 
 export const staffTellers: {
-  readonly [Kind in 'proposal' | 'break-glass' | 'power' | 'staff-password']: Teller<Kind>
+  readonly [Kind in 'proposal' | 'break-glass' | 'power' | 'staff-password']: NoticeWriter<Kind>
 } = {
   proposal: ({ kind, proposalId, expiresAt }, at, addresses) => ({
     environment: 'live',

@@ -17,7 +17,7 @@ export interface Activity {
   flush(): Promise<void>
 }
 
-interface Uses {
+interface UseCount {
   count: number
   lastAt: Date
 }
@@ -26,7 +26,7 @@ interface Uses {
 const places = 8
 
 export function openActivity(db: Sql): Activity {
-  let noted = new Map<number, Uses>()
+  let noted = new Map<number, UseCount>()
   return {
     note({ authorizationId }, scope, at) {
       if (authorizationId === undefined) return

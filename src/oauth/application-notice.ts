@@ -5,7 +5,7 @@ import { selectApplicationNames } from '../partners/clients.sql.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 
-interface Approved {
+interface Approval {
   readonly request: AuthorizationRequest
   readonly userId: string
   readonly environment: Environment
@@ -14,7 +14,7 @@ interface Approved {
 /** When a client is approved that was not approved already. */
 export async function tellOfApplication(
   sql: Sql,
-  { request, userId, environment }: Approved,
+  { request, userId, environment }: Approval,
   authorizationId: number,
   act: Act,
 ): Promise<void> {

@@ -46,7 +46,7 @@ interface Consent {
 
 /**
  * Spec 4.2. Undefined when the request has been answered before. What is approved replaces what was approved
- * before, also in the tokens given then; whoever approves a paused application resumes it.
+ * before, also in the tokens given then; a holder who approves a paused application resumes it.
  */
 export async function approve(db: Sql, consent: Consent, act: Act): Promise<Token | undefined> {
   const { request, userId, environment, accountNumbers } = consent

@@ -5,8 +5,8 @@ import { environments } from '../vocabulary/environment.ts'
 import { scopes } from '../vocabulary/scope.ts'
 
 /**
- * One request, one answer: who comes second finds the request answered and changes nothing. What was approved
- * before is replaced: an authorization is what its owner said last.
+ * One request, one answer: a second transaction finds the request answered and changes nothing. What was
+ * approved before is replaced: an authorization is what its owner said last.
  */
 export const approveRequest = statement({
   name: 'approve_request',

@@ -1,13 +1,13 @@
 /**
- * Spec 5.3: who a bearer token speaks for. Access tokens and personal tokens are told apart by their prefix;
- * both are looked up once and remembered until something they depend on changes.
+ * Spec 5.3: the user and the client that a bearer token speaks for. Access tokens and personal tokens are
+ * told apart by their prefix; both are looked up once and remembered until something they depend on changes.
  */
 import type { Clock } from '../clock.ts'
 import { fingerprint } from '../crypto/hash.ts'
 import { parseToken, type Token, tokenLength } from '../crypto/token.ts'
 import type { Changes } from '../database/changes.ts'
 import type { Sql } from '../database/database.ts'
-import { openMemory, type Remembered } from '../database/memory.ts'
+import { openMemory, type TaggedValue } from '../database/memory.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { type Scope, scopes } from '../vocabulary/scope.ts'
@@ -39,14 +39,14 @@ export interface Bearers {
   recall(text: string): Bearer | undefined
   /** Undefined for anything that is not, or no longer, in force. */
   find(token: Token): Promise<Bearer | undefined>
-  /** The same for those who owe an explanation: what stands in the way for now is told apart. */
+  /** The same for callers that owe the client an explanation: temporary obstacles are told apart. */
   judge(token: Token): Promise<Bearer | Obstacle | undefined>
 }
 
 /** The user has paused the application, or holds none of the accounts any more that the token was given. */
 export type Obstacle = 'paused' | 'no-account'
 
-/** Tens of thousands by estimate: whoever comes again after so many others is looked up. */
+/** Tens of thousands by estimate: a token that comes again after so many others is looked up. */
 const keptBytes = 32 * 1024 * 1024
 
 export function openBearers(db: Sql, changes: Changes, clock: Clock): Bearers {
@@ -73,13 +73,13 @@ export function openBearers(db: Sql, changes: Changes, clock: Clock): Bearers {
   }
 }
 
-function readBearer(db: Sql, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
+function readBearer(db: Sql, token: Token): Promise<TaggedValue<Bearer> | Obstacle | undefined> {
   if (token.kind === 'access') return readAccessToken(db, token)
   if (token.kind === 'personal') return readPersonalToken(db, token)
   return Promise.resolve(undefined)
 }
 
-async function readAccessToken(db: Sql, token: Token): Promise<Remembered<Bearer> | Obstacle | undefined> {
+async function readAccessToken(db: Sql, token: Token): Promise<TaggedValue<Bearer> | Obstacle | undefined> {
   const [row] = await db.query(selectAccessToken, { hash: token.hash })
   if (!row?.inForce) return undefined
   if (row.paused) return 'paused'
@@ -111,7 +111,7 @@ async function readAccessToken(db: Sql, token: Token): Promise<Remembered<Bearer
   }
 }
 
-async function readPersonalToken(db: Sql, token: Token): Promise<Remembered<Bearer> | undefined> {
+async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bearer> | undefined> {
   const [row] = await db.query(selectApiTokenByHash, { hash: token.hash, scopes })
   if (!row || row.revokedAt !== null || row.status !== 'active') return undefined
   return {

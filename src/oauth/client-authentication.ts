@@ -102,13 +102,13 @@ function matchSecret(
   }
 }
 
-export interface ServiceDesk {
+export interface KnownServices {
   /** From memory alone. */
   recall(readings: readonly ClientCredentials[], environment: Environment): Service | undefined
   authenticate(readings: readonly ClientCredentials[], environment: Environment): Promise<Service | undefined>
 }
 
-export function openServiceDesk(db: Sql, changes: Changes): ServiceDesk {
+export function openKnownServices(db: Sql, changes: Changes): KnownServices {
   const memory = openMemory<Service & { hash: Buffer }>(changes)
   const read = async (id: string) => {
     const value = await findService(db, wellFormed(id))

@@ -4,7 +4,7 @@
  */
 import type { Changes } from '../database/changes.ts'
 import type { Sql } from '../database/database.ts'
-import { type Memory, openMemory, type Remembered } from '../database/memory.ts'
+import { type Memory, openMemory, type TaggedValue } from '../database/memory.ts'
 import type { Registration } from '../partners/client.ts'
 import { selectRegistration } from '../partners/clients.sql.ts'
 import { mayAct } from '../partners/partner-status.ts'
@@ -12,14 +12,14 @@ import { OAuthError } from './oauth-error.ts'
 
 export interface ClientDirectory {
   find(id: string): Promise<Registration | undefined>
-  /** Straight from the database: nobody is refused because of what a node remembers. */
+  /** Straight from the database: no client is refused because of what a node remembers. */
   findAnew(id: string): Promise<Registration | undefined>
   recall(id: string): Registration | undefined
 }
 
 export function openClientDirectory(db: Sql, changes: Changes): ClientDirectory {
   const memory: Memory<Registration> = openMemory(changes)
-  async function read(id: string): Promise<Remembered<Registration> | undefined> {
+  async function read(id: string): Promise<TaggedValue<Registration> | undefined> {
     const [value] = await db.query(selectRegistration, { id: wellFormed(id) })
     return value && { value, tags: [`client:${id}`, `branch:${value.branchId}`] }
   }
@@ -37,8 +37,8 @@ export function wellFormed(id: string): string {
 }
 
 /**
- * Whoever asks for something as a client that is suspended, or whose partner may not act, is told so, and
- * nothing else is looked at.
+ * A request as a client that is suspended, or whose partner may not act, is told so, and nothing else is
+ * looked at.
  */
 export function requireInForce(client: Registration): void {
   if (!isInForce(client))

@@ -17,8 +17,9 @@ export const outcomes = [
 
 /**
  * Judges and exchanges any number of codes in one statement. Each code's row is locked in one order (no
- * deadlock between nodes), and whoever waited for the lock sees the row as the winner left it: one code, one
- * winner. What was asked is joined to what was found before anything else, so that it is done by hash.
+ * deadlock between nodes), and a transaction that waited for the lock sees the row as the winner left it: one
+ * code, one winner. What was asked is joined to what was found before anything else, so that it is done by
+ * hash.
  */
 export const exchangeCodes = statement({
   name: 'exchange_codes',
@@ -87,7 +88,7 @@ export const revokeGrant = statement({
     RETURNING id`,
 })
 
-/** Codes nobody traded, and grants all of whose tokens are gone. */
+/** Codes that were never exchanged, and grants all of whose tokens are gone. */
 export const deleteSpentGrants = statement({
   name: 'delete_spent_grants',
   takes: { now: instant, most: int },

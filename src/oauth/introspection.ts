@@ -35,12 +35,14 @@ export const Introspection = Type.Object(
 )
 export type Introspection = Static<typeof Introspection>
 
-/** Who asks: a service of the brokerage may ask about every token, a client only about its own. */
-export type Asker = { readonly kind: 'service' } | { readonly kind: 'client'; readonly clientId: string }
+/** The caller: a service of the brokerage may ask about every token, a client only about its own. */
+export type IntrospectionCaller =
+  | { readonly kind: 'service' }
+  | { readonly kind: 'client'; readonly clientId: string }
 
 const inactive = print({ active: false })
 
-interface IntrospectionDesk {
+interface IntrospectionDependencies {
   readonly db: Sql
   readonly bearers: Bearers
   readonly environment: Environment
@@ -49,52 +51,59 @@ interface IntrospectionDesk {
 
 /** As JSON text; without a promise for a token that is remembered. */
 export function introspect(
-  desk: IntrospectionDesk,
-  asker: Asker,
+  deps: IntrospectionDependencies,
+  caller: IntrospectionCaller,
   presented: string,
 ): string | Promise<string> {
-  const known = desk.bearers.recall(presented)
-  if (known?.environment === desk.environment) return printFor(asker, known, desk)
+  const known = deps.bearers.recall(presented)
+  if (known?.environment === deps.environment) return printFor(caller, known, deps)
   const token = parseToken(presented)
-  if (!token || token.environment !== desk.environment) return inactive
+  if (!token || token.environment !== deps.environment) return inactive
   // A service protects a resource, and lets in whatever is active: nothing but a bearer is, for it.
   if (token.kind === 'refresh')
-    return asker.kind === 'client' ? introspectRefreshToken(desk, asker, token) : inactive
-  return desk.bearers.find(token).then((bearer) => printFor(asker, bearer, desk))
+    return caller.kind === 'client' ? introspectRefreshToken(deps, caller, token) : inactive
+  return deps.bearers.find(token).then((bearer) => printFor(caller, bearer, deps))
 }
 
 async function introspectRefreshToken(
-  { db, baseUrl }: IntrospectionDesk,
-  asker: Asker,
+  { db, baseUrl }: IntrospectionDependencies,
+  caller: IntrospectionCaller,
   token: Token,
 ): Promise<string> {
   const [row] = await db.query(selectRefreshToken, { hash: token.hash })
-  if (!row?.inForce || row.scopes.length === 0 || !mayKnow(asker, row.clientId)) return inactive
+  if (!row?.inForce || row.scopes.length === 0 || !mayKnow(caller, row.clientId)) return inactive
   const { clientId: client_id, username, userId: sub } = row
   const iat = seconds(row.issuedAt.getTime())
   const scope = printScopes(row.scopes)
   return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl })
 }
 
-function mayKnow(asker: Asker, clientId: string | undefined): boolean {
-  return asker.kind === 'service' || asker.clientId === clientId
+function mayKnow(caller: IntrospectionCaller, clientId: string | undefined): boolean {
+  return caller.kind === 'service' || caller.clientId === clientId
 }
 
 /** What was said of a bearer stays true for as long as it is remembered. */
 const printed = { client: new WeakMap<Bearer, string>(), service: new WeakMap<Bearer, string>() }
 
-/** A token with no scope left can do nothing: whoever looks at `active` alone must not be misled. */
-function printFor(asker: Asker, bearer: Bearer | undefined, { baseUrl }: IntrospectionDesk): string {
-  if (!bearer || bearer.scopes.length === 0 || !mayKnow(asker, bearer.clientId)) return inactive
-  const known = printed[asker.kind].get(bearer)
+/**
+ * A token with no scope left can do nothing: a resource server that looks at `active` alone must not be
+ * misled.
+ */
+function printFor(
+  caller: IntrospectionCaller,
+  bearer: Bearer | undefined,
+  { baseUrl }: IntrospectionDependencies,
+): string {
+  if (!bearer || bearer.scopes.length === 0 || !mayKnow(caller, bearer.clientId)) return inactive
+  const known = printed[caller.kind].get(bearer)
   if (known !== undefined) return known
-  const text = print(describe(asker, bearer, baseUrl))
-  printed[asker.kind].set(bearer, text)
+  const text = print(describe(caller, bearer, baseUrl))
+  printed[caller.kind].set(bearer, text)
   return text
 }
 
 /** A client learns the accounts from the profile, with the scope that it takes. */
-function describe({ kind }: Asker, bearer: Bearer, issuer: string): Introspection {
+function describe({ kind }: IntrospectionCaller, bearer: Bearer, issuer: string): Introspection {
   return {
     active: true,
     scope: printScopes(bearer.scopes),

@@ -51,8 +51,8 @@ export class BearerError extends Error {
   readonly status: 401 | 403
   readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope'
   /**
-   * What a token that lacks a scope has. Whoever asks for what the challenge names gets one that can do more,
-   * not something else.
+   * The scopes that the token has. A client that asks for what the challenge names gets a token that can do
+   * more, not something else.
    */
   readonly held: readonly Scope[]
 

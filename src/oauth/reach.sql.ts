@@ -30,6 +30,7 @@ const shared = `FROM holdings h JOIN accounts USING (account_number)
 export const accountsLeft = `ARRAY(SELECT account_number ${shared} ORDER BY account_number)`
 
 /**
- * Somebody without an account may approve, and loses none; whoever shared some must still hold one of them.
+ * A holder without an account may approve, and loses none; a holder who shared some must still hold one of
+ * them.
  */
 export const stillHolds = `(cardinality(g.account_numbers) = 0 OR EXISTS (SELECT ${shared}))`

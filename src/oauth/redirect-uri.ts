@@ -6,28 +6,28 @@
  */
 import { openQuery } from './authorization-request.ts'
 
-interface RequestAnswered {
+interface CodeResponse {
   readonly callbackUrl: string
   readonly code: string
   readonly issuer: string
 }
 
-const judges = new Map<string, (value: string, answered: RequestAnswered) => boolean>([
+const judges = new Map<string, (value: string, response: CodeResponse) => boolean>([
   ['code', (value, { code }) => value === code],
   ['state', (value) => /^[!-~]+$/.test(value)],
   ['iss', (value, { issuer }) => value === issuer || value === encodeURIComponent(issuer)],
 ])
 
 /** What the client names as its callback. */
-export function readRedirectUri(sent: string, answered: RequestAnswered): string {
-  const query = openQuery(answered.callbackUrl)
-  return sent.startsWith(query) && isAnswer(sent.slice(query.length), answered) ? answered.callbackUrl : sent
+export function readRedirectUri(sent: string, response: CodeResponse): string {
+  const query = openQuery(response.callbackUrl)
+  return sent.startsWith(query) && isAnswer(sent.slice(query.length), response) ? response.callbackUrl : sent
 }
 
-function isAnswer(text: string, answered: RequestAnswered): boolean {
+function isAnswer(text: string, response: CodeResponse): boolean {
   const pairs = text.split('&').map((pair) => /^([a-z]+)=([^#]+)$/.exec(pair))
   const names = new Set(pairs.map((pair) => pair?.[1]))
   return (
-    names.size === pairs.length && pairs.every((pair) => pair && judges.get(pair[1]!)?.(pair[2]!, answered))
+    names.size === pairs.length && pairs.every((pair) => pair && judges.get(pair[1]!)?.(pair[2]!, response))
   )
 }

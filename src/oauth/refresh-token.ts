@@ -25,7 +25,7 @@ const rotationGraceMs = 30 * second
 
 type Refusal = (typeof table.refusals)[number]
 
-interface Judged {
+interface RefreshVerdict {
   readonly outcome: 'refreshed' | Refusal
   readonly scopes: readonly string[]
 }
@@ -46,16 +46,16 @@ export interface TokenRefresh {
   ): Promise<IssuedTokens>
 }
 
-interface RefreshDesk {
+interface RefreshDependencies {
   readonly db: Sql
   readonly vault: Vault
   readonly environment: Environment
 }
 
-export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
-  const { environment } = desk
+export function openTokenRefresh(deps: RefreshDependencies): TokenRefresh {
+  const { environment } = deps
   let sequence = 0
-  const batch: Batch<Refresh, Judged | undefined> = openBatch((items) => refreshAll(desk, items), {
+  const batch: Batch<Refresh, RefreshVerdict | undefined> = openBatch((items) => refreshAll(deps, items), {
     keyOf: () => String(sequence++),
   })
 
@@ -71,7 +71,7 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
       const token = parseToken(presented.refreshToken)
       if (token?.kind !== 'refresh' || token.environment !== environment) throw refusalOf('unknown')
       const scope = parseNarrowerScope(presented.scope)
-      if (client.rotateRefreshTokens) return rotate(desk, client, token, scope, act)
+      if (client.rotateRefreshTokens) return rotate(deps, client, token, scope, act)
 
       const access = issueToken('access', environment)
       const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, access, act })
@@ -82,9 +82,9 @@ export function openTokenRefresh(desk: RefreshDesk): TokenRefresh {
 }
 
 async function refreshAll(
-  { db, environment }: RefreshDesk,
+  { db, environment }: RefreshDependencies,
   items: Refresh[],
-): Promise<(Judged | undefined)[]> {
+): Promise<(RefreshVerdict | undefined)[]> {
   const now = items[0]!.act.at
   const rows = await db.query(table.refreshTokens, {
     places: items.map((_, place) => place),
@@ -107,7 +107,7 @@ async function refreshAll(
  * has the same answer, without any token being stored.
  */
 async function rotate(
-  { db, vault, environment }: RefreshDesk,
+  { db, vault, environment }: RefreshDependencies,
   client: Registration,
   presented: Token,
   scope: string | undefined,

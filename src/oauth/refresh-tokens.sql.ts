@@ -63,8 +63,8 @@ export const refreshTokens = statement({
 })
 
 /**
- * With rotation: the presented token is replaced by its one child. Whoever comes second inside the grace
- * window, before the child was used, is answered as the first was; later, somebody else holds a copy.
+ * With rotation: the presented token is replaced by its one child. A second request inside the grace window,
+ * before the child was used, is answered as the first was; a later one means that the token was copied.
  */
 export const rotateToken = statement({
   name: 'rotate_refresh_token',

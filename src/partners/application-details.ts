@@ -4,7 +4,7 @@ import { type FieldProblem, Invalid } from '../problem.ts'
 import { findNameProblem, findTextProblem } from '../text/name.ts'
 import { unprintable } from '../text/printable.ts'
 
-/** For whoever decides. */
+/** What an applicant has said, for the operator who decides. */
 export interface Application {
   readonly website: string
   readonly contact: string

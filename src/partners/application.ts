@@ -1,6 +1,4 @@
-/**
- * Whoever was declined amends what they said and applies again. What they said before stays in the messages.
- */
+/** A declined applicant amends the application and applies again. Its former text stays in the messages. */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import { type Sql, violates } from '../database/database.ts'
@@ -54,8 +52,8 @@ export async function applyAgain(
 }
 
 /**
- * Of one user one application waits at a time. Whoever applies again for somebody else's application does it
- * in their name.
+ * Of one user one application waits at a time. A member who applies again for another member's application
+ * does it in that applicant's name.
  */
 async function holdApplicant(sql: Sql, branchId: number, act: Act): Promise<string> {
   const [first] = await sql.query(selectApplicant, { branchId })
@@ -72,7 +70,7 @@ async function holdApplicant(sql: Sql, branchId: number, act: Act): Promise<stri
 
 const applicationsAtMost = { count: 5, withinMs: 30 * day }
 
-/** Each application opens the sandbox: whoever is declined again and again waits, or writes. */
+/** Each application opens the sandbox: an applicant who is declined again and again waits, or writes. */
 async function refuseTooOften(sql: Sql, branchId: number, now: Date): Promise<void> {
   const { count, withinMs } = applicationsAtMost
   const [sent] = await sql.query(countApplications, { branchId, since: after(now, -withinMs) })

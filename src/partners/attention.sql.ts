@@ -52,7 +52,7 @@ export const selectScopesAsked = statement({
    WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`,
 })
 
-/** Those that somebody still uses: the others may end without a word. */
+/** Secrets that are still used: the others may end without a notice. */
 export const selectEndingSecrets = statement({
   name: 'select_ending_secrets',
   takes: { now: instant, before: instant, usedSince: instant, most: int },
@@ -75,7 +75,10 @@ export const selectEndingSecrets = statement({
    ORDER BY s.expires_at LIMIT :most`,
 })
 
-/** Of the newest so many, of all partners: who had at least so many since a moment, and for how long. */
+/**
+ * Of the newest so many, of all partners: the partners that had at least so many since a moment, and for how
+ * long.
+ */
 export const selectRefusedPartners = statement({
   name: 'select_refused_partners',
   takes: { since: instant, lookedAt: int, least: int, most: int },

@@ -6,10 +6,10 @@ import { after, day, hour } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import * as table from './attention.sql.ts'
 import { selectLooksAsked } from './client-looks.sql.ts'
-import type { Seen } from './partner.ts'
+import type { PartnerVersion } from './partner.ts'
 
 /** What it said of itself is absent where the brokerage registered it. */
-export interface Applicant extends Seen {
+export interface Applicant extends PartnerVersion {
   readonly branchId: number
   readonly name: string
   readonly since: Date

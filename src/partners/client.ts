@@ -54,7 +54,7 @@ export const scopesOfNewClients: Record<Environment, readonly Scope[]> = {
   sandbox: scopes,
 }
 
-interface Acting extends Act {
+interface ClientAct extends Act {
   readonly development: boolean
 }
 
@@ -70,7 +70,7 @@ export async function createClient(
   partner: Partner,
   environment: Environment,
   draft: ClientDraft,
-  acting: Acting,
+  acting: ClientAct,
 ): Promise<NewClient> {
   const chosen = checkDraft(draft, { environment, development: acting.development, atMost: scopes })
   return insertClient(db, vault, partner, environment, draft, { chosen, atMost: chosen }, acting)
@@ -83,7 +83,7 @@ export async function registerClient(
   partner: Partner,
   environment: Environment,
   draft: ClientDraft,
-  acting: Acting,
+  acting: ClientAct,
 ): Promise<NewClient> {
   const atMost = scopesOfNewClients[environment]
   const chosen = checkDraft(draft, { environment, development: acting.development, atMost })
@@ -123,12 +123,12 @@ function insertClient(
   })
 }
 
-/** Within the most: whoever may change a client by this cannot widen it. */
+/** Within the most: a member who may change a client by this cannot widen it. */
 export async function updateClient(
   db: Sql,
   client: Client,
   change: Partial<ClientDraft>,
-  acting: Acting,
+  acting: ClientAct,
 ): Promise<Client> {
   const draft: ClientDraft = {
     name: change.name ?? client.name,

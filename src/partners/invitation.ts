@@ -1,7 +1,7 @@
 /**
- * Whom an owner invites by mail becomes a member by accepting: nobody is made one unasked, because a member
- * of two partners can no longer call for either with a personal token. The message goes out whoever reads at
- * the address, so that no answer tells whether there is a user; the link in it is the proof (decision 0024).
+ * A person whom an owner invites by mail becomes a member by accepting: no user is made one unasked, because
+ * a member of two partners can no longer call for either with a personal token. The message goes out whether
+ * or not the address has a user, so that no answer tells which; the link in it is the proof (decision 0024).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day, hour, second } from '../clock.ts'
@@ -31,7 +31,7 @@ export interface Invitation {
   readonly partnerName: string
   readonly email: string
   readonly role: MemberRole
-  /** The name of whoever sent it; null where the brokerage did. */
+  /** The name of the member who sent it; null where the brokerage did. */
   readonly invitedBy: string | null
   readonly sentAt: Date
   readonly expiresAt: Date
@@ -42,20 +42,20 @@ export interface ListedInvitation extends Invitation {
   readonly isOpen: boolean
 }
 
-interface InvitationDesk {
+interface InvitationDependencies {
   readonly db: Sql
   readonly vault: Vault
 }
 
-interface Invited {
+interface Invitee {
   readonly email: string
   readonly role: MemberRole
 }
 
 export async function inviteMember(
-  { db, vault }: InvitationDesk,
+  { db, vault }: InvitationDependencies,
   partner: Partner,
-  { email: typed, role }: Invited,
+  { email: typed, role }: Invitee,
   act: Act,
 ): Promise<void> {
   const email = parseEmail(typed)
@@ -85,7 +85,7 @@ export async function inviteMember(
 
 /** With a new link: the one of before no longer counts. */
 export async function resendInvitation(
-  { db, vault }: InvitationDesk,
+  { db, vault }: InvitationDependencies,
   partner: Partner,
   id: number,
   act: Act,
@@ -130,7 +130,9 @@ export async function findInvitation(sql: Sql, token: Token, now: Date): Promise
   return invitation
 }
 
-/** Whoever is a member already uses nothing up: the invitation is for somebody else, and changes no role. */
+/**
+ * A user who is a member already uses nothing up: the invitation is for another person, and changes no role.
+ */
 export function acceptInvitation(db: Sql, token: Token, user: User, act: Act): Promise<Invitation> {
   return db.transaction(async (sql) => {
     const invitation = await consume(sql, token, act.at)
@@ -173,7 +175,7 @@ async function refuseTooManyMembers(sql: Sql, partner: Partner, now: Date): Prom
   if (refusal !== undefined) throw new Conflict(refusal)
 }
 
-/** Why nobody can be invited just now: who offers it asks first. */
+/** Why no invitation can be sent just now: a page that offers it asks first. */
 export async function findInvitationRefusal(
   sql: Sql,
   partner: Partner,
@@ -186,12 +188,12 @@ export async function findInvitationRefusal(
   return isFull ? `A partner has at most ${membersAtMost} members and invitations.` : undefined
 }
 
-/** Nobody is buried in mail that a partner has sent, nor is the gateway's name used up by one. */
+/** No person is buried in mail that a partner has sent, nor is the gateway's name used up by one. */
 async function prepareMail(
   sql: Sql,
   vault: Vault,
   partner: Partner,
-  { email, role }: Invited,
+  { email, role }: Invitee,
   { by, at }: Act,
 ) {
   const { toAddress, byPartner } = await countMail(sql, email, partner.branchId, after(at, -day))
@@ -215,7 +217,8 @@ function inviterOf({ by }: Act): string | null {
 }
 
 /**
- * The log is kept for ever: enough of an address for whoever knows it. `ada@example.com` → `a…@example.com`
+ * The log is kept for ever: enough of an address for a reader who knows it. `ada@example.com` →
+ * `a…@example.com`
  */
 function hint(email: string): string {
   return `${email[0]}…${email.slice(email.indexOf('@'))}`

@@ -4,8 +4,8 @@ import { tellOtherOwners } from '../notices/notices.sql.ts'
 import { memberRoles } from '../vocabulary/member-role.ts'
 
 /**
- * It holds while whoever sent it could send it: an owner who is removed, demoted or locked out leaves no way
- * in behind.
+ * It holds while its sender could send it: an owner who is removed, demoted or locked out leaves no way in
+ * behind.
  */
 const holds = `i.expires_at > :now AND p.status = 'approved'
    AND (i.invited_by IS NULL OR EXISTS (
@@ -77,7 +77,7 @@ export const selectByToken = statement({
    WHERE i.token_hash = :tokenHash AND ${holds}`,
 })
 
-/** One statement, one winner: whoever comes second, or too late, finds none. */
+/** One statement, one winner: a second transaction, or one too late, finds none. */
 export const consumeInvitation = statement({
   name: 'consume_invitation',
   takes: { tokenHash: bytes, now: instant },
@@ -101,7 +101,7 @@ export const deleteOldInvitations = statement({
      SELECT id FROM invitations WHERE expires_at <= :before LIMIT :most)) RETURNING id`,
 })
 
-/** Of one who joined by an invitation. */
+/** Of a user who joined by an invitation. */
 export const tellOwnersOfMember = tellOtherOwners({
   name: 'tell_owners_of_member',
   kind: 'member-joined',

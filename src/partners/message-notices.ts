@@ -2,16 +2,16 @@
 import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
 import { tellDecided, tellMembersOfMessage, tellStaffOfMessage } from './message-notices.sql.ts'
-import type { Decided } from './partner-status.ts'
+import type { DecidedStatus } from './partner-status.ts'
 
-interface Told {
+interface NoticeBranch {
   readonly branchId: number
 }
 
 export async function tellOfDecision(
   sql: Sql,
-  { branchId }: Told,
-  { status, reason }: { readonly status: Decided; readonly reason: string | undefined },
+  { branchId }: NoticeBranch,
+  { status, reason }: { readonly status: DecidedStatus; readonly reason: string | undefined },
   now: Date,
 ): Promise<void> {
   await sql.query(tellDecided, { ...memberLimits(now), branchId, status, reason })
@@ -19,7 +19,7 @@ export async function tellOfDecision(
 
 export async function tellOfMessage(
   sql: Sql,
-  { branchId }: Told,
+  { branchId }: NoticeBranch,
   { id, side }: { readonly id: number; readonly side: 'partner' | 'brokerage' },
   now: Date,
 ): Promise<void> {

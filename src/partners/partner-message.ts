@@ -1,7 +1,7 @@
 /**
  * What partner and brokerage tell each other, and what was decided when: one list that both sides read, only
- * ever added to. A message is told to the other side by e-mail, without its text: whoever wants to read it
- * signs in.
+ * ever added to. A message is told to the other side by e-mail, without its text: to read it, a person signs
+ * in.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
@@ -11,7 +11,7 @@ import { findTextProblem } from '../text/name.ts'
 import type { KeptApplication } from './application-details.ts'
 import { tellOfMessage } from './message-notices.ts'
 import * as table from './partner-messages.sql.ts'
-import type { Decided } from './partner-status.ts'
+import type { DecidedStatus } from './partner-status.ts'
 import { lockPartner } from './partners.sql.ts'
 
 /** Whose it is. */
@@ -23,9 +23,9 @@ export type Side = 'partner' | 'brokerage'
 
 export interface PartnerMessage {
   readonly id: number
-  readonly kind: 'message' | 'applied' | Decided
+  readonly kind: 'message' | 'applied' | DecidedStatus
   readonly side: Side
-  /** Null where nobody in particular wrote it. */
+  /** Null where no person wrote it. */
   readonly authorId: string | null
   readonly authorName: string | null
   readonly text: string | null

@@ -8,7 +8,7 @@ export const partnerStatuses = ['applied', 'approved', 'declined', 'suspended'] 
 export type PartnerStatus = (typeof partnerStatuses)[number]
 
 /** What the brokerage decides. */
-export type Decided = Exclude<PartnerStatus, 'applied'>
+export type DecidedStatus = Exclude<PartnerStatus, 'applied'>
 
 const sites: Readonly<Record<PartnerStatus, readonly Environment[]>> = {
   applied: ['sandbox'],
@@ -22,10 +22,10 @@ export function mayAct(status: PartnerStatus, environment: Environment): boolean
 }
 
 /**
- * From which states each decision is taken. Only an application can be declined; whoever was declined applies
+ * From which states each decision is taken. Only an application can be declined; a declined applicant applies
  * again, or is approved after all.
  */
-export const decidedFrom: Readonly<Record<Decided, readonly PartnerStatus[]>> = {
+export const decidedFrom: Readonly<Record<DecidedStatus, readonly PartnerStatus[]>> = {
   approved: ['applied', 'declined', 'suspended'],
   declined: ['applied'],
   suspended: ['applied', 'approved', 'declined'],

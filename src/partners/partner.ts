@@ -17,7 +17,7 @@ import {
 } from './application-details.ts'
 import { tellOfDecision } from './message-notices.ts'
 import { writeDown } from './partner-message.ts'
-import { type Decided, decidedFrom, type PartnerStatus, partnerStatuses } from './partner-status.ts'
+import { type DecidedStatus, decidedFrom, type PartnerStatus, partnerStatuses } from './partner-status.ts'
 import * as table from './partners.sql.ts'
 
 export interface Partner {
@@ -85,7 +85,7 @@ export async function applyWithDetails(
   })
 }
 
-/** Whoever could apply anew under another name would not need an approval. */
+/** An applicant who could apply anew under another name would not need an approval. */
 const remedies: Readonly<Record<PartnerStatus, (name: string) => string>> = {
   applied: () => 'You have applied already. Wait for the answer before you apply again.',
   declined: (name) => `The application of ${name} was declined. Open it, change it and apply again there.`,
@@ -114,7 +114,7 @@ export function listPartners(sql: Sql): Promise<Partner[]> {
 export async function setPartnerStatus(
   db: Sql,
   partner: Partner,
-  status: Decided,
+  status: DecidedStatus,
   reason: string | undefined,
   act: Act,
 ): Promise<void> {
@@ -124,31 +124,31 @@ export async function setPartnerStatus(
 }
 
 interface Decision {
-  readonly status: Decided
+  readonly status: DecidedStatus
   readonly reason?: string | undefined
   /** In which the decision was made; in any other nothing happens. */
-  readonly seen?: Seen
+  readonly seen?: PartnerVersion
 }
 
-/** What whoever decides has in front of them. */
-export type Seen = Pick<Partner, 'status' | 'revision'>
+/** The state that the deciding operator has in front of them. */
+export type PartnerVersion = Pick<Partner, 'status' | 'revision'>
 
 /** As a form carries it. A first application is no more than its state. */
-export function printSeen({ status, revision }: Seen): string {
+export function printSeen({ status, revision }: PartnerVersion): string {
   return revision === 0 ? status : `${status}.${revision}`
 }
 
-export function parseSeen(text: string | undefined): Seen | undefined {
+export function parseSeen(text: string | undefined): PartnerVersion | undefined {
   const [word, revision = '0'] = (text ?? '').split('.')
   const status = partnerStatuses.find((each) => each === word)
   return status && /^\d{1,9}$/.test(revision) ? { status, revision: Number(revision) } : undefined
 }
 
-/** False when somebody else has decided meanwhile: nobody undoes what they have not seen. */
+/** False when another operator has decided meanwhile: no operator undoes what they have not seen. */
 export function decide(
   db: Sql,
   partner: Partner,
-  { status, reason, seen }: Decision,
+  { status, reason, seen: version }: Decision,
   act: Act,
 ): Promise<boolean> {
   const needsReason = status === 'declined'
@@ -161,8 +161,8 @@ export function decide(
       statusReason: reason,
       updatedAt: act.at,
       from: decidedFrom[status],
-      seenStatus: seen?.status,
-      seenRevision: seen?.revision,
+      seenStatus: version?.status,
+      seenRevision: version?.revision,
     }
     const changed = await sql.query(table.updatePartnerStatus, values)
     if (changed.length === 0) return false
@@ -178,7 +178,7 @@ export function decide(
 export function decideAgainst(
   db: Sql,
   partner: Partner,
-  decision: Decision & { readonly status: Exclude<Decided, 'approved'> },
+  decision: Decision & { readonly status: Exclude<DecidedStatus, 'approved'> },
   act: Act,
 ): Promise<boolean> {
   return decide(db, partner, decision, act)
@@ -215,7 +215,7 @@ export async function addMember(
   await db.transaction((sql) => addMemberIn(sql, partner, user, act, role))
 }
 
-/** False for whoever is a member already: their role is what it was. */
+/** False for a user who is a member already: their role is what it was. */
 export async function addMemberIn(
   sql: Sql,
   partner: Pick<Partner, 'branchId'>,
@@ -245,8 +245,8 @@ export async function removeMember(db: Sql, partner: Partner, user: NamedMember,
 }
 
 /**
- * Whoever changes members of a partner does it one after the other, and is told in words what a trigger
- * refuses to everybody.
+ * Transactions that change members of a partner run one after the other, and are refused in words what a
+ * trigger refuses in any case.
  */
 export async function setMemberRole(
   db: Sql,
@@ -269,8 +269,8 @@ export async function setMemberRole(
 }
 
 /**
- * Whoever was an owner when they were let in may have been waiting for the one who demoted them. People
- * alone: the brokerage's commands are no members.
+ * A member who was an owner when they were let in may have waited for the transaction that demoted them.
+ * Users alone: the brokerage's commands are no members.
  */
 async function refuseFormerOwner(sql: Sql, { branchId, name }: Partner, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return
@@ -299,7 +299,7 @@ export function listMembers(sql: Sql, partner: Partner): Promise<ListedMember[]>
   return sql.query(table.selectMembers, { branchId: partner.branchId })
 }
 
-/** A partner, and what somebody may do for it. */
+/** A partner, and what a member may do for it. */
 export interface PartnerMembership extends Partner {
   readonly role: MemberRole
 }

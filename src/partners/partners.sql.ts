@@ -25,7 +25,7 @@ export const insertPartner = statement({
    VALUES (:name, 'applied', :createdAt, :createdAt) RETURNING ${partnerColumns}`,
 })
 
-/** However long the number is that somebody typed. */
+/** However long the number is that a caller sent. */
 export const selectPartner = statement({
   name: 'select_partner',
   takes: { branchId: text },
@@ -140,7 +140,7 @@ export const selectPartnersOfMember = statement({
    WHERE m.user_id = :userId ORDER BY p.branch_id`,
 })
 
-/** Holds still whoever else applies for the same user. */
+/** Other transactions that apply for the same user wait. */
 export const lockApplicant = statement({
   name: 'lock_applicant',
   takes: { id: text },
@@ -191,7 +191,7 @@ export const selectPartnerNames = statement({
   text: 'SELECT branch_id AS "branchId", name FROM partners WHERE branch_id = ANY (:branchIds::int[])',
 })
 
-/** Members of a branch, and those who left since `:since`. */
+/** Members of a branch, and users who left it since `:since`. */
 const members = `SELECT user_id FROM partner_members WHERE branch_id = :branchId::int
      UNION SELECT e.details ->> 'userId' FROM audit_entries e WHERE e.subject = 'branch:' || :branchId::int
        AND e.action = 'partner.member_removed' AND e.at > :since`

@@ -2,7 +2,7 @@ import { bool, instant, int, jsonText, oneOf, orNull, text } from '../database/c
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
 
-/** All of them in one text. Calls of clients that do not exist belong to nobody and are left out. */
+/** All of them in one text. Calls of clients that do not exist belong to no partner and are left out. */
 export const insertRefusedCalls = statement({
   name: 'insert_refused_calls',
   takes: { calls: jsonText },

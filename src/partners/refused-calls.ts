@@ -1,9 +1,9 @@
 /**
- * A partner's last refused calls, for whoever wonders why. Only a refusal touches it: what is answered well
- * costs nothing. Refusals are gathered in memory and written once a second, a bounded number of each caller,
- * so that a flood of them is one statement. Durable, because partners ask any node, also after a restart.
- * What cannot be written is lost: nobody's request waits for it. Every caller has a share, here and in what
- * is kept: the newest of each stay before the second newest of any.
+ * A partner's last refused calls, for its developers. Only a refusal touches it: what is answered well costs
+ * nothing. Refusals are gathered in memory and written once a second, a bounded number of each caller, so
+ * that a flood of them is one statement. Durable, because partners ask any node, also after a restart. What
+ * cannot be written is lost: no request waits for it. Every caller has a share, here and in what is kept: the
+ * newest of each stay before the second newest of any.
  */
 import type { Logger } from 'pino'
 import { inTurn } from '../concurrency/in-turn.ts'
@@ -25,9 +25,7 @@ export interface RefusedCall {
   readonly clientId: string | undefined
   /** The caller only said who it was, and could not prove it. */
   readonly isClaimed: boolean
-  /**
-   * Who is to have a share of its own: the client that proved itself, or the address of somebody who did not.
-   */
+  /** The owner of a share: the client that proved itself, or the address of one that did not. */
   readonly caller: string
   readonly at: Date
   readonly method: string
@@ -63,13 +61,13 @@ export function openRefusedCalls(db: Sql, log: Logger): RefusedCalls {
   }
 }
 
-interface Gathering {
+interface CallBuffer {
   add(call: RefusedCall): void
   calls(): RefusedCall[]
 }
 
-/** Full, it makes room for whoever has little in it at the cost of whoever has most. */
-function openGathering(): Gathering {
+/** Full, it makes room for a caller with few entries at the cost of the caller with the most. */
+function openGathering(): CallBuffer {
   const shares = new Map<string, RefusedCall[]>()
   let size = 0
   const makeRoom = (mine: number) => {

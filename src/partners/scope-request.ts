@@ -53,8 +53,9 @@ function parseWider({ scopesAtMost }: Client, wider: string): readonly Scope[] {
 }
 
 /**
- * False when this request is answered already, or is none: nobody answers what they have not seen. The client
- * is held still first, as by whoever sets the most, so that the two never wait for each other in a circle.
+ * False when this request is answered already, or is none: no operator answers what they have not seen. The
+ * client is locked first, as by the transaction that sets the most, so that the two never wait for each other
+ * in a circle.
  */
 export function answerScopeRequest(
   db: Sql,

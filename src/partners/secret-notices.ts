@@ -1,4 +1,4 @@
-/** A client secret that ends soon: whoever still uses it is about to stop working. */
+/** A client secret that ends soon: programs that still use it are about to stop working. */
 import { after, day } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'

@@ -1,6 +1,6 @@
 /**
- * An applicant tries its applications in the sandbox with its own members: whoever else signs in there is a
- * real person with a real name.
+ * An applicant tries its applications in the sandbox with its own members: any other user there is a real
+ * person with a real name.
  */
 import type { Sql } from '../database/database.ts'
 import type { Registration } from './client.ts'

@@ -16,7 +16,7 @@ export interface AskingPartner extends WaitingPartner {
 }
 
 /** How many there are, and who has waited longest. */
-export interface Waiting<Partner extends WaitingPartner = WaitingPartner> {
+export interface WaitingList<Partner extends WaitingPartner = WaitingPartner> {
   readonly count: number
   readonly longest: readonly Partner[]
 }
@@ -27,13 +27,13 @@ export interface WideningPartner extends AskingPartner {
   readonly scopes: readonly string[]
 }
 
-interface AllWaiting {
-  readonly applications: Waiting
-  readonly refresh: Waiting<AskingPartner>
-  readonly scopes: Waiting<WideningPartner>
+interface WaitingLists {
+  readonly applications: WaitingList
+  readonly refresh: WaitingList<AskingPartner>
+  readonly scopes: WaitingList<WideningPartner>
 }
 
-export async function findWaiting(sql: Sql, most: number): Promise<AllWaiting> {
+export async function findWaiting(sql: Sql, most: number): Promise<WaitingLists> {
   const applications = await sql.query(selectApplications, { most })
   const refresh = await sql.query(selectRefreshRequests, { most })
   const scopes = await sql.query(selectScopeRequests, { most })

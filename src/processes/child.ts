@@ -8,17 +8,17 @@ import type { Config } from '../settings/config.ts'
 import { shareOf } from '../settings/share.ts'
 import { endOnSignals } from './ending.ts'
 import { openLine } from './line.ts'
-import type { FromChild, FromParent } from './messages.ts'
+import type { ChildMessage, ParentMessage } from './messages.ts'
 
-/** Nobody is left who would kill one that does not come to an end. */
-const orphanPatienceMs = 30_000
+/** No parent is left to kill a child that does not come to an end. */
+const orphanTimeoutMs = 30_000
 
 export async function serveAsChild(config: Config, log: Logger, number: number): Promise<void> {
   const line = openLine(tellParent)
   const sibling = { ...line, keepsHouse: number === 0 }
   const starting = openGateway(shareOf(config), { log, sibling })
   endInOrder(starting, log)
-  process.on('message', (message: FromParent) => {
+  process.on('message', (message: ParentMessage) => {
     if (message.kind === 'collect') tellMetrics(starting, message.number)
     else line.hear(message)
   })
@@ -26,20 +26,20 @@ export async function serveAsChild(config: Config, log: Logger, number: number):
     const { baseUrl: live, sandboxUrl: sandbox } = await starting
     tellParent({ kind: 'ready', live, sandbox })
   } catch (error) {
-    // What is printed is the parent's to say; a cause without a word of its own is told whole.
+    // The parent prints it; a cause without a message of its own is sent whole.
     tellParent({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }, () =>
       process.exit(1),
     )
   }
 }
 
-/** Whoever has left hears nothing. */
-function tellParent(message: FromChild, sent: () => void = () => {}): void {
+/** A parent that has gone is sent nothing. */
+function tellParent(message: ChildMessage, sent: () => void = () => {}): void {
   if (process.connected) process.send!(message, undefined, undefined, sent)
   else sent()
 }
 
-/** One that does not start has counted nothing. */
+/** A process that does not start has counted nothing. */
 function tellMetrics(starting: Promise<Gateway>, number: number): void {
   starting
     .then((gateway) => gateway.context.metrics?.collect())
@@ -54,7 +54,7 @@ function endInOrder(starting: Promise<Gateway>, log: Logger): void {
   cluster.worker!.once('disconnect', () => {
     // Without this Node ends the process on the spot.
     cluster.worker!.exitedAfterDisconnect = true
-    setTimeout(() => process.exit(1), orphanPatienceMs).unref()
+    setTimeout(() => process.exit(1), orphanTimeoutMs).unref()
     end({}, 'the process that started this one is gone; this one ends too')
   })
 }

@@ -1,25 +1,25 @@
 /** In the parent: counts for all processes, and answers what they ask. */
 import { openTakenPlaces, type TakenPlaces } from '../http/places.ts'
-import { type OwnTally, openTally } from '../http/tally.ts'
-import type { Counted, SiblingQuestion } from './messages.ts'
+import { type LocalTally, openTally } from '../http/tally.ts'
+import type { LimitCount, SiblingQuestion } from './messages.ts'
 
 export interface Counter {
-  /** The answers, and what the others are to know. */
-  answer(child: number, questions: readonly SiblingQuestion[]): { answers: number[]; counted: Counted[] }
+  /** The answers, and the counts that the other processes are to know. */
+  answer(child: number, questions: readonly SiblingQuestion[]): { answers: number[]; counted: LimitCount[] }
   leave(child: number, places: string, key: string): void
-  /** Its places are free again. */
+  /** The places of a process that is gone are free again. */
   forget(child: number): void
 }
 
-interface Taken {
+interface TakenPlace {
   readonly places: string
   readonly key: string
 }
 
 export function openCounter(): Counter {
-  const tallies = new Map<string, OwnTally>()
+  const tallies = new Map<string, LocalTally>()
   const rooms = new Map<string, TakenPlaces>()
-  const takenBy = new Map<number, Taken[]>()
+  const takenBy = new Map<number, TakenPlace[]>()
 
   function take(child: number, places: string, key: string, most: number): boolean {
     if (!getOrMake(rooms, places, openTakenPlaces).take(key, most)) return false
@@ -29,7 +29,7 @@ export function openCounter(): Counter {
 
   return {
     answer(child, questions) {
-      const counted: Counted[] = []
+      const counted: LimitCount[] = []
       const answers = questions.map((question) => {
         if (question.kind === 'take') return Number(take(child, question.places, question.key, question.most))
         const { limit, window, key, allowed, tell } = question

@@ -7,9 +7,9 @@ import type { Logger } from 'pino'
 type End = (why: object, words: string) => void
 
 /**
- * Ends on a signal; answers how to end for another reason. Whoever is told again ends once: Control-C in a
- * terminal reaches every process of the group, and npm, or the parent of several, passes it on to a process
- * that has it already.
+ * Ends on a signal; answers how to end for another reason. A process that gets several signals ends once:
+ * Control-C in a terminal reaches every process of the group, and npm, or the parent of several, passes it on
+ * to a process that has it already.
  */
 export function endOnSignals(starting: Promise<{ close(): Promise<void> }>, log: Logger): End {
   let isEnding = false

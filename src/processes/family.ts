@@ -1,7 +1,7 @@
 /**
  * The processes of a node behind one port (a supervisor and its pre-forked workers). Each has its place, and
- * whoever dies is started again in it, after a pause that grows while it dies young. Connections are accepted
- * by the parent and handed round, so that a process that hangs is handed no more.
+ * a process that dies is started again in it, after a pause that grows while it dies young. Connections are
+ * accepted by the parent and handed round, so that a process that hangs is handed no more.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -9,36 +9,37 @@ import type { Logger } from 'pino'
 import { second } from '../clock.ts'
 import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { rescueConnections } from './handover.ts'
-import type { FromChild, FromParent } from './messages.ts'
+import type { ChildMessage, ParentMessage } from './messages.ts'
 
 const firstPauseMs = 100
 const longestPauseMs = 30 * second
-/** While nobody else serves. */
+/** While no other process serves. */
 const longestAloneMs = second
-/** Who has lived so long did not die of its start. */
+/** A process that has lived so long did not die of its start. */
 const provenMs = 10 * second
 
-interface FamilyDesk {
+interface FamilyOptions {
   readonly log: Logger
   readonly processes: number
   /** The program of a child; it is told its place and how many there are. */
   readonly program: string
-  readonly stopPatienceMs: number
-  readonly heard: (child: number, message: FromChild) => void
+  readonly stopTimeoutMs: number
+  readonly heard: (child: number, message: ChildMessage) => void
   readonly ended: (child: number) => void
 }
 
 export interface Family {
   /**
-   * Starts all of them; answers when each of them listens. What keeps one from starting keeps all of them.
+   * Starts all processes; answers when each of them listens. A process that cannot start keeps all of them
+   * from starting.
    */
   start(): Promise<SiteAddresses>
-  /** Those that can hear, but for one. */
-  tell(message: FromParent, except?: number): void
-  /** False when it is not there to hear. */
-  say(child: number, message: FromParent): boolean
+  /** To all connected processes, but for one. */
+  tell(message: ParentMessage, except?: number): void
+  /** False when the process is not connected. */
+  say(child: number, message: ParentMessage): boolean
   readonly restarts: number
-  /** Those that live. */
+  /** The processes that live. */
   running(): number[]
   close(): Promise<void>
 }
@@ -46,15 +47,15 @@ export interface Family {
 class Place {
   worker: Worker | undefined
   startedMs = 0
-  /** How often it died young. */
+  /** How often the process died young. */
   deaths = 0
   restart: NodeJS.Timeout | undefined
   ready = Promise.withResolvers<SiteAddresses>()
   exited = Promise.resolve()
 }
 
-export function openFamily(desk: FamilyDesk): Family {
-  const { log, processes } = desk
+export function openFamily(options: FamilyOptions): Family {
+  const { log, processes } = options
   const places = Array.from({ length: processes }, () => new Place())
   const numbers = [...places.keys()]
   let isClosing = false
@@ -63,13 +64,13 @@ export function openFamily(desk: FamilyDesk): Family {
 
   function start(number: number): void {
     const place = places[number]!
-    cluster.setupPrimary({ exec: desk.program, args: [String(number), String(processes)] })
+    cluster.setupPrimary({ exec: options.program, args: [String(number), String(processes)] })
     const worker = cluster.fork()
     rescueConnections(worker)
     place.worker = worker
     place.startedMs = performance.now()
-    worker.on('message', (message: FromChild) => hear(number, message))
-    // A message to one that is gone.
+    worker.on('message', (message: ChildMessage) => hear(number, message))
+    // A message to a process that is gone.
     worker.on('error', () => {})
     place.exited = new Promise((done) => {
       worker.once('exit', (code, signal) => {
@@ -79,19 +80,19 @@ export function openFamily(desk: FamilyDesk): Family {
     })
   }
 
-  function hear(number: number, message: FromChild): void {
+  function hear(number: number, message: ChildMessage): void {
     const place = places[number]!
     if (message.kind === 'ready') place.ready.resolve(message)
     else if (message.kind === 'failed') {
       place.ready.reject(new Error(message.message))
       log.error({ process: number, why: message.message }, 'a process could not start')
-    } else desk.heard(number, message)
+    } else options.heard(number, message)
   }
 
   function end(number: number, code: number | null, signal: string | null): void {
     const place = places[number]!
     place.worker = undefined
-    desk.ended(number)
+    options.ended(number)
     place.ready.reject(new Error(`A process ended while it started (${signal ?? code}).`))
     if (isClosing) return
     if (performance.now() - place.startedMs >= provenMs) place.deaths = 0
@@ -115,10 +116,10 @@ export function openFamily(desk: FamilyDesk): Family {
       worker?.process.kill('SIGTERM')
     }
     const tooLate = new AbortController()
-    const impatience = wait(desk.stopPatienceMs, undefined, tooLate).then(killAll, () => {})
+    const deadline = wait(options.stopTimeoutMs, undefined, tooLate).then(killAll, () => {})
     await Promise.all(places.map(({ exited }) => exited))
     tooLate.abort()
-    await impatience
+    await deadline
   }
   function killAll(): void {
     for (const [number, { worker }] of places.entries()) {
@@ -128,7 +129,7 @@ export function openFamily(desk: FamilyDesk): Family {
     }
   }
 
-  function say(number: number, message: FromParent): boolean {
+  function say(number: number, message: ParentMessage): boolean {
     const worker = places[number]?.worker
     if (!worker?.isConnected()) return false
     worker.send(message, () => {})

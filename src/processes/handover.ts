@@ -1,7 +1,7 @@
 /**
- * A connection that is handed to a process which dies before it takes it would be nobody's, and its client
- * would wait for ever: Node's cluster keeps it until that process answers. Here the answer "not taken" is
- * given in the name of the dead, and the connection goes to another.
+ * A connection that is handed to a process which dies before it takes it would have no process, and its
+ * client would wait for ever: Node's cluster keeps it until that process answers. Here the answer "not taken"
+ * is given in the name of the dead process, and the connection goes to another.
  */
 import type { Worker } from 'node:cluster'
 
@@ -30,7 +30,7 @@ export function rescueConnections({ process: child }: Worker): void {
     setImmediate(() => {
       if (underWay.size === 0) return
       // While a connection is on its way Node does not say this itself; the cluster would go on handing
-      // connections to the dead.
+      // connections to the dead process.
       if (!isForgotten) child.emit('disconnect')
       for (const seq of underWay)
         child.emit(

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { openLine } from './line.ts'
-import type { FromChild } from './messages.ts'
+import type { ChildMessage } from './messages.ts'
 
 test('what is asked in one turn travels together, and each has its answer', async () => {
-  const sent: FromChild[] = []
+  const sent: ChildMessage[] = []
   const line = openLine((message) => sent.push(message))
   const tally = line.openTally('tokens', false)
   const answers = [tally.count(7, 'a', 9), tally.count(7, 'b', 9)]
@@ -26,7 +26,7 @@ test('what others count is known before anybody asks', () => {
 test('a parent that does not answer is not waited for, and a place that it grants too late is given back', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.after(() => mock.timers.reset())
-  const sent: FromChild[] = []
+  const sent: ChildMessage[] = []
   const line = openLine((message) => sent.push(message))
   const counted = line.openTally('tokens', false).count(7, 'a', 9)
   const taken = line.openPlaces('streams', 1).take('branch')

@@ -1,17 +1,17 @@
 /**
- * In a child: the line to the parent, who counts for all. What is asked in one turn of the event loop travels
- * together, so that a busy process asks a few hundred times a second whatever it answers. A parent that is
- * gone or hangs is not waited for: then the process counts for itself.
+ * In a child: the line to the parent, which counts for all. What is asked in one turn of the event loop
+ * travels together, so that a busy process asks a few hundred times a second whatever it answers. A parent
+ * that is gone or hangs is not waited for: then the process counts for itself.
  */
 
 import type { Sibling } from '../gateway/sibling.ts'
 import { openTakenPlaces, type Places } from '../http/places.ts'
-import { type OwnTally, openTally, type Tally } from '../http/tally.ts'
-import type { FromChild, FromParent, SiblingQuestion } from './messages.ts'
+import { type LocalTally, openTally, type Tally } from '../http/tally.ts'
+import type { ChildMessage, ParentMessage, SiblingQuestion } from './messages.ts'
 
-const patienceMs = 1_000
+const answerTimeoutMs = 1_000
 
-interface Asked {
+interface PendingQuestion {
   readonly question: SiblingQuestion
   readonly answer: (answer: number | undefined) => void
   isGivenUp?: boolean
@@ -20,13 +20,13 @@ interface Asked {
 interface Line {
   readonly openTally: Sibling['openTally']
   readonly openPlaces: Sibling['openPlaces']
-  hear(message: FromParent): void
+  hear(message: ParentMessage): void
 }
 
-export function openLine(send: (message: FromChild) => void): Line {
-  const known = new Map<string, OwnTally>()
-  const underWay = new Map<number, readonly Asked[]>()
-  let waiting: Asked[] = []
+export function openLine(send: (message: ChildMessage) => void): Line {
+  const known = new Map<string, LocalTally>()
+  const underWay = new Map<number, readonly PendingQuestion[]>()
+  let waiting: PendingQuestion[] = []
   let number = 0
 
   function ask(question: SiblingQuestion): Promise<number | undefined> {
@@ -36,12 +36,12 @@ export function openLine(send: (message: FromChild) => void): Line {
     })
   }
   function sendAll(): void {
-    const asked = waiting
+    const pending = waiting
     waiting = []
-    const mine = ++number
-    underWay.set(mine, asked)
-    setTimeout(() => giveUp(mine), patienceMs).unref()
-    send({ kind: 'ask', number: mine, questions: asked.map(({ question }) => question) })
+    const batchNumber = ++number
+    underWay.set(batchNumber, pending)
+    setTimeout(() => giveUp(batchNumber), answerTimeoutMs).unref()
+    send({ kind: 'ask', number: batchNumber, questions: pending.map(({ question }) => question) })
   }
   function giveUp(which: number): void {
     for (const each of underWay.get(which) ?? []) {
@@ -49,11 +49,11 @@ export function openLine(send: (message: FromChild) => void): Line {
       each.answer(undefined)
     }
   }
-  /** A place that is granted too late is nobody's. */
+  /** A place that is granted too late is given back. */
   function settle(which: number, answers: readonly number[]): void {
-    const asked = underWay.get(which) ?? []
+    const pending = underWay.get(which) ?? []
     underWay.delete(which)
-    for (const [place, { question, answer, isGivenUp }] of asked.entries())
+    for (const [place, { question, answer, isGivenUp }] of pending.entries())
       if (!isGivenUp) answer(answers[place])
       else if (question.kind === 'take' && answers[place] === 1) send({ ...question, kind: 'leave' })
   }

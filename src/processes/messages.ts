@@ -1,7 +1,7 @@
 /** What the processes of a node say to each other. */
 import type { CollectedMetrics } from '../metrics/metrics.ts'
 
-/** Asked of the parent, who counts for all. Answered by a number. */
+/** Asked of the parent, which counts for all. Answered by a number. */
 export type SiblingQuestion =
   | {
       readonly kind: 'count'
@@ -9,19 +9,19 @@ export type SiblingQuestion =
       readonly window: number
       readonly key: string
       readonly allowed: number
-      /** Whether the others are to know of it. */
+      /** Whether the other processes are to know of it. */
       readonly tell: boolean
     }
   | { readonly kind: 'take'; readonly places: string; readonly key: string; readonly most: number }
 
-export interface Counted {
+export interface LimitCount {
   readonly limit: string
   readonly window: number
   readonly key: string
   readonly used: number
 }
 
-export type FromChild =
+export type ChildMessage =
   | { readonly kind: 'ready'; readonly live: string; readonly sandbox: string }
   | { readonly kind: 'failed'; readonly message: string }
   /** Those of one moment travel together. */
@@ -29,7 +29,7 @@ export type FromChild =
   | { readonly kind: 'leave'; readonly places: string; readonly key: string }
   | { readonly kind: 'metrics'; readonly number: number; readonly metrics: CollectedMetrics }
 
-export type FromParent =
+export type ParentMessage =
   | { readonly kind: 'answer'; readonly number: number; readonly answers: readonly number[] }
-  | { readonly kind: 'tell'; readonly counted: readonly Counted[] }
+  | { readonly kind: 'tell'; readonly counted: readonly LimitCount[] }
   | { readonly kind: 'collect'; readonly number: number }

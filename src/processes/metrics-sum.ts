@@ -1,26 +1,26 @@
 /**
- * What all processes have counted, as one. Who is gone, or does not answer, goes on counting for what it last
- * said: a counter that fell would look to Prometheus as if everything had been counted anew.
+ * What all processes have counted, as one. A process that is gone, or does not answer, goes on counting for
+ * what it last said: a counter that fell would look to Prometheus as if everything had been counted anew.
  */
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { CollectedMetrics } from '../metrics/metrics.ts'
-import type { Printed } from '../metrics/server.ts'
+import type { MetricsSource } from '../metrics/server.ts'
 import type { Family } from './family.ts'
-import type { FromChild } from './messages.ts'
+import type { ChildMessage } from './messages.ts'
 
-/** Less than anybody who asks would wait. */
-const patienceMs = 2_000
+/** Less than a scraper would wait. */
+const answerTimeoutMs = 2_000
 
-type Told = Extract<FromChild, { kind: 'metrics' }>
+type MetricsMessage = Extract<ChildMessage, { kind: 'metrics' }>
 
-export interface MetricsSum extends Printed {
-  hear(child: number, told: Told): void
+export interface MetricsSum extends MetricsSource {
+  hear(child: number, message: MetricsMessage): void
   forget(child: number): void
 }
 
 export function openMetricsSum(family: () => Family): MetricsSum {
   const last = new Map<number, CollectedMetrics>()
-  let gone: CollectedMetrics[] = []
+  let exitedCounts: CollectedMetrics[] = []
   const rounds = new Map<number, { readonly missing: Set<number>; readonly complete: () => void }>()
   const own = countFamily(family)
   let number = 0
@@ -31,19 +31,19 @@ export function openMetricsSum(family: () => Family): MetricsSum {
     if (missing?.size === 0) complete!()
   }
 
-  /** Those who have not answered when patience is over. */
+  /** The processes that have not answered in time. */
   async function askAll(): Promise<ReadonlySet<number>> {
     const { promise, resolve: complete } = Promise.withResolvers<void>()
-    const mine = ++number
+    const round = ++number
     const missing = new Set(family().running())
-    rounds.set(mine, { missing, complete })
+    rounds.set(round, { missing, complete })
     for (const child of [...missing])
-      if (!family().say(child, { kind: 'collect', number: mine })) answered(mine, child)
+      if (!family().say(child, { kind: 'collect', number: round })) answered(round, child)
     if (missing.size === 0) complete()
-    const timer = setTimeout(complete, patienceMs)
+    const timer = setTimeout(complete, answerTimeoutMs)
     await promise
     clearTimeout(timer)
-    rounds.delete(mine)
+    rounds.delete(round)
     return missing
   }
 
@@ -52,8 +52,8 @@ export function openMetricsSum(family: () => Family): MetricsSum {
     async print() {
       const silent = await askAll()
       const living = [...last].map(([child, metrics]) => (silent.has(child) ? counts(metrics) : metrics))
-      if (gone.length > 1) gone = [await add(gone).getMetricsAsJSON()]
-      return add([await own.getMetricsAsJSON(), ...living, ...gone]).metrics()
+      if (exitedCounts.length > 1) exitedCounts = [await add(exitedCounts).getMetricsAsJSON()]
+      return add([await own.getMetricsAsJSON(), ...living, ...exitedCounts]).metrics()
     },
     hear(child, { number: round, metrics }) {
       last.set(child, metrics)
@@ -62,7 +62,7 @@ export function openMetricsSum(family: () => Family): MetricsSum {
     forget(child) {
       const counted = last.get(child)
       last.delete(child)
-      if (counted) gone.push(counts(counted))
+      if (counted) exitedCounts.push(counts(counted))
       for (const round of rounds.keys()) answered(round, child)
     },
   }
@@ -72,7 +72,7 @@ function add(collected: readonly CollectedMetrics[]): Registry {
   return AggregatorRegistry.aggregate(collected as unknown as object[])
 }
 
-/** What only grows; how things were is of no use when somebody is gone. */
+/** What only grows; gauges of a process that is gone are of no use. */
 function counts(metrics: CollectedMetrics): CollectedMetrics {
   return metrics.filter(({ type }) => ['counter', 'histogram', 'summary'].includes(String(type)))
 }

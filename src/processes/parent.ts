@@ -1,6 +1,6 @@
 /**
  * `serve` with several processes: the parent. It owns the private PostgreSQL, brings the schema up to date,
- * makes what is made once, counts for all, answers Prometheus, and watches over the children, who do the
+ * makes what is made once, counts for all, answers Prometheus, and watches over the children, which do the
  * work. It answers no request itself, and loads nothing that they do it with.
  */
 import type { Logger } from 'pino'
@@ -15,10 +15,10 @@ import { wantedConnections } from '../settings/share.ts'
 import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { type Counter, openCounter } from './counter.ts'
 import { type Family, openFamily } from './family.ts'
-import type { FromChild } from './messages.ts'
+import type { ChildMessage } from './messages.ts'
 import type { MetricsSum } from './metrics-sum.ts'
 
-type Asked = Extract<FromChild, { kind: 'ask' }>
+type AskMessage = Extract<ChildMessage, { kind: 'ask' }>
 
 interface Parent extends SiteAddresses {
   readonly db: Database
@@ -27,7 +27,7 @@ interface Parent extends SiteAddresses {
 }
 
 /** Requests of one site after the other, then attempts under way. */
-const stopPatienceMs = (config: Config) => 2 * config.limits.requestTimeoutMs + 15_000
+const stopTimeoutMs = (config: Config) => 2 * config.limits.requestTimeoutMs + 15_000
 
 export async function openParent(config: Config, log: Logger, program: string): Promise<Parent> {
   const closers: (() => Promise<void>)[] = []
@@ -46,7 +46,7 @@ export async function openParent(config: Config, log: Logger, program: string): 
       log,
       program,
       processes: config.processes,
-      stopPatienceMs: stopPatienceMs(config),
+      stopTimeoutMs: stopTimeoutMs(config),
       heard(child, message) {
         if (message.kind === 'ask') answer(family, counter, child, message)
         if (message.kind === 'leave') counter.leave(child, message.places, message.key)
@@ -79,8 +79,8 @@ async function tellRoom(config: Config, db: Database, log: Logger): Promise<void
   )
 }
 
-function answer(family: Family, counter: Counter, child: number, asked: Asked): void {
-  const { answers, counted } = counter.answer(child, asked.questions)
-  family.say(child, { kind: 'answer', number: asked.number, answers })
+function answer(family: Family, counter: Counter, child: number, question: AskMessage): void {
+  const { answers, counted } = counter.answer(child, question.questions)
+  family.say(child, { kind: 'answer', number: question.number, answers })
   if (counted.length > 0) family.tell({ kind: 'tell', counted }, child)
 }

@@ -1,7 +1,7 @@
 /**
  * What can be proposed: for each kind what the act depends on, and the act itself; src/audit/powers.ts says
- * who may decide it. Whoever adds a kind adds a row here, and calls `carryOut` where the act was done before:
- * it does it at once, or proposes it where the brokerage wants four eyes.
+ * which roles may decide it. A new kind needs a row here, and a call of `carryOut` where the act was done
+ * before: it does it at once, or proposes it where the brokerage wants four eyes.
  */
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
@@ -51,7 +51,7 @@ export interface ProposedActs {
     readonly requestId?: number
   }
   readonly 'user.reset-two-factor': { readonly userId: string }
-  /** `missing` is how many records go, as whoever proposes it has seen. */
+  /** `missing` is how many records go, as the proposer has seen. */
   readonly 'import.removal': { readonly importId: number; readonly missing: number }
   /**
    * One that is written down, or is to be changed, with all that it is set up by afterwards. Its credential
@@ -63,8 +63,8 @@ export interface ProposedActs {
 export type WiredKind = keyof ProposedActs
 
 /**
- * What an act depends on. Whatever of it differs when somebody decides, nothing is done. The page of the
- * decision prints `shows` and nothing else of what the act is done to: as it was when it was proposed.
+ * What an act depends on. If any of it differs at the decision, nothing is done. The page of the decision
+ * prints `shows` and nothing else of what the act is done to: as it was when it was proposed.
  */
 export interface ProposedState {
   readonly shows: Readonly<Record<string, string>>
@@ -72,11 +72,11 @@ export interface ProposedState {
 }
 
 interface ProposableAct<Values> {
-  /** Whoever may look at this sees what is proposed. */
+  /** Operators with this permission see what is proposed. */
   readonly sees: Permission
   /** What it takes beside the permission of its kind. */
   alsoNeeds?(sql: Sql, values: Values): Promise<readonly Permission[]>
-  /** The partner that it gives something to: nobody proposes or decides about their own. */
+  /** The partner that it gives something to: no member of it proposes or decides about it. */
   branchOf?(values: Values): number
   /** Whom or what it is done to, as the audit log has it. */
   subjectOf(values: Values): string
@@ -231,7 +231,7 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       // A draft is enabled as it is; what is enabled is changed into something else.
       if (!draft || isAsSaid !== (draft.enabledAt === null)) return undefined
       const others = (await listProviders(sql)).filter(({ kind }) => kind === draft.kind)
-      // Whoever decides has tested it with one credential, and not with another.
+      // The decider has tested it with one credential, and not with another.
       const { createdAt, credentialAt, enabledAt } = draft
       const beside = others.map(({ id }) => id)
       return {

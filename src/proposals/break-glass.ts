@@ -1,6 +1,6 @@
 /**
- * Whoever has the machine needs nobody else, and is heard: what takes two people in the console is recorded
- * as done past them, and told.
+ * An operator on the machine's command line needs no second person, and is heard: what takes two people in
+ * the console is recorded as done past them, and told.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'

@@ -1,4 +1,4 @@
-/** Who may decide about a proposal: another person than whoever proposed it, not merely another account. */
+/** Who may decide about a proposal: another person than the proposer, not merely another account. */
 import { permissionOfKind } from '../audit/powers.ts'
 import type { Sql } from '../database/database.ts'
 import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
@@ -9,19 +9,19 @@ import { actOfKind, type WiredKind } from './acts.ts'
 import { countWithRoles } from './proposals.sql.ts'
 
 /** The exact act. */
-interface Wanted {
+interface WantedAct {
   readonly kind: WiredKind
   readonly values: object
 }
 
-/** Who can sign in and may. */
+/** Operators who can sign in and may decide. */
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
   const [counted] = await sql.query(countWithRoles, { roles: rolesWith(permissionOfKind(kind)) })
   return counted!.people
 }
 
 /** What it takes to decide about it. */
-export async function permissionsFor(sql: Sql, { kind, values }: Wanted): Promise<readonly Permission[]> {
+export async function permissionsFor(sql: Sql, { kind, values }: WantedAct): Promise<readonly Permission[]> {
   const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
   return [permissionOfKind(kind), ...(more ?? [])]
 }
@@ -31,11 +31,12 @@ export function permitAll(roles: readonly StaffRole[], needed: readonly Permissi
 }
 
 /**
- * Why somebody with these roles may not decide about it; undefined where they may. Pages offer nothing else.
+ * Why an operator with these roles may not decide about it; undefined where they may. Pages offer nothing
+ * else.
  */
 export async function findRefusal(
   sql: Sql,
-  proposal: Wanted & { readonly subject: string; readonly proposedBy: string },
+  proposal: WantedAct & { readonly subject: string; readonly proposedBy: string },
   decider: string,
   roles: readonly StaffRole[],
   now: Date,
@@ -49,7 +50,7 @@ export async function findRefusal(
 }
 
 /** Whether it gives something to a partner of theirs. */
-export async function isOwnOf(sql: Sql, { kind, values }: Wanted, userId: string, now: Date) {
+export async function isOwnOf(sql: Sql, { kind, values }: WantedAct, userId: string, now: Date) {
   const branchId = actOfKind(kind).branchOf?.(values as never)
   return branchId !== undefined && isOwnPartner(sql, branchId, userId, now)
 }

@@ -1,8 +1,8 @@
 /**
- * Four eyes (maker-checker). Whoever wants something done that takes two people proposes exactly that, on the
- * state in front of them; another person who may do it, freshly signed in, decides. It is done in the
- * transaction of the decision, and only while the state is still the same. Nobody decides about what they
- * proposed themselves, or about themselves; no role is exempt (decision 0025).
+ * Four eyes (maker-checker). An operator who wants something done that takes two people proposes exactly
+ * that, on the state in front of them; another person who may do it, freshly signed in, decides. It is done
+ * in the transaction of the decision, and only while the state is still the same. No operator decides about
+ * what they proposed themselves, or about themselves; no role is exempt (decision 0025).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { permissionOfKind } from '../audit/powers.ts'
@@ -45,26 +45,26 @@ export interface Proposal {
 
 export type ProposalOutcome = 'applied' | 'declined' | 'withdrawn' | 'outdated' | 'expired'
 
-interface FourEyesDesk {
+interface FourEyesDependencies {
   readonly db: Sql
   /** Which kinds take two people. */
   readonly fourEyes: readonly ProposalKind[]
 }
 
-export type CarriedOut =
+export type DecisionResult =
   | { readonly kind: 'done' | 'moved on' }
   | { readonly kind: 'proposed'; readonly id: number; readonly isNew: boolean }
 
-/** An act, and why it is to be done: whoever decides reads it. */
+/** An act, and why it is to be done: the decider reads it. */
 type ReasonedAct = Act & { readonly reason: string }
 
 /** Does it at once, or proposes it where the brokerage wants four eyes. */
 export async function carryOut<Kind extends WiredKind>(
-  { db, fourEyes }: FourEyesDesk,
+  { db, fourEyes }: FourEyesDependencies,
   kind: Kind,
   values: ProposedActs[Kind],
   act: Act,
-): Promise<CarriedOut> {
+): Promise<DecisionResult> {
   const { readState, isHarmless, apply } = proposableActs[kind]
   return db.transaction(async (sql) => {
     if (await isOwnOf(sql, { kind, values }, personOf(act), act.at)) throw new Forbidden(ownPartnerWords)
@@ -83,7 +83,7 @@ async function propose<Kind extends WiredKind>(
   values: ProposedActs[Kind],
   state: object,
   act: Act,
-): Promise<CarriedOut> {
+): Promise<DecisionResult> {
   const by = personOf(act)
   const needed = await permissionsFor(sql, { kind, values })
   if (!permitAll(await ownRoles(sql, act), needed)) throw new Forbidden('You may not propose this any more.')
@@ -132,7 +132,7 @@ function personOf({ by }: Act): string {
   return by.name.slice('user:'.length)
 }
 
-/** Of whoever is in front of the page. */
+/** Of the operator in front of the page. */
 function ownRoles(sql: Sql, act: Act): Promise<StaffRole[]> {
   return listRolesIn(sql, personOf(act), act.by.providerId)
 }
@@ -172,8 +172,8 @@ export function listPastProposals(
   return sql.query(table.selectPastProposals, { now, kinds, most })
 }
 
-interface Shown {
-  /** What it was proposed on, for whoever decides. */
+interface ProposalView {
+  /** The state it was proposed on, for the decider. */
   readonly shows: ProposedState['shows']
   /**
    * How that is now, where anything that it depends on has changed; null where there is nothing to be done
@@ -182,7 +182,7 @@ interface Shown {
   readonly changed: ProposedState['shows'] | null | undefined
 }
 
-export function readShown(db: Sql, { kind, values, state }: Proposal): Promise<Shown> {
+export function readShown(db: Sql, { kind, values, state }: Proposal): Promise<ProposalView> {
   const { shows } = JSON.parse(state) as ProposedState
   return db.transaction(async (sql) => {
     const now = await actOfKind(kind).readState(sql, values as never)
@@ -191,15 +191,15 @@ export function readShown(db: Sql, { kind, values, state }: Proposal): Promise<S
   })
 }
 
-/** How it stands now, for whoever reads it: nobody writes down that the time is over. */
+/** How it stands now, for readers: no process writes down that the time is over. */
 export function outcomeOf({ outcome, expiresAt }: Pick<Proposal, 'outcome' | 'expiresAt'>, now: Date) {
   return outcome ?? (expiresAt <= now ? 'expired' : null)
 }
 
 /**
  * As another person decides, who signed in minutes ago. Answers how it ended: `outdated` when the state is
- * another than it was made on, or whoever proposed it may not do it any more. One that had ended before stays
- * as it was.
+ * another than it was made on, or its proposer may not do it any more. One that had ended before stays as it
+ * was.
  */
 export async function decideProposal(
   db: Sql,
@@ -208,8 +208,8 @@ export async function decideProposal(
   { session, act }: { readonly session: Session; readonly act: Act },
 ): Promise<ProposalOutcome> {
   return db.transaction(async (sql) => {
-    // First of all, as by whoever gives and takes roles: what was found out about people stays so until the
-    // end.
+    // First of all, as by transactions that give and take roles: what was found out about people stays so
+    // until the end.
     await sql.query(lockActiveOperators)
     const { proposal, ended } = await holdStill(sql, id, act.at)
     if (ended) return ended
@@ -220,12 +220,12 @@ export async function decideProposal(
   })
 }
 
-interface Held {
+interface LockedProposal {
   readonly proposal: Proposal
   readonly ended: ProposalOutcome | null
 }
 
-async function holdStill(sql: Sql, id: number, now: Date): Promise<Held> {
+async function holdStill(sql: Sql, id: number, now: Date): Promise<LockedProposal> {
   await sql.query(table.lockProposal, { id })
   const proposal = await getProposal(sql, id)
   return { proposal, ended: outcomeOf(proposal, now) }
@@ -240,7 +240,7 @@ async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act
     throw new Forbidden('Confirm first that it is you.')
 }
 
-/** Two people who both may do it: whoever lost that since, by lock or by role, proposes nothing. */
+/** Two people who both may do it: a proposer who lost that since, by lock or by role, proposes nothing. */
 async function isStillProposed(sql: Sql, proposal: Proposal, now: Date): Promise<boolean> {
   if (await isOwnOf(sql, proposal, proposal.proposedBy, now)) return false
   if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal)))
@@ -282,7 +282,7 @@ async function settle(
   return outcome
 }
 
-/** By whoever proposed it. */
+/** By its proposer. */
 export async function withdrawProposal(db: Sql, id: number, act: Act): Promise<ProposalOutcome> {
   return db.transaction(async (sql) => {
     const { proposal, ended } = await holdStill(sql, id, act.at)

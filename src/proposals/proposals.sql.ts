@@ -95,7 +95,7 @@ export const selectPastProposals = statement({
    ORDER BY p.id DESC LIMIT :most`,
 })
 
-/** One wins: whoever comes second finds it settled. */
+/** One wins: a second transaction finds it settled. */
 export const settleProposal = statement({
   name: 'settle_proposal',
   takes: { id: int, outcome: text, decidedBy: text, decidedAt: instant, decisionReason: orNull(text) },
@@ -108,7 +108,7 @@ export const settleProposal = statement({
 const found =
   'SELECT :key::text AS key, :facts::jsonb AS facts, :about::text AS about, :roles::text[] AS roles'
 
-/** To those who could decide, but for whoever proposed it. */
+/** To the staff who could decide, but for the proposer. */
 export const tellDeciders = tellStaff({
   name: 'tell_deciders',
   kind: 'proposal',
@@ -123,7 +123,7 @@ export const tellOfBreakGlass = tellStaff({
   found,
 })
 
-/** Who could decide about what takes these roles. */
+/** Operators who could decide about what takes these roles. */
 export const countWithRoles = statement({
   name: 'count_staff_with_roles',
   takes: { roles: list(text) },

@@ -1,5 +1,5 @@
 /**
- * Imports as somebody looks at them who is asked for a yes: which wait for one, and what each would remove.
+ * Imports as an operator sees them who is asked for a yes: which wait for one, and what each would remove.
  */
 import type { Sql } from '../database/database.ts'
 import type { Import } from './import.ts'

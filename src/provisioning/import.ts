@@ -16,7 +16,7 @@ import {
   type ImportMode,
   type importStates,
   type LineFault,
-  type Merged,
+  type MergeResult,
   outcomes,
   type RecordCounts,
 } from './outcomes.ts'
@@ -82,7 +82,7 @@ export async function getImport(sql: Sql, id: number, environment?: Environment)
   return found
 }
 
-interface ImportsAsked {
+interface ImportFilter {
   readonly environment?: Environment
   readonly sources?: readonly string[]
   readonly before?: number | undefined
@@ -92,7 +92,7 @@ interface ImportsAsked {
 export function listImports(
   sql: Sql,
   most: number,
-  { environment, sources, before }: ImportsAsked = {},
+  { environment, sources, before }: ImportFilter = {},
 ): Promise<Import[]> {
   return sql.query(table.selectImports, { environment, sources, before, most })
 }
@@ -104,7 +104,7 @@ export function listFaults(sql: Sql, id: number, most = faultsAtMost, afterLine 
   return sql.query(table.selectFaults, { importId: id, afterLine, most })
 }
 
-interface Reading {
+interface ReadOptions {
   /** Told after each batch. */
   readonly progress?: (running: Import) => void
   /** Nothing can cut it short unnoticed: it ends where it ends, whether or not its last line says so. */
@@ -112,7 +112,7 @@ interface Reading {
   readonly act: () => Act | Promise<Act>
 }
 
-/** Some twentieth of a millisecond: whoever asks for something else meanwhile hardly waits. */
+/** Some twentieth of a millisecond: other requests hardly wait meanwhile. */
 const linesATurn = 10
 
 /** Reads all of it, from the line after the last that is committed. */
@@ -120,7 +120,7 @@ export async function readImport(
   db: Sql,
   started: Import,
   stream: AsyncIterable<Buffer>,
-  reading: Reading,
+  reading: ReadOptions,
 ): Promise<Import> {
   let committed = Promise.resolve(started)
   let line = started.lines
@@ -134,7 +134,7 @@ export async function readImport(
     committed = commitBatch(db, running, full, await outlast(async () => reading.act()))
     spare = full
     batch = next
-    // Whoever waits for it hears of its failure: the next batch, or the end.
+    // Its failure is heard by the caller that awaits it: the next batch, or the end.
     committed.then(reading.progress, () => {})
   }
   try {
@@ -147,7 +147,7 @@ export async function readImport(
     if (reading.isWhole) batch.end ??= 'stream'
     if (batch.lines > 0 || batch.end !== undefined) await commit()
   } finally {
-    // Also after a cut: who asks how far it came is told of what was under way.
+    // Also after a cut: a client that asks how far it came is told of what was under way.
     await committed.catch(() => {})
   }
   return committed
@@ -168,8 +168,9 @@ function commitBatch(db: Sql, running: Import, batch: LineBatch, act: Act): Prom
 }
 
 /**
- * Two who name somebody at once, or lock the same rows in another order, are told so by the database: the
- * same again finds it settled. What it refuses for what is in it is halved, and the rest is committed.
+ * Two transactions that name the same person at once, or lock the same rows in another order, are told so by
+ * the database: the same again finds it settled. What it refuses for what is in it is halved, and the rest is
+ * committed.
  */
 async function commitOnce(db: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   for (let tries = 1; ; tries++) {
@@ -195,7 +196,7 @@ async function applyBatch(sql: Sql, running: Import, batch: LineBatch, act: Act)
 }
 
 /** Of a dry run, what would come of it is told, and undone again. */
-async function applyStaged(sql: Sql, running: Import, act: Act): Promise<Merged> {
+async function applyStaged(sql: Sql, running: Import, act: Act): Promise<MergeResult> {
   if (running.dryRun) await sql.query(table.beginTrial)
   const merged = await mergeAllStaged(sql, running, act)
   if (running.dryRun) await sql.query(table.undoTrial)
@@ -209,7 +210,7 @@ async function applyStaged(sql: Sql, running: Import, act: Act): Promise<Merged>
  */
 async function applyInParts(sql: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   await stage(sql, Buffer.alloc(0))
-  const applyPart = async (from: number, to: number): Promise<Merged> => {
+  const applyPart = async (from: number, to: number): Promise<MergeResult> => {
     try {
       await sql.query(table.beginPart)
       await stageInstead(sql, batch.rows.bytes(from, to))
@@ -225,23 +226,23 @@ async function applyInParts(sql: Sql, running: Import, batch: LineBatch, act: Ac
   return settle(sql, running, batch, await applyPart(0, batch.rows.count), act)
 }
 
-function refuseLine(line: number): Merged {
+function refuseLine(line: number): MergeResult {
   const problem = 'holds a value that the database does not take'
   return { ...nothing, failed: 1, faults: [{ line, field: 'line', problem }] }
 }
 
-function addUp(one: Merged, other: Merged): Merged {
+function addUp(one: MergeResult, other: MergeResult): MergeResult {
   const counts = recordOf(outcomes, (each) => one[each] + other[each])
   return { ...counts, faults: [...one.faults, ...other.faults] }
 }
 
-const nothing: Merged = { ...recordOf(outcomes, () => 0), faults: [] }
+const nothing: MergeResult = { ...recordOf(outcomes, () => 0), faults: [] }
 
 async function settle(
   sql: Sql,
   running: Import,
   batch: LineBatch,
-  merged: Merged,
+  merged: MergeResult,
   act: Act,
 ): Promise<Import> {
   const { faults: refused, ...counts } = merged

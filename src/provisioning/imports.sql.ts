@@ -14,8 +14,8 @@ const snapshotsOf = (lock: string) =>
   `SELECT ${lock}(${advisoryLocks.snapshots}, hashtext(:source || ' ' || :environment))`
 
 /**
- * Before a snapshot of the source begins: whoever removes what an older one lacks has committed, or sees it
- * when they take the next. So they begin in the order of their numbers, too.
+ * Before a snapshot of the source begins: a transaction that removes what an older one lacks has committed,
+ * or sees the new one when it takes the next. So snapshots begin in the order of their numbers, too.
  */
 export const lockSnapshots = statement({
   name: 'lock_snapshots',
@@ -115,8 +115,8 @@ export const selectFaults = statement({
 })
 
 /**
- * Of two who go on with the same import one does: whoever has read from another line than is committed
- * changes nothing.
+ * Of two requests that go on with the same import one does: the one that has read from another line than is
+ * committed changes nothing.
  */
 export const advanceImport = statement({
   name: 'advance_import',
@@ -268,7 +268,7 @@ export const turnImport = statement({
    WHERE id = :id AND state = ANY (:from::text[]) RETURNING ${importColumns}`,
 })
 
-/** Whoever removes goes alone: the next one finds what is left. */
+/** One transaction removes at a time: the next one finds what is left. */
 export const lockImport = statement({
   name: 'lock_import',
   takes: { id: int },
@@ -276,9 +276,9 @@ export const lockImport = statement({
 })
 
 /**
- * Some of what is missing, holdings first: what somebody held ends as that, and not because they are gone.
- * Nothing once a newer snapshot has begun, which may have it: this counts by `share_snapshots` of the same
- * transaction.
+ * Some of what is missing, holdings first: what a customer held ends as a holding, and not because the
+ * customer is gone. Nothing once a newer snapshot has begun, which may have it: this counts by
+ * `share_snapshots` of the same transaction.
  */
 export const takeMissing = statement({
   name: 'take_missing',
@@ -336,9 +336,7 @@ export const endRemoving = statement({
    RETURNING ${importColumns}`,
 })
 
-/**
- * What nobody asks for any more: of imports that have ended, and of those that nobody went on with for long.
- */
+/** What is not needed any more: of imports that have ended, and of those that were not continued for long. */
 const forget = (table: string) =>
   statement({
     name: `forget_${table}`,
@@ -362,7 +360,7 @@ export const selectRemoving = statement({
   text: `SELECT ${importColumns} FROM imports WHERE state = 'removing' ORDER BY id`,
 })
 
-/** And what nobody went on with. */
+/** And imports that were not continued. */
 export const deleteOldImports = statement({
   name: 'delete_old_imports',
   takes: { before: instant, most: int },

@@ -21,6 +21,6 @@ export interface LineFault extends FieldProblem {
   readonly line: number
 }
 
-export interface Merged extends RecordCounts {
+export interface MergeResult extends RecordCounts {
   readonly faults: readonly LineFault[]
 }

@@ -1,6 +1,6 @@
 import { instant, int, json, jsonText, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
-import type { Merged } from './outcomes.ts'
+import type { MergeResult } from './outcomes.ts'
 
 const merging = { source: text, environment: text, actor: text, moment: instant, how: json<object>() }
 
@@ -8,7 +8,7 @@ const merging = { source: text, environment: text, actor: text, moment: instant,
 export const mergeRecords = statement({
   name: 'merge_records',
   takes: { ...merging, records: jsonText },
-  gives: { merged: json<Merged>() },
+  gives: { merged: json<MergeResult>() },
   text: `SELECT merge_records(:source, :environment,
      ARRAY(SELECT r FROM jsonb_populate_recordset(NULL::provisioned, :records::jsonb) AS r),
      :actor, :moment, :how) AS merged`,
@@ -18,14 +18,14 @@ export const mergeRecords = statement({
 export const mergeStaged = statement({
   name: 'merge_staged',
   takes: merging,
-  gives: { merged: json<Merged>() },
+  gives: { merged: json<MergeResult>() },
   text: `SELECT merge_records(:source, :environment,
      ARRAY(SELECT s::provisioned FROM pg_temp.staged_records AS s), :actor, :moment, :how) AS merged`,
 })
 
 /**
- * The version that is known of what `s` names. Whoever is known lies in no grave, and a holding that is known
- * does not wait: nothing else can have a version of it.
+ * The version that is known of what `s` names. A customer who is known lies in no grave, and a holding that
+ * is known does not wait: nothing else can have a version of it.
  */
 const knownVersion = `CASE s.kind
      WHEN 'customer' THEN (SELECT u.version FROM users u
@@ -45,7 +45,7 @@ const knownVersion = `CASE s.kind
 export const mergeSnapshot = statement({
   name: 'merge_snapshot',
   takes: merging,
-  gives: { merged: json<Merged>(), known: int },
+  gives: { merged: json<MergeResult>(), known: int },
   text: `WITH news AS MATERIALIZED (
      SELECT ARRAY(SELECT s::provisioned FROM pg_temp.staged_records AS s
        WHERE s.op <> 'upsert' OR s.version IS DISTINCT FROM ${knownVersion}

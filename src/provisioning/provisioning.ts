@@ -8,7 +8,7 @@ import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { unknownSource } from '../vocabulary/source.ts'
-import { type Merged, outcomes, type RecordOutcome } from './outcomes.ts'
+import { type MergeResult, outcomes, type RecordOutcome } from './outcomes.ts'
 import { deleteExpired, mergeRecords } from './provisioning.sql.ts'
 import type { SourceRecord } from './record.ts'
 
@@ -32,7 +32,7 @@ export async function mergeAll(
   records: readonly SourceRecord[],
   act: Act,
   subject?: string,
-): Promise<Merged> {
+): Promise<MergeResult> {
   const { source, environment } = origin
   const values = {
     source,
@@ -70,7 +70,7 @@ async function applyOne(sql: Sql, origin: Origin, record: SourceRecord, act: Act
 /** SQLSTATE: there is no such source, or role. */
 export const undefinedObject = '42704'
 
-/** Two who say at once that somebody new has this name: whoever comes second asks again, and is told. */
+/** Two transactions gave this name or number at once: the second client repeats its request, and is told. */
 function explain(error: unknown, { source, environment }: Origin): unknown {
   if (violates(error, 'users_username_key') || violates(error, 'accounts_pkey'))
     return new Conflict('Somebody else was given this name or number at the same moment. Repeat the request.')

@@ -3,8 +3,8 @@ import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
 
 /**
- * What a source may never send has a value of ours, or none: whoever says so (`:without`) gets an empty one
- * in its place.
+ * What a source may never send has a value of ours, or none: a caller that says so (`:without`) gets an empty
+ * one in its place.
  */
 const unless = (field: string, value: string) =>
   `CASE WHEN '${field}' = ANY (:without::text[]) THEN '' ELSE coalesce(${value}, '') END`

@@ -1,6 +1,6 @@
 /**
- * What is known of a source, page by page, and checksums of a thousand customers each: whoever has the same
- * lines has the same checksum, and need not look further.
+ * What is known of a source, page by page, and checksums of a thousand customers each: a source that has the
+ * same lines has the same checksum, and need not look further.
  */
 import { createHash } from 'node:crypto'
 import type { Sql } from '../database/database.ts'
@@ -11,18 +11,23 @@ export const customersAPage = 1_000
 const pagesAtOnce = 100
 
 /**
- * What a source may never send: it has another value here, or none, and is left out of the checksums of
- * whoever says so.
+ * What a source may never send: it has another value here, or none, and is left out of the checksums for
+ * callers that say so.
  */
-export const mayBeUnsaid = ['username', 'email', 'locale', 'openedAt'] as const
-export type Unsaid = (typeof mayBeUnsaid)[number]
+export const optionalFields = ['username', 'email', 'locale', 'openedAt'] as const
+export type OptionalField = (typeof optionalFields)[number]
 
-interface Asked {
+interface ReconciliationQuery {
   readonly after: string
-  readonly without: readonly Unsaid[]
+  readonly without: readonly OptionalField[]
 }
 
-export async function listCustomers(sql: Sql, { source }: Origin, { after, without }: Asked, limit: number) {
+export async function listCustomers(
+  sql: Sql,
+  { source }: Origin,
+  { after, without }: ReconciliationQuery,
+  limit: number,
+) {
   const rows = await sql.query(table.selectCustomers, { source, after, most: limit + 1, without })
   const page = rows.slice(0, limit)
   const hash = createHash('sha256')
@@ -43,7 +48,7 @@ export async function listCustomers(sql: Sql, { source }: Origin, { after, witho
 }
 
 /** Of a hundred thousand customers at a time. */
-export async function listChecksums(sql: Sql, { source }: Origin, { after, without }: Asked) {
+export async function listChecksums(sql: Sql, { source }: Origin, { after, without }: ReconciliationQuery) {
   const most = pagesAtOnce * customersAPage
   const checksums = await sql.query(table.selectChecksums, { source, after, most, without, customersAPage })
   const counted = checksums.reduce((sum, { customers }) => sum + customers, 0)

@@ -216,20 +216,20 @@ export interface SourceRecord {
   readonly [field: string]: unknown
 }
 
-type Described = Readonly<Record<string, Field>>
+type FieldDescriptions = Readonly<Record<string, Field>>
 
 const words = { op: among(['upsert', 'remove'], ''), kind: among(kinds, '') }
-const allFields = (kind: RecordKind, op: unknown): Described =>
+const allFields = (kind: RecordKind, op: unknown): FieldDescriptions =>
   op === 'remove'
     ? { ...words, ...keysOf[kind], ...common }
     : { ...words, ...keysOf[kind], ...common, ...fields[kind] }
 const upserts = Object.fromEntries(kinds.map((kind) => [kind, allFields(kind, 'upsert')])) as Record<
   RecordKind,
-  Described
+  FieldDescriptions
 >
 const removals = Object.fromEntries(kinds.map((kind) => [kind, allFields(kind, 'remove')])) as Record<
   RecordKind,
-  Described
+  FieldDescriptions
 >
 
 /** The first fault of what was sent as a record; undefined when it is one. */

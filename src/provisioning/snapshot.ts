@@ -1,6 +1,6 @@
 /**
  * How an import ends. A snapshot is everything that a source has: what it does not have is removed, as of the
- * version that is known of it. More than a share of all that is known waits for somebody's yes, because a
+ * version that is known of it. More than a share of all that is known waits for an operator's yes, because a
  * file that was cut short looks like a house that lost its customers.
  */
 import { type Act, gatewayAct, recordAct } from '../audit/audit.ts'
@@ -22,12 +22,12 @@ const keysAPage = 5_000
 export async function finishImport(db: Sql, read: Import, guardPercent: number, act: Act): Promise<Import> {
   if (read.mode === 'changes') return db.transaction((sql) => end(sql, read, ['running'], 'finished', act))
   if (!read.complete) throw new Invalid([endIsMissing])
-  const found = await outlast(() => compare(db, read))
-  if (read.dryRun) return db.transaction((sql) => end(sql, read, ['running'], 'finished', act, found))
-  const state = found.missing * 100 > found.known * guardPercent ? 'needs approval' : 'removing'
+  const counts = await outlast(() => compare(db, read))
+  if (read.dryRun) return db.transaction((sql) => end(sql, read, ['running'], 'finished', act, counts))
+  const state = counts.missing * 100 > counts.known * guardPercent ? 'needs approval' : 'removing'
   const turned = await db.transaction(async (sql) => {
     await refuseOvertaken(sql, read.id)
-    return turn(sql, read, ['running'], state, act, found)
+    return turn(sql, read, ['running'], state, act, counts)
   })
   return state === 'removing' ? removeMissing(db, turned, act) : turned
 }
@@ -43,7 +43,7 @@ const endIsMissing = {
  * Page by page, then part by part, so that no statement takes long. Cut, it is done again, and finds the
  * same.
  */
-async function compare(db: Sql, { id, source, startedAt, asOf }: Import): Promise<Found> {
+async function compare(db: Sql, { id, source, startedAt, asOf }: Import): Promise<SnapshotCounts> {
   await db.query(table.forgetKnown, { importId: id })
   let known = 0
   for (const note of [table.noteKnownCustomers, table.noteKnownAccounts]) {
@@ -62,7 +62,7 @@ async function compare(db: Sql, { id, source, startedAt, asOf }: Import): Promis
   return { known, missing: counted!.missing }
 }
 
-type Found = { readonly known: number; readonly missing: number }
+type SnapshotCounts = { readonly known: number; readonly missing: number }
 
 async function turn(
   sql: Sql,
@@ -70,14 +70,14 @@ async function turn(
   from: readonly Import['state'][],
   to: Import['state'],
   act: Act,
-  found?: Found,
+  counts?: SnapshotCounts,
 ): Promise<Import> {
   const [turned] = await sql.query(table.turnImport, {
     id,
     from,
     to,
-    missing: found?.missing,
-    known: found?.known,
+    missing: counts?.missing,
+    known: counts?.known,
     updatedAt: act.at,
   })
   if (!turned) throw new Conflict(`Import ${id} is no longer ${from.join(' or ')}.`)
@@ -90,9 +90,9 @@ async function end(
   from: readonly Import['state'][],
   to: 'finished' | 'stopped',
   act: Act,
-  found?: Found,
+  counts?: SnapshotCounts,
 ): Promise<Import> {
-  const ended = await turn(sql, read, from, to, act, found)
+  const ended = await turn(sql, read, from, to, act, counts)
   await recordEnd(sql, ended, act)
   return ended
 }
@@ -109,8 +109,8 @@ function recordEnd(
 }
 
 /**
- * Nothing is removed past a newer snapshot, which may have what this one lacks: it was sent again, or
- * somebody goes on with what was cut long ago.
+ * Nothing is removed past a newer snapshot, which may have what this one lacks: it was sent again, or its
+ * sender goes on with what was cut long ago.
  */
 async function refuseOvertaken(sql: Sql, id: number): Promise<void> {
   const newer = await findNewerSnapshot(sql, id)
@@ -120,7 +120,7 @@ async function refuseOvertaken(sql: Sql, id: number): Promise<void> {
     )
 }
 
-/** Somebody's yes: what is missing is removed. */
+/** An operator's yes: what is missing is removed. */
 export async function allowRemoval(db: Sql, id: number, act: Act): Promise<Import> {
   return db.transaction(async (sql) => {
     await refuseOvertaken(sql, id)
@@ -160,7 +160,7 @@ export async function removeMissing(db: Sql, removing: Import, act: Act): Promis
   })
 }
 
-/** No snapshot of the source begins meanwhile, and nobody else removes for this one. */
+/** No snapshot of the source begins meanwhile, and no other transaction removes for this one. */
 async function goAlone(sql: Sql, { id, source, environment }: Import): Promise<void> {
   await sql.query(table.shareSnapshots, { source, environment })
   await sql.query(table.lockImport, { id })
@@ -184,11 +184,11 @@ async function removeBatch(sql: Sql, removing: Import, act: Act): Promise<boolea
   return true
 }
 
-interface Absent extends Pick<SourceRecord, 'kind' | 'version'> {
+interface AbsentRecord extends Pick<SourceRecord, 'kind' | 'version'> {
   readonly key: string
 }
 
-function absent({ kind, key, version }: Absent, line: number): SourceRecord {
+function absent({ kind, key, version }: AbsentRecord, line: number): SourceRecord {
   const [customer, account] = key.split(' ')
   return {
     kind,
@@ -205,7 +205,7 @@ export async function removeAllMissing(db: Sql, clock: Clock): Promise<void> {
     await removeMissing(db, removing, gatewayAct(clock.now()))
 }
 
-/** What has ended, and what nobody went on with, is kept for so long. */
+/** Imports that have ended, or were not continued, are kept for so long. */
 const keptMs = 90 * day
 
 export async function removeOldImports(sql: Sql, now: Date, most: number): Promise<object[]> {

@@ -1,6 +1,6 @@
 /**
- * Which systems of the brokerage say who there is. Each is named, for one site, before anybody may speak for
- * it: a service by its credential, a role of the database by provision().
+ * Which systems of the brokerage say who there is. Each is named, for one site, before it may be spoken for:
+ * a service by its credential, a role of the database by provision().
  */
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
@@ -31,7 +31,7 @@ export async function getSource(sql: Sql, { source, environment }: Origin): Prom
   return found
 }
 
-/** It is written with its entry in the log, as by whoever does it in SQL. */
+/** It is written with its entry in the log, as when an operator does it in SQL. */
 export async function createSource(db: Sql, { source, environment }: Origin, act: Act): Promise<NamedSource> {
   if (!isSource(source))
     throw new Invalid([
@@ -51,7 +51,7 @@ interface RoleChange {
   readonly withdrawn: readonly string[]
 }
 
-/** Counts from the next statement of whoever is connected with such a role. */
+/** Counts from the next statement of every connection with such a role. */
 export async function changeSourceRoles(
   db: Sql,
   name: string,

@@ -6,7 +6,7 @@
 import type { Act } from '../audit/audit.ts'
 import { printCopied } from '../database/copy.ts'
 import type { Sql } from '../database/database.ts'
-import type { ImportMode, Merged } from './outcomes.ts'
+import type { ImportMode, MergeResult } from './outcomes.ts'
 import { mergeSnapshot, mergeStaged } from './provisioning.sql.ts'
 import { type Origin, printHow } from './provisioning.ts'
 import type { SourceRecord } from './record.ts'
@@ -102,7 +102,7 @@ export async function mergeAllStaged(
   sql: Sql,
   { id, source, environment, mode }: Origin & { readonly id: number; readonly mode: ImportMode },
   act: Act,
-): Promise<Merged> {
+): Promise<MergeResult> {
   const values = {
     source,
     environment,

@@ -71,7 +71,7 @@ function parseSources(sources: readonly string[]): string[] {
   return distinct
 }
 
-/** A source is named, for its site, before anybody may speak for it. */
+/** A source is named, for its site, before a service may speak for it. */
 async function checkSources(sql: Sql, sources: readonly string[], environment: Environment): Promise<void> {
   const [wrong] = await sql.query(selectUnknownSources, { sources, environment })
   if (!wrong) return

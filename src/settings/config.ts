@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import type { KeySource } from '../crypto/vault.ts'
 import { isLoopbackUrl } from '../network/loopback.ts'
 import type { Environment } from '../vocabulary/environment.ts'
-import { openGiven, type ReadSettings, readSettings } from './read.ts'
+import { type LoadedSettings, openGiven, readSettings } from './read.ts'
 import type { SettingValues } from './table.ts'
 
 export type Config = ReturnType<typeof arrange> & {
   /** Every setting in force, for people to read. */
-  readonly settings: ReadSettings['inForce']
+  readonly settings: LoadedSettings['inForce']
   /** Where programs are looked for. */
   readonly searchPath: string
 }

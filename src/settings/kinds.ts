@@ -152,8 +152,8 @@ export function noFile(path: string, code = 'ENOENT'): SettingMistake {
 }
 
 /**
- * What the file holds, which TLS would take without a word whatever it is: nobody would be trusted that it
- * was meant to name.
+ * What the file holds, which TLS would take without a word whatever it is: no authority that it was meant to
+ * name would be trusted.
  */
 export const authorities: ValueKind<string> = (path) => {
   const held = file(path)

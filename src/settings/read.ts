@@ -2,7 +2,7 @@
 import { SettingMistake } from './kinds.ts'
 import { rules } from './rules.ts'
 import { withoutSecret } from './secret-part.ts'
-import type { Given, Rows, Setting, SettingRow } from './setting.ts'
+import type { RawSettings, Rows, Setting, SettingRow } from './setting.ts'
 import { type SettingValues, settings, table } from './table.ts'
 
 export interface SettingInForce extends Setting {
@@ -10,7 +10,7 @@ export interface SettingInForce extends Setting {
   readonly source: 'environment' | 'default'
 }
 
-export interface ReadSettings {
+export interface LoadedSettings {
   readonly values: SettingValues
   /** Every setting in force, for people to read: what is secret is not in it. */
   readonly inForce: readonly SettingInForce[]
@@ -30,58 +30,57 @@ export class ConfigError extends Error {
 const rowsByName = new Map((settings as readonly SettingRow<unknown>[]).map((row) => [row.name, row]))
 
 /** An empty setting is one that was not made. */
-export function openGiven(texts: Readonly<Record<string, string | undefined>>): Given {
+export function openGiven(texts: Readonly<Record<string, string | undefined>>): RawSettings {
   const has = (name: string) => (texts[name] ?? '') !== ''
-  const given: Given = {
+  const raw: RawSettings = {
     has,
     text(name) {
       const { follow, fallback } = rowsByName.get(name)!
-      return has(name) ? texts[name]! : (follow?.(given) ?? fallback)
+      return has(name) ? texts[name]! : (follow?.(raw) ?? fallback)
     },
   }
-  return given
+  return raw
 }
 
-export function readSettings(texts: Readonly<Record<string, string | undefined>>): ReadSettings {
-  const given = openGiven(texts)
+export function readSettings(texts: Readonly<Record<string, string | undefined>>): LoadedSettings {
+  const raw = openGiven(texts)
   const problems: string[] = []
   const groups = Object.entries(table).map(([name, { rows, onlyWith }]) => {
-    const isWanted = onlyWith === undefined || onlyWith.some(given.has)
-    return [name, isWanted ? readRows(rows, given, problems) : undefined]
+    const isWanted = onlyWith === undefined || onlyWith.some(raw.has)
+    return [name, isWanted ? readRows(rows, raw, problems) : undefined]
   })
   for (const rule of rules) {
-    const problem = rule(given)
+    const problem = rule(raw)
     if (problem !== undefined) problems.push(`${problem}.`)
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  return { values: Object.fromEntries(groups), inForce: settings.map((setting) => describe(setting, given)) }
+  return { values: Object.fromEntries(groups), inForce: settings.map((setting) => describe(setting, raw)) }
 }
 
-function readRows(rows: Rows, given: Given, problems: string[]): Record<string, unknown> {
+function readRows(rows: Rows, raw: RawSettings, problems: string[]): Record<string, unknown> {
   const values = Object.entries(rows).map(([key, row]) => {
-    const value = row.kind(given.text(row.name))
+    const value = row.kind(raw.text(row.name))
     // A default is wrong only where it follows from what is: that is told already.
-    if (value instanceof SettingMistake && isJudged(row, given))
-      problems.push(printMistake(row, value, given))
+    if (value instanceof SettingMistake && isJudged(row, raw)) problems.push(printMistake(row, value, raw))
     return [key, value]
   })
   return Object.fromEntries(values)
 }
 
-const isJudged = ({ name, follow }: SettingRow<unknown>, given: Given) =>
-  given.has(name) || follow === undefined
+const isJudged = ({ name, follow }: SettingRow<unknown>, raw: RawSettings) =>
+  raw.has(name) || follow === undefined
 
 function printMistake(
   { name, secret }: SettingRow<unknown>,
   { told, repeats, why }: SettingMistake,
-  given: Given,
+  raw: RawSettings,
 ): string {
-  const not = repeats && secret === undefined ? `, not "${given.text(name)}"` : ''
+  const not = repeats && secret === undefined ? `, not "${raw.text(name)}"` : ''
   return `${name} ${told}${not}${why === '' ? '' : `: ${why}`}.`
 }
 
-function describe({ name, fallback, meaning, secret }: Setting, given: Given): SettingInForce {
+function describe({ name, fallback, meaning, secret }: Setting, raw: RawSettings): SettingInForce {
   const shown = { name, fallback, meaning, ...(secret !== undefined && { secret }) }
-  const source = given.has(name) ? 'environment' : 'default'
-  return { ...shown, value: withoutSecret(given.text(name), secret), source }
+  const source = raw.has(name) ? 'environment' : 'default'
+  return { ...shown, value: withoutSecret(raw.text(name), secret), source }
 }

@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs'
 import { isLoopbackUrl } from '../network/loopback.ts'
 import { noFile } from './kinds.ts'
-import type { Given } from './setting.ts'
+import type { RawSettings } from './setting.ts'
 
 /** A mistake begins with the name of the setting that is to be changed. */
-type Rule = (given: Given) => string | undefined
+type Rule = (raw: RawSettings) => string | undefined
 
 export const rules: readonly Rule[] = [
   ({ has, text }) =>
@@ -39,7 +39,7 @@ function keepOne(one: string, other: string): Rule {
   return ({ has }) => (has(one) && has(other) ? `${one} and ${other} are both set: keep one` : undefined)
 }
 
-/** An address that begins with https is no better than whoever ends TLS for it. */
+/** An address that begins with https is no better than the proxy that ends TLS for it. */
 function ends(name: string): Rule {
   return ({ has, text }) => {
     const isHttps = /^https:/.test(text(name)) && !isLoopbackUrl(text(name))

@@ -1,4 +1,4 @@
-/** What of a setting nobody is shown. */
+/** Which part of a setting is never shown. */
 export type SecretPart = 'all' | 'credentials'
 
 export const hidden = '••••••'

@@ -10,7 +10,7 @@ export interface Setting {
   readonly name: string
   readonly fallback: string
   readonly meaning: string
-  /** What nobody is shown: all of it, or what an address carries beside the place it names. */
+  /** What is never shown: all of it, or what an address carries beside the place it names. */
   readonly secret?: SecretPart
 }
 
@@ -21,15 +21,17 @@ export interface SettingRow<Value> extends Setting {
 }
 
 /** What was set, before anything is judged. */
-export interface Given {
+export interface RawSettings {
   has(name: string): boolean
   /** Its default, where it is not set. */
   text(name: string): string
 }
 
-export type Follow = (given: Given) => string
+export type Follow = (raw: RawSettings) => string
 
-/** Rows that are read only when one of the settings in `onlyWith` is there: otherwise nobody judges them. */
+/**
+ * Rows that are read only when one of the settings in `onlyWith` is there: otherwise they are not checked.
+ */
 interface Group<Rows, Names = undefined> {
   readonly rows: Rows
   readonly onlyWith: Names

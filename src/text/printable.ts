@@ -1,7 +1,7 @@
 /**
  * What can be shown as it is. Control characters move a terminal's cursor and colours, bidi controls turn
- * words around, a line separator begins a line of its own: whoever may choose a name could write something
- * else with it than what it is.
+ * words around, a line separator begins a line of its own: a user who may choose a name could make it read as
+ * something else.
  */
 export const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u
 

@@ -19,7 +19,7 @@ import {
 import type { Logger } from 'pino'
 import type { AnsweredRequest, RequestSpan } from '../http/spans.ts'
 import type { TracingConfig } from '../settings/config.ts'
-import { type AttemptMade, nameState } from '../webhooks/engine/attempt-made.ts'
+import { type AttemptRecord, nameState } from '../webhooks/engine/attempt-record.ts'
 import { printEventId } from '../webhooks/events/event.ts'
 import { parseTraceparent, printTraceparent } from './traceparent.ts'
 import type { Tracing } from './tracing.ts'
@@ -123,7 +123,7 @@ function describeRequest({ method, route, requestId, status, refusal, who }: Ans
   }
 }
 
-function recordAttempt(tracer: Tracer, attempt: AttemptMade): void {
+function recordAttempt(tracer: Tracer, attempt: AttemptRecord): void {
   const { delivery, outcome, startedMs, timing } = attempt
   const attributes = {
     'countersign.delivery': delivery.id,

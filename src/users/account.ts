@@ -21,7 +21,7 @@ export interface Account {
   readonly lastUpdateDate: Date
 }
 
-/** An open account, with how somebody holds it. */
+/** An open account, with how a user holds it. */
 export interface HeldAccount extends Account {
   readonly role: HoldingRole
   /** What they may let applications do in it. */

@@ -73,7 +73,7 @@ export const selectOpenAccounts = statement({
    ${held} AND a.status = 'active' ORDER BY a.date_created, a.account_number`,
 })
 
-/** How each account is held, for those who look at the person: suspended ones too. */
+/** How each account is held, for operators who look at the person: suspended ones too. */
 export const selectHoldings = statement({
   name: 'select_holdings',
   takes: { userId: text },

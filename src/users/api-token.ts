@@ -67,7 +67,7 @@ export async function findApiTokenId(sql: Sql, { hash }: Token): Promise<number 
   return found?.id
 }
 
-/** With `ownerId`, somebody else's token is as absent as one that never was. */
+/** With `ownerId`, another user's token is as absent as one that never was. */
 export async function revokeApiToken(
   db: Sql,
   id: number,

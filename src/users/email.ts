@@ -23,8 +23,8 @@ export async function findMail(sql: Sql, userId: string): Promise<Mail | undefin
 const formerAtMost = 5
 
 /**
- * Undefined takes it back. A trigger keeps and tells those of before (migrations/0006-notices.sql): whoever
- * took the account over cannot silence its owner.
+ * Undefined takes it back. A trigger keeps and tells those of before (migrations/0006-notices.sql): a thief
+ * of the account cannot silence its owner.
  */
 export async function setEmail(
   db: Sql,

@@ -1,7 +1,7 @@
 /**
- * What would hand an account to somebody else: its entry in the audit log and the notice to its owner are one
- * call, and there is no other way to record it. The notice cannot be declined, and goes to the addresses of
- * before as well (decision 0018).
+ * Acts that could hand an account to another person: the entry in the audit log and the notice to its owner
+ * are one call, and there is no other way to record it. The notice cannot be declined, and goes to the
+ * addresses of before as well (decision 0018).
  */
 import type { GuardedAction } from '../audit/action.ts'
 import { type Act, type Actor, insertEntry } from '../audit/audit.ts'
@@ -25,16 +25,16 @@ interface GuardedDetails extends Record<GuardedAction, object> {
 }
 
 /** A change of address is told by a trigger. */
-type ToldHere = Exclude<GuardKind, 'address'>
+type GuardNoticeKind = Exclude<GuardKind, 'address'>
 
-type Told = {
-  readonly [Kind in ToldHere]: {
+type GuardNotice = {
+  readonly [Kind in GuardNoticeKind]: {
     kind: Kind
     facts: Omit<NoticeFacts[Kind], 'byHolder' | 'from' | 'userAgent'>
   }
-}[ToldHere]
+}[GuardNoticeKind]
 
-const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Action]) => Told } = {
+const notices: { readonly [Action in GuardedAction]: (details: GuardedDetails[Action]) => GuardNotice } = {
   'user.password_changed': () => ({ kind: 'password', facts: {} }),
   'second_factor.added': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'added', factor } }),
   'second_factor.removed': ({ factor }) => ({ kind: 'second-factor', facts: { change: 'removed', factor } }),
@@ -56,7 +56,7 @@ export async function recordGuardedAct<Action extends GuardedAction>(
   await tellOwner(sql, userId, kind, { ...facts, ...whoOf(act.by, userId) }, act.at)
 }
 
-/** Where the brokerage's own people sit is nobody's business. */
+/** From where the brokerage's own people act is not told. */
 function whoOf(by: Actor, userId: string) {
   const byHolder = by.name === `user:${userId}`
   return { byHolder, from: (byHolder && by.address) || null, userAgent: (byHolder && by.userAgent) || null }

@@ -2,8 +2,8 @@ import { bytes, instant, int, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 
 /**
- * Of one user there are so many others at most: the oldest leave. Nothing is kept for somebody who may not
- * sign in.
+ * Of one user there are so many others at most: the oldest leave. Nothing is kept for a user who may not sign
+ * in.
  */
 export const insertKeptForm = statement({
   name: 'insert_kept_form',

@@ -1,7 +1,7 @@
 /**
  * Proof that a user has signed in from a browser before. It names the password that was given then, by its
- * mark: with another one it is worth nothing, whoever changed it. It is no way in; it has guesses of its own,
- * and a sign-in from there is no news.
+ * mark: after any change of the password it is worth nothing. It is no way in; it has guesses of its own, and
+ * a sign-in from there is no news.
  */
 import { day } from '../clock.ts'
 import { fingerprint } from '../crypto/hash.ts'

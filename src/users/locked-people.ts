@@ -1,4 +1,4 @@
-/** Who cannot sign in, and why: what the database's triggers wrote down (migrations/0002-people.sql). */
+/** Users who cannot sign in, and why: what the database's triggers wrote (migrations/0002-people.sql). */
 import { after, day, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { deleteOldWaits, selectLockedPeople } from './locked-people.sql.ts'
@@ -16,7 +16,7 @@ interface LockedPerson {
   readonly since: Date
 }
 
-/** How long each is news. Whoever was locked out by an operator stays so, and is looked for under users. */
+/** How long each is news. A user locked out by an operator stays so, and is looked for under users. */
 const newsMs: Record<LockReason, number> = {
   locked: 7 * day,
   'app locked': 3_650 * day,

@@ -4,8 +4,8 @@ import { statement } from '../database/statement.ts'
 /**
  * Counts an attempt before the password is looked at, so that a hundred parallel guesses are a hundred
  * attempts. A bucket that is waiting counts nothing and lets nothing through; while an address or a network
- * waits, nothing else is counted either: whoever is refused there keeps neither a wider network waiting nor
- * whomever they name.
+ * waits, nothing else is counted either: a client that is refused there makes neither a wider network wait
+ * nor the user it names.
  */
 export const countAttempt = statement({
   name: 'count_login_attempt',

@@ -77,9 +77,7 @@ function networkBuckets({ loginFailuresPerAddress: most }: LoginLimits, address:
   return networksOf(address).map(({ name, times }) => ({ bucket: `address:${name}`, limit: times * most }))
 }
 
-/**
- * Whether somebody has failed there within the window, from the address or from a network that it lies in.
- */
+/** Whether a sign-in has failed within the window, from the address or from a network that it lies in. */
 export async function hasFailures(
   sql: Sql,
   limits: LoginLimits,
@@ -132,7 +130,7 @@ export async function findLoginFailures(
   }
 }
 
-/** For a user who is kept waiting by somebody else's guesses, or by their own. */
+/** For a user who is kept waiting by a stranger's guesses, or by their own. */
 export async function liftLoginWait(db: Sql, user: User, key: Buffer, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
     const lifted = await sql.query(table.deleteBuckets, { buckets: bucketsOf(user, key) })

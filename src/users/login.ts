@@ -7,12 +7,12 @@ import type { Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import { cut } from '../text/cut.ts'
 import { type KnownDevice, markPassword, recognise } from './known-device.ts'
-import type { LoginDesk } from './login-desk.ts'
+import type { LoginDependencies } from './login-dependencies.ts'
 import { countAttempt, forgive, hasFailures, type LoginAttempt, type LoginLimits } from './login-throttle.ts'
 import { passwordMaxBytes, refuseCrowd, type Trust } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
-import { type From, openSignedIn } from './signed-in.ts'
+import { openSignedIn, type SignInOrigin } from './signed-in.ts'
 import { findUserByUsername, type User } from './user.ts'
 import { holdPassword, rehashPassword } from './users.sql.ts'
 
@@ -31,9 +31,9 @@ type SignIn =
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 export async function signIn(
-  { db, passwords, limits, vault, holdersUsePasswords, opensByPassword }: LoginDesk,
+  { db, passwords, limits, vault, holdersUsePasswords, opensByPassword }: LoginDependencies,
   credentials: LoginCredentials,
-  from: From,
+  from: SignInOrigin,
   act: Act,
 ): Promise<SignIn> {
   const { password, device } = credentials

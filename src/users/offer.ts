@@ -1,4 +1,4 @@
-/** What somebody may let an application do, and in which accounts. */
+/** What a holder may let an application do, and in which accounts. */
 import { covers, type Scope } from '../vocabulary/scope.ts'
 import type { HeldAccount } from './account.ts'
 
@@ -11,7 +11,7 @@ export interface Offer {
 
 /**
  * Of what is asked. A scope counts in every account that is shared, so it is what the account that lets them
- * give most lets them give, in the accounts that let them give as much. Whoever has no account may allow
+ * give most lets them give, in the accounts that let them give as much. A holder without an account may allow
  * anything, in none.
  */
 export function findOffer(held: readonly HeldAccount[], asked: readonly Scope[]): Offer {

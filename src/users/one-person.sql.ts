@@ -3,13 +3,13 @@ import { statement } from '../database/statement.ts'
 
 /** As the index `audit_entries_about_holder_by_user` has whom an entry is about. */
 const about = `coalesce('user:' || (e.details ->> 'userId'), e.subject)`
-/** Done by one person: what two decided about is nobody's alone. */
+/** Done by one person: an act that two decided about is not one person's. */
 const alone = `NOT EXISTS (SELECT FROM audit_entries d WHERE d.subject = e.subject AND d.actor = e.actor
   AND d.action = 'proposal.approved'
      AND d.at = e.at AND d.request_id IS NOT DISTINCT FROM e.request_id)`
 
 /**
- * The addresses that somebody has, or had since `:since`: whoever has two accounts could give one of them
+ * The addresses that a user has, or had since `:since`: a person with two accounts could give one of them
  * another address first.
  */
 export function addressesOf(user: string): string {
@@ -18,10 +18,10 @@ export function addressesOf(user: string): string {
 }
 
 /**
- * Whether one person could have come in as both: they share an address, or did since then, or somebody (one
- * of them, or anybody else) opened both accounts since then by one of these actions, one after the other or
- * through accounts that they opened before. Whoever enabled or changed a provider for staff alone opened
- * every account linked there, also when it is removed: links stay, and it can be added again.
+ * Whether one person could have come in as both: they share an address, or did since then, or one person (one
+ * of them, or a third) opened both accounts since then by one of these actions, one after the other or
+ * through accounts that they opened before. An operator who alone enabled or changed a provider for staff
+ * opened every account linked there, also when it is removed: links stay, and it can be added again.
  */
 export const selectSameHand = statement({
   name: 'select_same_hand',

@@ -41,7 +41,7 @@ export interface Passkey {
 }
 
 /** What the page needs to ask the browser, and what has to come back with the answer. */
-export interface Asked<Options> {
+export interface PasskeyChallenge<Options> {
   readonly options: Options
   readonly sealed: string
 }
@@ -52,7 +52,7 @@ export interface PasskeyAnswer {
   readonly sealed: string
 }
 
-/** The library is large; only those who use passkeys load it. */
+/** The library is large: it is loaded at the first use of a passkey. */
 const library = () => import('@simplewebauthn/server')
 
 export function listPasskeys(sql: Sql, userId: string): Promise<Passkey[]> {
@@ -66,7 +66,7 @@ export async function askForNew(
   user: User,
   known: readonly Passkey[],
   now: Date,
-): Promise<Asked<PublicKeyCredentialCreationOptionsJSON>> {
+): Promise<PasskeyChallenge<PublicKeyCredentialCreationOptionsJSON>> {
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
     rpName: brand.name,
@@ -86,7 +86,7 @@ export async function askForKnown(
   user: User,
   known: readonly Passkey[],
   now: Date,
-): Promise<Asked<PublicKeyCredentialRequestOptionsJSON>> {
+): Promise<PasskeyChallenge<PublicKeyCredentialRequestOptionsJSON>> {
   const { generateAuthenticationOptions } = await library()
   const allowCredentials = credentialsOf(site, known)
   const options = await generateAuthenticationOptions({ rpID: site.host, allowCredentials })

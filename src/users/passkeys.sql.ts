@@ -2,7 +2,7 @@ import { bytes, instant, int, list, oneOf, orNull, text } from '../database/colu
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
 
-/** A credential belongs to whoever registered it first. */
+/** A credential belongs to the user who registered it first. */
 export const insertPasskey = statement({
   name: 'insert_passkey',
   takes: {

@@ -8,7 +8,7 @@ import type { Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, makeKnown, markPassword, recognise } from './known-device.ts'
-import type { LoginDesk } from './login-desk.ts'
+import type { LoginDependencies } from './login-dependencies.ts'
 import { countAttempt, forgive } from './login-throttle.ts'
 import { passwordMaxBytes, refuseCrowd } from './password.ts'
 import type { Holder } from './second-factor.ts'
@@ -23,12 +23,12 @@ interface PasswordChange {
   readonly device: KnownDevice | undefined
 }
 
-type PasswordChanged =
+type PasswordChangeResult =
   | { readonly kind: 'changed'; readonly session: Token; readonly device: KnownDevice }
   | { readonly kind: 'refused' }
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
-/** Whoever signs in at a provider may have none. */
+/** A user who signs in at a provider may have none. */
 export async function hasPassword(sql: Sql, userId: string): Promise<boolean> {
   const [stored] = await sql.query(selectPasswordHash, { id: userId })
   return typeof stored?.passwordHash === 'string'
@@ -36,11 +36,11 @@ export async function hasPassword(sql: Sql, userId: string): Promise<boolean> {
 
 /** `alongside` happens in the same transaction, or not at all. */
 export async function changePassword(
-  { db, passwords, limits, vault }: LoginDesk,
+  { db, passwords, limits, vault }: LoginDependencies,
   { current, next, device }: PasswordChange,
   { session, environment, browser, act }: Holder,
   alongside: (sql: Sql) => Promise<void>,
-): Promise<PasswordChanged> {
+): Promise<PasswordChangeResult> {
   const { user } = session
   refuseCrowd(passwords, 'known')
   const key = vault.derive('login-throttle')[0]!
@@ -62,7 +62,7 @@ export async function changePassword(
     return { kind: 'refused' }
   }
   const hash = await passwords.hash(next)
-  return db.transaction<PasswordChanged>(async (sql) => {
+  return db.transaction<PasswordChangeResult>(async (sql) => {
     const [replaced] = await sql.query(replacePassword, {
       id: user.id,
       checked: stored!.passwordHash,

@@ -1,7 +1,7 @@
 /**
- * A new password for somebody who forgot theirs, by a link that goes to the address that we have. It counts
- * once and for an hour, ends every session, and replaces no second factor: whoever reads somebody's mail gets
- * no further than whoever knows their password.
+ * A new password for a user who forgot theirs, by a link that goes to the address that we have. It counts
+ * once and for an hour, ends every session, and replaces no second factor: a person who reads a user's mail
+ * gets no further than one who knows the password.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, day, hour, minute } from '../clock.ts'
@@ -20,8 +20,8 @@ import { updatePassword } from './users.sql.ts'
 
 const lifetimeMs = hour
 /**
- * Who asks again sooner has a message already; after so many in a day, a link that is still good is not sent
- * again.
+ * A user who asks again sooner has a message already; after so many in a day, a link that is still good is
+ * not sent again.
  */
 const againAfterMs = 5 * minute
 const sentAgainADay = 5
@@ -30,7 +30,7 @@ const sentADay = 100
 /** So long the owner, who was told at the address of before, has time to object. */
 const newAddressMs = day
 
-interface ResetDesk {
+interface ResetDependencies {
   readonly db: Sql
   readonly vault: Vault
   /** Whether a password is a way in for holders. */
@@ -38,17 +38,17 @@ interface ResetDesk {
 }
 
 /**
- * Only for an account that has a password, and an address that nobody has just changed. Whoever asks is told
+ * Only for an account that has a password, and an address that was not just changed. The client is answered
  * the same, whatever becomes of it.
  */
-export async function askForReset(desk: ResetDesk, username: string, act: Act): Promise<void> {
-  const found = await findUserByUsername(desk.db, username.toLowerCase())
+export async function askForReset(deps: ResetDependencies, username: string, act: Act): Promise<void> {
+  const found = await findUserByUsername(deps.db, username.toLowerCase())
   if (!found?.passwordHash) return
   const { passwordHash: _, ...user } = found
-  await sendReset(desk, user, act, async (sql) => {
+  await sendReset(deps, user, act, async (sql) => {
     if (user.role === 'operator' && (await isProvided(sql, user))) return undefined
     if (await findNewAddressEnd(sql, user, act.at)) return undefined
-    return chooseLink(sql, desk.vault, user, act.at)
+    return chooseLink(sql, deps.vault, user, act.at)
   })
 }
 
@@ -66,18 +66,18 @@ async function chooseLink(sql: Sql, vault: Vault, user: User, now: Date): Promis
 }
 
 /**
- * As an operator does it, also for somebody who has none yet. False when they have no address, or a password
- * is no way for them. Not past the provider of a customer, and not to an address that was just changed, by
- * whomever: one person alone would have the account.
+ * As an operator does it, also for a user who has none yet. False when they have no address, or a password is
+ * no way for them. Not past the provider of a customer, and not to an address that was just changed,
+ * whichever person changed it: one person alone would have the account.
  */
-export async function sendResetTo(desk: ResetDesk, user: User, act: Act): Promise<boolean> {
-  return sendReset(desk, user, act, async (sql) => {
+export async function sendResetTo(deps: ResetDependencies, user: User, act: Act): Promise<boolean> {
+  return sendReset(deps, user, act, async (sql) => {
     if (await isProvided(sql, user))
       throw new Conflict(
         'No link was sent: they get no password here, and sign in at your identity provider.',
       )
     const from = await findNewAddressEnd(sql, user, act.at)
-    if (!from) return makeLink(desk.vault, act.at)
+    if (!from) return makeLink(deps.vault, act.at)
     throw new Conflict(
       `The e-mail address was changed less than 24 hours ago. A reset is possible from ${from.toISOString()}.`,
     )
@@ -106,9 +106,9 @@ function makeLink(vault: Vault, now: Date): ResetLink {
   return { seed, tokenHash: token.hash, expiresAt: after(now, lifetimeMs) }
 }
 
-/** Whoever changes the address meanwhile, or asks too, is waited for. */
+/** Waits for transactions that change the address, or ask for a reset too. */
 async function sendReset(
-  { db, holdersUsePasswords }: ResetDesk,
+  { db, holdersUsePasswords }: ResetDependencies,
   user: User,
   act: Act,
   choose: (sql: Sql) => Promise<ResetLink | undefined>,
@@ -151,7 +151,7 @@ export async function findReset(
 
 /** False when the link has ended. */
 export async function takeReset(
-  { db, holdersUsePasswords }: ResetDesk,
+  { db, holdersUsePasswords }: ResetDependencies,
   passwords: Passwords,
   { hash }: Token,
   password: string,

@@ -2,8 +2,9 @@ import { bool, bytes, instant, int, oneOf, orNull, text } from '../database/colu
 import { statement } from '../database/statement.ts'
 
 /**
- * A new one ends the one before; the same again stays as it is. Whoever changes the address meanwhile waits,
- * and ends it. Nothing is made for somebody who is locked, nor for an address that was changed lately.
+ * A new one ends the one before; the same again stays as it is. A transaction that changes the address
+ * meanwhile waits, and ends it. Nothing is made for a user who is locked, nor for an address that was changed
+ * lately.
  */
 export const upsertReset = statement({
   name: 'upsert_password_reset',
@@ -40,9 +41,9 @@ export const selectGood = statement({
 })
 
 /**
- * Whom a provider knows, so that there is no password to be had here. A customer who has none: linked to a
- * provider, or known to one by their external id. Staff who are linked, whatever they have: whoever set a
- * password for them would be them.
+ * Users whom a provider knows, so that there is no password to be had here. A customer who has none: linked
+ * to a provider, or known to one by their external id. Staff who are linked, whatever they have: an operator
+ * who set a password for them could come in as them.
  */
 export const selectProvided = statement({
   name: 'select_provided_person',
@@ -66,7 +67,10 @@ export const selectReset = statement({
    WHERE r.token_hash = :tokenHash AND r.expires_at > :now AND u.status = 'active'`,
 })
 
-/** It counts once, on whichever node. The user is locked first, as by whoever changes them and so ends it. */
+/**
+ * It counts once, on whichever node. The user is locked first, as by transactions that change the user and so
+ * end it.
+ */
 export const takeReset = statement({
   name: 'take_password_reset',
   takes: { tokenHash: bytes, now: instant, holdersUsePasswords: bool },

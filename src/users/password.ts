@@ -14,9 +14,9 @@ const owaspFloor = { memoryCost: 19 * 1024, timeCost: 2 }
 export const passwordMinCharacters = 12
 export const passwordMaxBytes = 1024
 /**
- * Who asks: from a device that its user has signed in from, or from a session; from an address where nobody
- * has failed lately; from one where somebody has. A flood of guesses fills the places of the last, and then
- * there are places left for everybody else.
+ * Where the check comes from: a device that its user has signed in from, or a session; an address without
+ * recent failures; an address with some. A flood of guesses fills the places of the last, and the places of
+ * the others stay free.
  */
 export type Trust = 'known' | 'unknown' | 'failing'
 
@@ -56,7 +56,7 @@ export function openPasswords(atOnce: number, { memoryCost, timeCost } = owaspFl
   }
 }
 
-/** Before anything is looked up or counted: a password that nobody checks was not wrong. */
+/** Before anything is looked up or counted: a password that was not checked was not wrong. */
 export function refuseCrowd(passwords: Passwords, trust: Trust): void {
   if (passwords.isCrowded(trust)) throw new TooManyPasswordChecks('Too many sign-ins at once.')
 }

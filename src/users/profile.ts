@@ -46,7 +46,9 @@ export const Profile = Type.Object(
 )
 export type Profile = Static<typeof Profile>
 
-/** Whoever looks, as remembered elsewhere: forgotten there as soon as anything about the user changes. */
+/**
+ * The user who looks, as remembered elsewhere: forgotten there as soon as anything about the user changes.
+ */
 interface Viewer {
   readonly userId: string
   /** A token of the user's own sees all that they hold, whatever it may do there. */

@@ -1,5 +1,5 @@
 /**
- * The second factors of a user. Whoever has one is asked for it at every sign-in, on both sites. The first
+ * The second factors of a user. A user with one is asked for it at every sign-in, on both sites. The first
  * one comes with recovery codes and ends every other session, because those were opened with the password
  * alone.
  */
@@ -55,8 +55,8 @@ export async function hasSecondFactor(sql: Sql, userId: string): Promise<boolean
 }
 
 /**
- * Whether whoever has a second factor gave it minutes ago; true for those who have none. Where a provider
- * says when it was given, that is what counts, or the one of ours that stands in for it.
+ * Whether a user with a second factor gave it minutes ago; true for users without one. Where a provider says
+ * when it was given, that is what counts, or the one of ours that stands in for it.
  */
 export async function hasProvenFactor(sql: Sql, session: Session, now: Date): Promise<boolean> {
   if (isStrong(session, now)) return true
@@ -76,13 +76,13 @@ export async function findFactorLack(
 ): Promise<FactorLack | undefined> {
   if (upstream && proofs.factorAt) return undefined
   if (upstream?.vouches) return 'proof'
-  // Nobody could give one: to ask again would lead in circles.
+  // No step here could give one: to ask again would lead in circles.
   if (upstream && !upstream.ownSecondStep) return 'factor'
   if (!(await hasSecondFactor(sql, user.id))) return 'factor'
   return proofs.factorAt === undefined ? 'proof' : undefined
 }
 
-/** Who changes how they sign in, from where. */
+/** A user who changes how they sign in, and from where. */
 export interface Holder {
   readonly session: Session
   readonly environment: Environment
@@ -90,11 +90,11 @@ export interface Holder {
   readonly act: Act
 }
 
-interface FactorAdded {
+interface FactorResult {
   /** Shown once; none when there were some already. */
   readonly recoveryCodes: readonly string[]
   /**
-   * The same session under a new id. Whoever sets a factor up shows nothing of who they were before: its
+   * The same session under a new id. Setting up a factor proves nothing about the user before: the session's
    * proofs stay.
    */
   readonly session: Token
@@ -106,7 +106,7 @@ export function addAuthenticatorApp(
   vault: Vault,
   holder: Holder,
   proven: { secret: string; step: number },
-): Promise<FactorAdded | undefined> {
+): Promise<FactorResult | undefined> {
   return db.transaction(async (sql) => {
     const { session, act } = holder
     const { user } = session
@@ -123,7 +123,7 @@ export function addSecondPasskey(
   site: PasskeySite,
   holder: Holder,
   answered: PasskeyAnswer & { name: string },
-): Promise<FactorAdded | undefined> {
+): Promise<FactorResult | undefined> {
   return db.transaction(async (sql) => {
     const { session, act } = holder
     const { user } = session
@@ -140,7 +140,7 @@ async function finishAdding(
   { session, environment, browser, act }: Holder,
   before: SecondFactors,
   details: { readonly factor: string },
-): Promise<FactorAdded> {
+): Promise<FactorResult> {
   const { user } = session
   await recordGuardedAct(sql, act, 'second_factor.added', user.id, details)
   if (isGuarded(before)) await sql.query(deleteSession, { hash: session.token.hash })

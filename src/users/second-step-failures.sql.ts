@@ -4,7 +4,7 @@ import { statement } from '../database/statement.ts'
 export const failuresThatEnd = 10
 
 /**
- * For whatever ends the sessions of `:userId`: whoever is half-way in begins again, as if they had failed so
+ * For whatever ends the sessions of `:userId`: a half-finished sign-in begins again, as if it had failed so
  * often.
  */
 export const endHalfWay = `half_way AS (

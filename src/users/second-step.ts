@@ -12,13 +12,13 @@ import type { Sql } from '../database/database.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { recordGuardedAct } from './guarded-act.ts'
 import { type KnownDevice, markPassword, recognise } from './known-device.ts'
-import type { LoginDesk } from './login-desk.ts'
+import type { LoginDependencies } from './login-dependencies.ts'
 import { countAttempt, forgive, type LoginAttempt, secondStepName } from './login-throttle.ts'
 import { type PasskeyAnswer, type PasskeySite, usePasskey } from './passkey.ts'
 import { useRecoveryCode } from './recovery-code.ts'
 import * as table from './second-step-failures.sql.ts'
 import type { SessionUpstream } from './session.ts'
-import { type From, openSignedIn } from './signed-in.ts'
+import { openSignedIn, type SignInOrigin } from './signed-in.ts'
 import { countWrongCode, forgiveWrongCodes, useTotpCode } from './totp.ts'
 import type { User, UserWithPassword } from './user.ts'
 import { holdUserWithPassword, selectUserWithPassword } from './users.sql.ts'
@@ -31,7 +31,7 @@ export interface FirstStep {
   readonly at: number
   /** How often the user had failed at the second step when this one began. */
   readonly failuresBefore: number
-  /** Who vouched instead of a password. */
+  /** The provider that vouched instead of a password. */
   readonly upstream?: UpstreamStep
 }
 
@@ -52,7 +52,7 @@ export function noteUpstream(
   upstream: SessionUpstream,
 ): UpstreamStep {
   const { providerId, subject, sid, vouches, idToken } = upstream
-  // Browsers keep four kilobytes: without it, the provider asks once more whoever signs out there.
+  // Browsers keep four kilobytes: without it, the provider asks the user once more at sign-out.
   const fits = idToken !== undefined && idToken.length <= 1_800
   return {
     ...{ provider, authenticatedAt: authenticatedAt.getTime(), providerId, subject, vouches },
@@ -96,8 +96,8 @@ function isOver({ failuresBefore }: FirstStep, failures: number): boolean {
   return !(failures - failuresBefore < table.failuresThatEnd)
 }
 
-/** Somebody whose password was right, while it still is. */
-export interface HalfWay {
+/** A user whose password was right, while it still is. */
+export interface PendingSignIn {
   readonly user: User
   readonly step: FirstStep
 }
@@ -110,7 +110,7 @@ function isStillRight(
   return found?.status === 'active' && markPassword(found.passwordHash) === passwordMark
 }
 
-export async function findHalfWay(sql: Sql, step: FirstStep): Promise<HalfWay | undefined> {
+export async function findPendingSignIn(sql: Sql, step: FirstStep): Promise<PendingSignIn | undefined> {
   const [found] = await sql.query(selectUserWithPassword, { id: step.userId })
   if (!isStillRight(step, found)) return undefined
   if (isOver(step, await countSecondStepFailures(sql, step.userId))) return undefined
@@ -131,16 +131,16 @@ type SecondStep =
   | { readonly kind: 'address-must-wait'; readonly retryAfterSeconds: number }
 
 export async function takeSecondStep(
-  { db, limits, vault, opensByPassword, isStillVouched }: Omit<LoginDesk, 'passwords'>,
-  { user, step }: HalfWay,
+  { db, limits, vault, opensByPassword, isStillVouched }: Omit<LoginDependencies, 'passwords'>,
+  { user, step }: PendingSignIn,
   proof: Proof,
   /** The device as the browser presents it. */
-  from: From & { readonly device: KnownDevice | undefined },
+  from: SignInOrigin & { readonly device: KnownDevice | undefined },
   act: Act,
 ): Promise<SecondStep> {
   const { browser } = from
   const { at: now } = act
-  // The note names the password that was right, and whoever holds it is judged by that one.
+  // The note names the password that was right, and its holder is judged by that one.
   const known = recognise(from.device, { id: user.id, passwordMark: step.passwordMark }, now)
   const device = known === undefined ? undefined : `second:${known}`
   const who = { username: secondStepName(user), address: browser.address, knownDevice: device }
@@ -172,7 +172,7 @@ export async function takeSecondStep(
 
 async function recordFailure(
   sql: Sql,
-  { user, step }: HalfWay,
+  { user, step }: PendingSignIn,
   proof: Proof,
   attempt: LoginAttempt,
   act: Act,

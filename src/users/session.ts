@@ -33,7 +33,7 @@ export interface Proofs {
   readonly factorAt: Date | undefined
 }
 
-/** Who vouched for a session, and for whom. */
+/** The provider that vouched for a session, and the subject. */
 export interface SessionUpstream {
   readonly providerId: number
   readonly subject: string
@@ -99,7 +99,7 @@ export async function findSession(
     staffMs = absoluteMs,
     isPerson = true,
   }: {
-    /** For how long a provider's word that somebody is of the staff is taken. */
+    /** For how long a provider's word that a user is of the staff is taken. */
     readonly staffMs?: number
     /** What a page asks by itself is no sign of a person, and does not keep the session alive. */
     readonly isPerson?: boolean
@@ -123,7 +123,7 @@ export async function findSession(
     firstSeenAt: row.firstSeenAt,
     proofs: { passwordAt: authenticatedAt, factorAt: row.strongAt ?? undefined },
     upstream: upstreamOf(row),
-    // Whoever is locked has no session.
+    // A locked user has no session.
     user: { id: userId, username, name, role, status, lockedBy: null, createdAt },
   }
 }
@@ -176,7 +176,7 @@ export function listSessions(sql: Sql, userId: string, now: Date): Promise<Signe
   return sql.query(table.selectSessionsOf, { userId, ...limitsAt(now) })
 }
 
-/** False when it has ended already, or is somebody else's. */
+/** False when it has ended already, or is another user's. */
 export async function closeSessionOf(db: Sql, user: User, id: number, act: Act): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [closed] = await sql.query(table.deleteSessionOf, { id, userId: user.id })

@@ -1,5 +1,5 @@
 /**
- * The end of every sign-in, whoever vouched for it: a password, a second factor, or the brokerage's identity
+ * The end of every sign-in, by whichever proof: a password, a second factor, or the brokerage's identity
  * provider.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
@@ -13,14 +13,14 @@ import { deleteSession } from './sessions.sql.ts'
 import { tellOfSignIn } from './sign-in-notice.ts'
 import type { User } from './user.ts'
 
-export interface From {
+export interface SignInOrigin {
   readonly environment: Environment
   readonly browser: Browser
   /** What this browser had before; it ends. */
   readonly previous: Session | undefined
 }
 
-interface Proven {
+interface SignInProof {
   readonly user: User
   readonly passwordMark: string
   /** The id of the device, when this user has signed in from it before. */
@@ -31,18 +31,18 @@ interface Proven {
   readonly details: Record<string, unknown>
 }
 
-interface Opened {
+interface NewSession {
   readonly session: Token
   readonly device: KnownDevice
 }
 
 export async function openSignedIn(
   sql: Sql,
-  proven: Proven,
-  from: From,
+  proof: SignInProof,
+  from: SignInOrigin,
   { by, at: now }: Act,
-): Promise<Opened> {
-  const { user, passwordMark, known, proofs, upstream, details } = proven
+): Promise<NewSession> {
+  const { user, passwordMark, known, proofs, upstream, details } = proof
   const { environment, browser, previous } = from
   if (previous) await sql.query(deleteSession, { hash: previous.token.hash })
   const confirms = previous?.user.id === user.id

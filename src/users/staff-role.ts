@@ -1,7 +1,7 @@
 /**
- * Which roles somebody of the staff has, and from where: given by hand, or by an identity provider at each
- * sign-in. A provider takes back what it gave and touches nothing that was given by hand; a hand takes back
- * what a hand gave.
+ * Which roles an operator has, and from where: given by hand, or by an identity provider at each sign-in. A
+ * provider takes back what it gave and touches nothing that was given by hand; an operator takes back what
+ * was given by hand.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
@@ -14,7 +14,7 @@ import { lockActiveOperators } from './users.sql.ts'
 
 export { permissionsOf, type StaffRole } from '../vocabulary/permission.ts'
 
-/** From wherever, where nobody is in front of a page: none for whoever is locked out, or not of the staff. */
+/** From every source, where no session is at hand: none for a user who is locked out, or not of the staff. */
 export async function listRolesOf(sql: Sql, userId: string): Promise<StaffRole[]> {
   const rows = await sql.query(table.selectStaffRoles, { userId })
   return rows.map(({ role }) => role)
@@ -34,8 +34,8 @@ export async function listRolesIn(
 }
 
 /**
- * Who gives roles: roles are kept by its id, and the log has what people call it, which can still be read
- * when it is gone.
+ * A provider that gives roles: roles are kept by its id, and the log has what people call it, which can still
+ * be read when it is gone.
  */
 interface RoleGiver {
   readonly id: string | number
@@ -43,8 +43,8 @@ interface RoleGiver {
 }
 
 /**
- * With a provider goes what it gave to everybody, but for what is kept; with the link of somebody, what it
- * gave to them.
+ * Removing a provider removes the roles that it gave to all users, but for those that are kept; removing a
+ * user's link removes those that it gave to them.
  */
 export async function dropProvidedRoles(
   sql: Sql,
@@ -65,7 +65,7 @@ export async function dropProvidedRoles(
 export const sourceOf = ({ id }: Pick<RoleGiver, 'id'>): string => `provider:${id}`
 
 /**
- * What acting on somebody takes beside helping people: on staff, giving out their roles; on an administrator,
+ * What acting on a user takes beside helping people: on staff, giving out their roles; on an administrator,
  * being one.
  */
 export function neededOver(target: {
@@ -85,8 +85,8 @@ export async function findNeededOver(
 }
 
 /**
- * What a provider says of somebody of the staff, in the transaction of their sign-in: these roles are from
- * it, and no others. Removal is certain, also of the last administrator; those given by hand stay.
+ * What a provider says of an operator, in the transaction of their sign-in: these roles are from it, and no
+ * others. Removal is certain, also of the last administrator; those given by hand stay.
  */
 export async function setProvidedRoles(
   sql: Sql,
@@ -167,7 +167,7 @@ export async function giveRole(db: Sql, to: StaffMember, role: StaffRole, act: A
   })
 }
 
-/** Within the transaction that makes somebody of the staff, or under the lock of it. */
+/** Within the transaction that makes a user an operator, or under the lock of it. */
 export async function giveByHand(
   sql: Sql,
   userId: string,
@@ -195,7 +195,10 @@ export async function takeRole(db: Sql, from: StaffMember, role: StaffRole, act:
   })
 }
 
-/** Everybody in one order: of two who take each other's role, one comes first and the other finds it done. */
+/**
+ * All transactions lock in one order: of two operators who take each other's role, one comes first and the
+ * other finds it done.
+ */
 async function lockStaff(sql: Sql, { id, name }: Pick<StaffMember, 'id' | 'name'>): Promise<void> {
   await sql.query(lockActiveOperators)
   const [found] = await sql.query(table.lockStaffMember, { id })
@@ -203,7 +206,8 @@ async function lockStaff(sql: Sql, { id, name }: Pick<StaffMember, 'id' | 'name'
 }
 
 /**
- * People alone: whoever has the machine has everything. They may have lost their own role while they waited.
+ * Signed-in operators alone: an actor on the machine's command line has every power anyway. They may have
+ * lost their own role while they waited.
  */
 async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void> {
   if (!by.name.startsWith('user:')) return
@@ -227,7 +231,7 @@ async function refuseOwnSecond(sql: Sql, to: StaffMember, role: StaffRole, { by,
     )
 }
 
-/** After the change and under the lock of the staff: whoever would be the last administrator to go stays. */
+/** After the change and under the lock of the staff: the last administrator stays. */
 export async function refuseNoAdministrator(sql: Sql): Promise<void> {
   const left = await sql.query(table.selectAdministrators)
   if (left.length === 0)

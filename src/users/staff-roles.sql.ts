@@ -4,7 +4,7 @@ import { staffRoles } from '../vocabulary/permission.ts'
 
 const role = oneOf(...staffRoles)
 
-/** Of somebody who is no longer staff, or locked out, there are none. */
+/** A user who is no longer staff, or locked out, has none. */
 const counting = `SELECT DISTINCT r.role FROM staff_roles r JOIN users u ON u.id = r.user_id
    WHERE r.user_id = :userId AND u.role = 'operator' AND u.status = 'active'`
 
@@ -72,7 +72,9 @@ const memberRow = {
   isGuarded: bool,
 }
 
-/** By what is indexed: whoever can act, or has a role. Among everybody they would have to be looked for. */
+/**
+ * By what is indexed: users who can act, or have a role. Among all users they would have to be looked for.
+ */
 export const selectStaff = statement({
   name: 'select_staff',
   takes: { most: int },

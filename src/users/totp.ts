@@ -25,7 +25,7 @@ export interface TotpFactor {
   readonly id: number
   readonly createdAt: Date
   readonly lastUsedAt: Date | null
-  /** After so many wrong codes in a row that somebody must have been guessing. */
+  /** After so many wrong codes in a row that a person must have been guessing. */
   readonly lockedAt: Date | null
 }
 

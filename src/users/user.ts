@@ -24,19 +24,20 @@ export interface User {
   readonly role: 'holder' | 'operator'
   readonly status: 'active' | 'disabled'
   /**
-   * Who keeps them out: an operator, the source, or the source by removing them. Null while they are active.
+   * What keeps the user out: an operator, the source, or the source by removing them. Null while they are
+   * active.
    */
   readonly lockedBy: 'operator' | 'source' | 'removal' | null
   readonly createdAt: Date
 }
 
-/** The password is null for somebody who signs in elsewhere. */
+/** The password is null for a user who signs in elsewhere. */
 export type UserWithPassword = User & { readonly passwordHash: string | null }
 
 interface NewUser {
   readonly username: string
   readonly name: string
-  /** Undefined for somebody who signs in at a provider. */
+  /** Undefined for a user who signs in at a provider. */
   readonly password: string | undefined
   readonly role: User['role']
   /** Where notices go. */
@@ -53,13 +54,13 @@ export async function createUser(db: Sql, passwords: Passwords, user: NewUser, a
   return db.transaction((sql) => insertNew(sql, user, hash, act))
 }
 
-/** Who signs in at a provider; in the caller's transaction. */
+/** A user who signs in at a provider; in the caller's transaction. */
 export async function createWithoutPassword(sql: Sql, user: Person, act: Act): Promise<User> {
   judge(user)
   return insertNew(sql, user, undefined, act)
 }
 
-/** By a provider, while they are called what nobody told. Whoever was named stays so. */
+/** By a provider, while they have a name that was made up. A user who was named stays so. */
 export async function nameInstead(
   sql: Sql,
   { id, name: before }: User,
@@ -120,7 +121,7 @@ export async function findUserByUsername(sql: Sql, username: string): Promise<Us
   return user
 }
 
-/** As an operator names somebody on the command line: an id, or a username. */
+/** As an operator names a user on the command line: an id, or a username. */
 export async function getUserNamed(sql: Sql, idOrUsername: string): Promise<User> {
   const word = idOrUsername.toLowerCase()
   if (idShape.test(word)) return getUserById(sql, word)
@@ -136,7 +137,7 @@ export async function getUserById(sql: Sql, id: string): Promise<User> {
   return user
 }
 
-/** Ends every session: whoever knew the old password is out. */
+/** Ends every session: a person who knew the old password is out. */
 export async function setPassword(
   db: Sql,
   passwords: Passwords,
@@ -156,7 +157,7 @@ export async function setPassword(
   })
 }
 
-/** Staff whom a provider knows: whoever gave them a password could come in as them. */
+/** Staff whom a provider knows: the operator who gave them a password could come in as them. */
 export function explainProvided(error: unknown): never {
   if (!violates(error, 'users_staff_password')) throw error
   throw new Conflict(
@@ -164,7 +165,7 @@ export function explainProvided(error: unknown): never {
   )
 }
 
-/** Whom the brokerage's own system has locked, it alone lets in again. */
+/** A user whom the brokerage's own system has locked, it alone lets in again. */
 function explainLock(error: unknown): never {
   if (!violates(error, 'users_source_status')) throw error
   throw new Conflict('This customer is locked by the brokerage’s own system. It has to unlock them.')
@@ -183,7 +184,7 @@ async function finishStatus(sql: Sql, user: User, status: User['status'], act: A
 }
 
 /**
- * As one operator does it to somebody else: an active administrator is always left. A second click changes
+ * As one operator does it to another user: an active administrator is always left. A second click changes
  * nothing.
  */
 export async function setStatusOfOther(

@@ -73,7 +73,7 @@ export const selectUserWithPassword = statement({
   text: `SELECT ${withPassword} FROM users WHERE id = :id`,
 })
 
-/** Until its transaction ends, nobody gives them another password or locks them. */
+/** Until its transaction ends, no other transaction gives them another password or locks them. */
 export const holdUserWithPassword = statement({
   name: 'hold_user_with_password',
   takes: { id: text },
@@ -132,7 +132,7 @@ export const updateUserStatus = statement({
   text: setStatus,
 })
 
-/** Whom the source has locked can be locked here as well. */
+/** A user whom the source has locked can be locked here as well. */
 export const changeUserStatus = statement({
   name: 'change_user_status',
   takes: { id: text, status: text, updatedAt: instant },
@@ -149,7 +149,7 @@ export const selectMail = statement({
   text: 'SELECT email, declined_notices AS "declinedNotices" FROM users WHERE id = :id',
 })
 
-/** Holds still whoever else changes it. */
+/** Other transactions that change it wait. */
 export const lockMail = statement({
   name: 'lock_mail',
   takes: { id: text },
@@ -163,7 +163,7 @@ export const updateEmail = statement({
   text: 'UPDATE users SET email = :email, updated_at = :updatedAt WHERE id = :id',
 })
 
-/** Who acts and when, for what triggers write in this transaction. */
+/** The actor and the moment, for what triggers write in this transaction. */
 export const nameAct = statement({
   name: 'name_act',
   takes: { act: json<object>() },
@@ -193,7 +193,7 @@ export const updateDeclined = statement({
    WHERE id = :id AND declined_notices IS DISTINCT FROM :declinedNotices::text[] RETURNING id`,
 })
 
-/** Whoever has no password here, and gives a second factor at their provider, is guarded by it. */
+/** An operator without a password here, who gives a second factor at their provider, is guarded by it. */
 export const countOperators = statement({
   name: '',
   gives: { operators: int, unguarded: int, unaddressed: int },

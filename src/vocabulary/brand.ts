@@ -1,7 +1,7 @@
 /**
  * Who the brokerage is to the people it serves: its name, its logo, its colours and its links. Pages, mail,
- * authenticator apps and passkeys take it from the brand they are handed, and nothing else names anybody to
- * them. What brand is in force is for brands/brand-desk.ts to say.
+ * authenticator apps and passkeys take it from the brand they are handed, and from nowhere else. What brand
+ * is in force is for brands/active-brands.ts to say.
  */
 export interface Brand {
   /** On pages, in subjects and in apps. */

@@ -1,6 +1,6 @@
 /**
- * What a browser says of itself, in plain words, for people who look for a sign-in that was not theirs.
- * Anybody can claim to be any browser: the words help to recognise, and nothing is decided by them.
+ * What a browser says of itself, in plain words, for people who look for a sign-in that was not theirs. Any
+ * client can claim to be any browser: the words help to recognise, and nothing is decided by them.
  */
 type Rule = readonly [pattern: RegExp, words: string]
 

@@ -1,6 +1,6 @@
 /**
- * What the brokerage's staff may do. A role is a fixed list of permissions; whoever has several roles may do
- * what any of them may.
+ * What the brokerage's staff may do. A role is a fixed list of permissions; an operator with several roles
+ * may do what any of them may.
  */
 export const staffRoles = [
   'viewer',

@@ -1,6 +1,6 @@
 import type { StaffRole } from './permission.ts'
 
-/** What each role may do, for whoever gives or gets it. */
+/** What each role may do, for the operators who give or get it. */
 export const staffRoleWords: Readonly<Record<StaffRole, { readonly title: string; readonly text: string }>> =
   {
     viewer: { title: 'Viewer', text: 'Sees partners, webhooks and people. Changes nothing.' },

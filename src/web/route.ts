@@ -18,12 +18,12 @@ import { isMendable, showAgain } from './frame/refused-form.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
 import type { Gate } from './gates/gates.ts'
 
-type Handed = readonly unknown[]
+type GateValues = readonly unknown[]
 
 export interface Row {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly gate: Gate<Handed, Handed>
+  readonly gate: Gate<GateValues, GateValues>
   /** Where it exists. A row is of the live site alone unless it says otherwise. */
   readonly sites: readonly Environment[]
   /**
@@ -47,31 +47,33 @@ export interface Row {
   handle(visit: Visit, heldBy: string): Promise<unknown>
 }
 
-type Shown<Named> = Named extends Gate<infer Values extends Handed, Handed> ? Values : never
-type Sent<Named> = Named extends Gate<Handed, infer Values extends Handed> ? Values : never
+type PageValues<Named> = Named extends Gate<infer Values extends GateValues, GateValues> ? Values : never
+type FormValues<Named> = Named extends Gate<GateValues, infer Values extends GateValues> ? Values : never
 
 /** A handler takes what its gate proves: one that needs more does not type-check in the row. */
-export function page<Named extends Gate<Handed, Handed>>(
+export function page<Named extends Gate<GateValues, GateValues>>(
   path: string,
   gate: Named,
-  show: (visit: Visit, ...shown: Shown<Named>) => Promise<unknown>,
+  show: (visit: Visit, ...shown: PageValues<Named>) => Promise<unknown>,
   schema?: OperationSchema,
 ): Row {
   const handle = async (visit: Visit) => {
-    const shown = (await gate.show(visit, fill(path, paramsOf(visit.request)))) as Shown<Named> | undefined
+    const shown = (await gate.show(visit, fill(path, paramsOf(visit.request)))) as
+      | PageValues<Named>
+      | undefined
     return shown ? show(visit, ...shown) : visit.reply
   }
   return { method: 'GET', path, gate, sites: ['live'], schema, handle }
 }
 
-export function form<Named extends Gate<Handed, Handed>>(
+export function form<Named extends Gate<GateValues, GateValues>>(
   path: string,
   gate: Named,
-  act: (visit: Visit, ...sent: Sent<Named>) => Promise<unknown>,
+  act: (visit: Visit, ...sent: FormValues<Named>) => Promise<unknown>,
   heldBy?: string,
 ): Row {
   const handle = async (visit: Visit, holder: string) => {
-    const sent = (await gate.take(visit, holder)) as Sent<Named> | undefined
+    const sent = (await gate.take(visit, holder)) as FormValues<Named> | undefined
     return sent ? act(visit, ...sent) : visit.reply
   }
   return { method: 'POST', path, gate, sites: ['live'], schema: undefined, heldBy, handle }
@@ -160,7 +162,7 @@ async function takeForm(visit: Visit, row: Row, holder: Row | undefined, heldBy:
     if (long.length > 0) throw new Invalid(long)
     return await row.handle(visit, address)
   } catch (error) {
-    // Whom nothing is proven of, their page tells by itself.
+    // Where the gate proves nothing of the visitor, the page tells the refusal by itself.
     if (!holder || row.gate.who === 'anyone' || !isMendable(visit, error)) throw error
     return showAgain(visit, error, address, (again) => holder.handle(again, heldBy))
   }

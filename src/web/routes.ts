@@ -215,7 +215,7 @@ const userMail = whenVisited(() => import('./console/people/user-mail.ts'))
 const userActs = whenVisited(() => import('./console/people/user-acts.ts'))
 const search = whenVisited(() => import('./console/search/search.ts'))
 
-/** What changes something takes every proof that whoever does it has. */
+/** A row that changes something takes every proof that its operator has. */
 const partnerManager = staff('partners.manage').and(strongly)
 const webhookOperator = staff('webhooks.operate').and(strongly)
 const support = staff('users.manage').and(strongly)

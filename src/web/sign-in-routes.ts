@@ -1,4 +1,4 @@
-/** The pages of the table that are there before anybody is known: signing in, approving, signing out. */
+/** The pages of the table that are there before a user is known: signing in, approving, signing out. */
 import { anyone } from './gates/gates.ts'
 import { form, makes, page, type Row, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'

@@ -12,7 +12,7 @@ import { readConfig } from '../../src/settings/config.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { makeFolder } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
@@ -20,7 +20,7 @@ const by = { name: 'operator:olga', environment: 'live', address: '192.0.2.7', r
 const act = { by, at: now }
 
 const database = await keepOpen(openTestDatabase())
-const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 6 }))
+const db = await keepOpen(openLenientDatabase({ connectionString: database.url, connections: 6 }))
 
 /** As the database's owner could, with all triggers asleep. */
 function tamper(...changes: readonly string[]): Promise<void> {
@@ -196,7 +196,7 @@ async function verifyOnTheCommandLine(...args: string[]): Promise<Record<string,
     progress: silent,
   }
   const vault = openVault({ kind: 'environment', keys: [generateKey()] })
-  const desk = {
+  const context = {
     config: readConfig({ DATA_DIR: makeFolder() }),
     clock: { now: () => now },
     db,
@@ -204,7 +204,7 @@ async function verifyOnTheCommandLine(...args: string[]): Promise<Record<string,
     act: () => act,
     print,
   }
-  await command.run(desk, parseWords(command, args))
+  await command.run(context, parseWords(command, args))
   return printed
 }
 
@@ -272,7 +272,7 @@ test('more entries than fit one block make several, and all of them count', asyn
 
 test('entries written in parallel, in transactions of any length, end up in exactly one block each', async () => {
   const nodes = Array.from({ length: 3 }, () =>
-    openPatiently({ connectionString: database.url, connections: 3 }),
+    openLenientDatabase({ connectionString: database.url, connections: 3 }),
   )
   let writing = true
   const writers = nodes.flatMap((node, index) =>

@@ -38,14 +38,14 @@ async function entriesOf(act: () => Promise<unknown>): Promise<AuditEntry[]> {
   return ask<AuditEntry>(db, selectNewer, [last!.id])
 }
 
-interface Expected {
+interface ExpectedEntry {
   readonly action: AuditAction
   readonly actor: string
   readonly subject: string
 }
 
 /** The one entry of an act over HTTP: its answer names the request, and the clock stands still. */
-async function check(act: () => Promise<Answer>, expected: Expected): Promise<AuditEntry> {
+async function check(act: () => Promise<Answer>, expected: ExpectedEntry): Promise<AuditEntry> {
   let answer: Answer | undefined
   const [entry, ...rest] = await entriesOf(async () => {
     answer = await act()

@@ -10,12 +10,12 @@ import { ask } from '../support/ask.ts'
 
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 
 const start = new Date('2026-03-02T10:00:00Z')
 
 const database = await keepOpen(openTestDatabase())
-const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 2 }))
+const db = await keepOpen(openLenientDatabase({ connectionString: database.url, connections: 2 }))
 // 3,000 renewals, a minute apart; every thousandth minute somebody pauses a webhook.
 await db.script(`
   INSERT INTO audit_entries (at, actor, action, subject, environment, address, details)

@@ -19,7 +19,7 @@ import { generateKey, openVault } from '../../src/crypto/vault.ts'
 import type { Database, Sql } from '../../src/database/database.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 
 const now = new Date('2026-03-02T10:00:00.123Z')
@@ -32,7 +32,7 @@ let database: TestDatabase
 let db: Database
 before(async () => {
   database = await openTestDatabase()
-  db = openPatiently({ connectionString: database.url, connections: 4 })
+  db = openLenientDatabase({ connectionString: database.url, connections: 4 })
 })
 after(async () => {
   await db?.close()
@@ -271,7 +271,7 @@ test('a log that was rewritten with every hash computed anew does not pass its o
 })
 
 test('an entry is found in its block although it was committed long after it got its number', async () => {
-  const slow = openPatiently({ connectionString: database.url, connections: 1 })
+  const slow = openLenientDatabase({ connectionString: database.url, connections: 1 })
   await slow.transaction(async (sql) => {
     await write(sql, 'client:slow')
     for (let more = 0; more < 150; more++) {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ask } from '../support/ask.ts'
 
 import { keepOpen } from '../support/keep-open.ts'
-import { openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { openCommandLine, parseRecord, parseTable } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 await line.read('partner', 'create', '--name', 'Quant', '--approve', '--refresh')

@@ -10,7 +10,7 @@ import { scopes } from '../../src/vocabulary/scope.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openCommandLineAt } from './desk.ts'
+import { openCommandLineAt } from './command-line.ts'
 
 const database = await keepOpen(openTestDatabase())
 const settings = { DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), AUDIT_ANCHOR_FILE: 'off' }

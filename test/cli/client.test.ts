@@ -4,7 +4,7 @@ import { parseToken } from '../../src/crypto/token.ts'
 import { getClient } from '../../src/partners/client.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { openCommandLine, parseRecord, parseTable } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 const shownOnce: string[] = []

@@ -16,9 +16,9 @@ import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { settings as knownSettings } from '../../src/settings/table.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { makeFolder, runCommand, secretFile } from '../support/process.ts'
-import { commands, openCommandLine } from './desk.ts'
+import { commands, openCommandLine } from './command-line.ts'
 
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
@@ -262,7 +262,7 @@ test('every command that lists or shows only reads, and no other says so of itse
 
 test('a command that only reads migrates nothing: it says that the schema is behind, and what to do', async () => {
   const database = await openTestDatabase({ empty: true })
-  const db = openPatiently({ connectionString: database.url, connections: 1 })
+  const db = openLenientDatabase({ connectionString: database.url, connections: 1 })
   const settings = { DATABASE_URL: database.url, SECRET_KEY: 'a'.repeat(64), AUDIT_ANCHOR_FILE: 'off' }
   const tables = async () =>
     (await ask(db, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")).length

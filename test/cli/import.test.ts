@@ -9,7 +9,7 @@ import { operatorAct } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeFolder } from '../support/process.ts'
 import { readSource } from '../support/provisioning.ts'
-import { openCommandLine } from './desk.ts'
+import { openCommandLine } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseKey } from '../../src/crypto/vault.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openCommandLine, parseTable } from './desk.ts'
+import { openCommandLine, parseTable } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 

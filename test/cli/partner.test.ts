@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keepOpen } from '../support/keep-open.ts'
-import { openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { openCommandLine, parseRecord, parseTable } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 const words = ['--name', 'Quant Desk', '--approve', '--refresh', '--json']

@@ -18,7 +18,7 @@ import { openTestDatabase } from '../support/database.ts'
 import { newFolder } from '../support/folder.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
-import { openCommandLineAt } from './desk.ts'
+import { openCommandLineAt } from './command-line.ts'
 
 const database = await keepOpen(openTestDatabase())
 const settings = { DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), AUDIT_ANCHOR_FILE: 'off' }

@@ -7,7 +7,7 @@ import { setProvidedRoles } from '../../src/users/staff-role.ts'
 import { getUserNamed } from '../../src/users/user.ts'
 import { newFolder } from '../support/folder.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openCommandLine } from './desk.ts'
+import { openCommandLine } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 const create = (username: string, ...more: string[]) =>

@@ -7,7 +7,7 @@ import { ask } from '../support/ask.ts'
 
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
-import { openCommandLine, parseRecord, parseTable } from './desk.ts'
+import { openCommandLine, parseRecord, parseTable } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 await line.read('user', 'create', '--username', 'ada', '--name', 'Ada')

@@ -18,8 +18,8 @@ import { followByHand } from '../support/follow.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { secretFile } from '../support/process.ts'
-import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
-import { type Done, openCommandLineAt } from './desk.ts'
+import { answer, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
+import { type CommandResult, openCommandLineAt } from './command-line.ts'
 
 const program = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url))
 
@@ -45,11 +45,11 @@ function start(args: readonly string[]): ChildProcess {
 }
 
 /** What reads its input, or goes on, has a process of its own. */
-function run(args: readonly string[], input?: string): Promise<Done> {
+function run(args: readonly string[], input?: string): Promise<CommandResult> {
   return input === undefined && args[0] !== 'listen' ? line.run(...args) : runApart(args, input)
 }
 
-async function runApart(args: readonly string[], input = ''): Promise<Done> {
+async function runApart(args: readonly string[], input = ''): Promise<CommandResult> {
   const child = start(args)
   let stdout = ''
   let stderr = ''
@@ -73,7 +73,7 @@ const namesOf = (record: object) => Object.keys(record).join(' ')
 const ofBranch = () => ['--partner', String(branch.branchId)]
 const newest = () => receiver.received.at(-1)!
 
-function isSigned({ body, headers }: Received, secret: string): boolean {
+function isSigned({ body, headers }: ReceivedRequest, secret: string): boolean {
   return headers['x-webhook-signature'] === createHmac('sha256', secret).update(body).digest('hex')
 }
 
@@ -181,13 +181,13 @@ test('webhook show says since when there has been the secret that signs, its own
   const lane = await openBranch(house)
   const words = ['--partner', String(lane.branchId)]
   const id = String(await lane.register(receiver.url('/aged'), { rateLimit: 50 }))
-  type Aged = {
+  type PrintedWebhook = {
     rate_limit: number
     signs_with: string
     secret_created_at: string
     new_secret_signs_from: string | null
   }
-  const show = () => say<Aged>(['webhook', 'show', id, ...words])
+  const show = () => say<PrintedWebhook>(['webhook', 'show', id, ...words])
   const borrowed = await show()
   assert.deepEqual(
     [borrowed.signs_with, borrowed.new_secret_signs_from, borrowed.rate_limit],

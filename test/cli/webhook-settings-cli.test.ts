@@ -11,7 +11,7 @@ import { ask } from '../support/ask.ts'
 
 import { keepOpen } from '../support/keep-open.ts'
 import { makeFolder, secretFile } from '../support/process.ts'
-import { openCommandLine } from './desk.ts'
+import { openCommandLine } from './command-line.ts'
 
 const line = await keepOpen(openCommandLine())
 const folder = makeFolder()
@@ -20,7 +20,7 @@ const of = ['--partner', 'Quant Desk']
 
 await line.read('partner', 'create', '--name', 'Quant Desk', '--approve')
 
-interface Shown {
+interface PrintedSettings {
   readonly id: number
   readonly url: string
   readonly kinds: readonly string[]
@@ -41,13 +41,13 @@ function headersFile(...lines: string[]): string {
 const create = (...words: string[]) => ['webhook', 'create', ...of, '--url', url, ...words]
 const withSecret = () => ['--secret-file', secretFile('a secret of its own')]
 const update = (id: number, ...words: string[]) => ['webhook', 'update', String(id), ...of, ...words]
-const chosen = ({ kinds, actions, rate_limit, headers, description }: Shown) => ({
+const chosen = ({ kinds, actions, rate_limit, headers, description }: PrintedSettings) => ({
   ...{ kinds, actions, rate_limit, headers, description },
 })
 
 test('a webhook is created with actions, a rate limit, headers and a description, and each is changed by itself', async () => {
   const headers = headersFile('X-Api-Key: sesame: open', '', 'X-Route:blue')
-  const made = await line.read<Shown>(
+  const made = await line.read<PrintedSettings>(
     ...create(...withSecret(), '--kinds', 'TRANSACTION,APPLICATION', '--rate-limit', '10'),
     ...['--actions', 'TRANSACTION.COMPLETED, APPLICATION.REJECTED APPLICATION.APPROVED'],
     ...['--headers-file', headers, '--description', 'Ledger, production'],
@@ -58,7 +58,7 @@ test('a webhook is created with actions, a rate limit, headers and a description
     ...{ rate_limit: 10, headers: ['x-api-key', 'x-route'], description: 'Ledger, production' },
   }
   assert.deepEqual(chosen(made), first)
-  const change = (...words: string[]) => line.read<Shown>(...update(made.id, ...words))
+  const change = (...words: string[]) => line.read<PrintedSettings>(...update(made.id, ...words))
   assert.deepEqual(chosen(await change('--rate-limit', 'none')), { ...first, rate_limit: null })
   assert.deepEqual((await change('--actions', 'all')).actions, {})
   assert.deepEqual((await change('--remove-header', 'X-Route')).headers, ['x-api-key'])
@@ -77,7 +77,7 @@ test('a webhook is created with actions, a rate limit, headers and a description
 })
 
 test('what is wrong is said by the name of the option, and nothing is changed', async () => {
-  const made = await line.read<Shown>(...create(...withSecret(), '--kinds', 'TRANSACTION'))
+  const made = await line.read<PrintedSettings>(...create(...withSecret(), '--kinds', 'TRANSACTION'))
   const wrong: [words: string[], code: number, message: RegExp][] = [
     [['--rate-limit', '0'], 1, /^--rate-limit must be a whole number from 1 to 1000, or none\.$/],
     [['--rate-limit', '1.5'], 1, /^--rate-limit must be a whole number from 1 to 1000, or none\.$/],
@@ -124,7 +124,10 @@ test('what is wrong is said by the name of the option, and nothing is changed', 
   }
   const twice = await line.fail(...update(made.id, '--headers-file', headersFile('x-a: 1', 'X-A: 2')))
   assert.match(twice.stderr, /^--headers-file and --remove-header must name each header once; x-a is twice/)
-  assert.deepEqual(chosen(await line.read<Shown>('webhook', 'pause', String(made.id), ...of)), chosen(made))
+  assert.deepEqual(
+    chosen(await line.read<PrintedSettings>('webhook', 'pause', String(made.id), ...of)),
+    chosen(made),
+  )
   const refused = await line.fail(...create('--rate-limit', '5000', ...withSecret()))
   assert.match(refused.stderr, /^--rate-limit /)
   const both = await line.fail(...create('--secret-file', '-', '--headers-file', '-'))
@@ -132,7 +135,7 @@ test('what is wrong is said by the name of the option, and nothing is changed', 
 })
 
 test('headers that were given for a host do not follow the webhook to another', async () => {
-  const made = await line.read<Shown>(
+  const made = await line.read<PrintedSettings>(
     ...create(...withSecret(), '--headers-file', headersFile('X-Api-Key: sesame')),
   )
   const moved = update(made.id, '--url', 'https://elsewhere.example.com/hooks')
@@ -140,7 +143,7 @@ test('headers that were given for a host do not follow the webhook to another', 
     (await line.fail(...moved)).stderr,
     /^--headers-file were given for https:\/\/app\.example\.com: /,
   )
-  assert.deepEqual((await line.read<Shown>(...moved, '--remove-header', 'x-api-key')).headers, [])
+  assert.deepEqual((await line.read<PrintedSettings>(...moved, '--remove-header', 'x-api-key')).headers, [])
 })
 
 test('the help of both commands names every setting', async () => {

@@ -67,7 +67,7 @@ test('events that are published while a webhook is created are either before it 
   )
 })
 
-interface Fired {
+interface FireResult {
   readonly eventId: string
   readonly deliveries: readonly { readonly state: string }[]
 }
@@ -81,7 +81,7 @@ test('a test hook that was published is answered 202 with its event, whatever fa
   const answer = await engine.call('POST', '/v2/webhooks/transaction', transaction())
   await db.script('DROP TRIGGER fail ON log; DROP FUNCTION fail;')
   assert.equal(answer.status, 202, answer.text)
-  const { eventId, deliveries } = answer.json<Fired>()
+  const { eventId, deliveries } = answer.json<FireResult>()
   assert.match(eventId, /^evt_[0-9a-f]{32}$/)
   assert.deepEqual(deliveries, [])
   await ask(db, look, [part, engine.house.clock.now()])

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { after, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
-import { openSender, type Posted, type Sender } from '../../src/webhooks/outbound/attempt.ts'
+import { openSender, type PostResult, type Sender } from '../../src/webhooks/outbound/attempt.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 
@@ -68,7 +68,7 @@ function openTestSender(dnsServers: readonly string[] = []): Sender {
   return sender
 }
 
-async function post(sender: Sender, url: string): Promise<Posted> {
+async function post(sender: Sender, url: string): Promise<PostResult> {
   const posted = await sender.post({ url, headers: { 'content-type': 'application/json' }, body: '{"n":1}' })
   // In the turn after its answer a connection may be used again.
   await nextTurn()

@@ -22,14 +22,14 @@ import { ask } from '../support/ask.ts'
 import { eventOf, openEngine, startWorkerProcess } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { operatorAct } from '../support/gateway.ts'
-import { patienceMs } from '../support/patience.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { testTimeoutMs } from '../support/timeout.ts'
 
 const events = Number(process.env.DELIVERY_EVENTS ?? 500)
 const kills = Number(process.env.DELIVERY_KILLS ?? 2)
 const webhooks = 20
 const recoveryLimitMs = 15 * second
-const deliveredWithinMs = Math.max(patienceMs, events * 60)
+const deliveredWithinMs = Math.max(testTimeoutMs, events * 60)
 
 const paths = Array.from({ length: webhooks }, (_, index) => `/${index}`)
 
@@ -160,8 +160,8 @@ test('every event reaches every webhook although PostgreSQL is killed in the mid
   const { branchId } = partner
   for (const path of paths) {
     const draft = { url: receiver.url(path), secret: 'a secret of its own', kinds: undefined }
-    const desk = { db, vault, policy: guard }
-    await createWebhook(desk, { branchId, environment: 'live' }, undefined, draft, act)
+    const deps = { db, vault, policy: guard }
+    await createWebhook(deps, { branchId, environment: 'live' }, undefined, draft, act)
   }
   // Only what was acknowledged counts: a refused publication is tried again, and its event has another id.
   const publishing = publishAll(async (drafts) => {

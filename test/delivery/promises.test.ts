@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
 import { minute } from '../../src/clock.ts'
 import { type Metrics, openMetrics } from '../../src/metrics/metrics.ts'
-import { findBroken, type Promised, promises, wholeScope } from '../../src/webhooks/health/invariants.ts'
+import { findBroken, type PromiseName, promises, wholeScope } from '../../src/webhooks/health/invariants.ts'
 import { openSweeper } from '../../src/webhooks/health/sweeper.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { ask } from '../support/ask.ts'
@@ -42,12 +42,12 @@ function sql<Row extends object>(text: string, values: readonly unknown[] = []):
   return ask<Row>(kernel.db, text, values)
 }
 
-async function findNames(): Promise<Promised[]> {
+async function findNames(): Promise<PromiseName[]> {
   const broken = await findBroken(kernel.db, kernel.clock.now(), wholeScope())
   return [...new Set(broken.map(({ promise }) => promise))].sort()
 }
 
-async function count(promise: Promised): Promise<number> {
+async function count(promise: PromiseName): Promise<number> {
   const text = await metrics.print()
   return Number(
     text.match(new RegExp(`countersign_broken_promises_total\\{promise="${promise}"\\} (\\d+)`))![1],
@@ -55,7 +55,7 @@ async function count(promise: Promised): Promise<number> {
 }
 
 interface Breach {
-  readonly promise: Promised
+  readonly promise: PromiseName
   readonly what: string
   readonly make: () => Promise<unknown>
   /** So for a moment it may be. */

@@ -8,7 +8,7 @@ import { day, minute } from '../../src/clock.ts'
 import { type Changes, everything } from '../../src/database/changes.ts'
 import { applyAgain } from '../../src/partners/application.ts'
 import { applyAsPartner, decide, getPartner } from '../../src/partners/partner.ts'
-import type { Decided } from '../../src/partners/partner-status.ts'
+import type { DecidedStatus } from '../../src/partners/partner-status.ts'
 import { getDelivery, redeliver } from '../../src/webhooks/deliveries/delivery.ts'
 import { startReplay } from '../../src/webhooks/deliveries/replay.ts'
 import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
@@ -30,7 +30,7 @@ beforeEach(async () => {
 })
 afterEach(() => engine.close())
 
-async function set(status: Decided, branchId = engine.branchId): Promise<void> {
+async function set(status: DecidedStatus, branchId = engine.branchId): Promise<void> {
   const partner = await getPartner(engine.db, String(branchId))
   assert.ok(await decide(engine.db, partner, { status, reason: 'a test' }, engine.house.act()))
 }
@@ -49,8 +49,9 @@ function heardOf(changes: Changes, wanted: string): Promise<void> {
   return new Promise((heard) => changes.subscribe((tag) => tag === wanted && heard()))
 }
 
-const sent = (path = '/hook') => engine.receiver.at(path).map((request) => JSON.parse(request.body) as Sent)
-interface Sent {
+const sent = (path = '/hook') =>
+  engine.receiver.at(path).map((request) => JSON.parse(request.body) as EventPair)
+interface EventPair {
   readonly entity: string
   readonly action: string
 }

@@ -42,7 +42,7 @@ const comparedInVain = (node: PlanNode): number =>
   (node['Rows Removed by Join Filter'] ?? 0) +
   (node.Plans ?? []).reduce((sum, each) => sum + comparedInVain(each), 0)
 
-interface Begun {
+interface ReplayStart {
   readonly state: string
   readonly total: number | null
 }
@@ -53,7 +53,7 @@ test('a recovery of 80,000 that failed in a day is begun by one row, and is not 
   const since = engine.house.clock.now().getTime() - hour
   const answer = await engine.call('POST', `/v2/webhooks/${webhook.id}/recover`, { since })
   assert.ok(answer.status < 300, answer.text)
-  const { state, total } = answer.json<Begun>()
+  const { state, total } = answer.json<ReplayStart>()
   assert.deepEqual([state, total], ['running', null])
   assert.deepEqual(await written(), before)
   assert.equal(await count('replay_cursors'), 1)
@@ -71,7 +71,7 @@ test('a replay of 80,000 is begun by one row, and another act on the webhook fin
   await fillWithSettled(engine, webhook, { prefix: 'transaction', count: many, state: 'delivered' })
   const before = await written()
   const answer = await engine.call('POST', `/v2/webhooks/${webhook.id}/replays`, { from: 0 })
-  assert.deepEqual([answer.status, answer.json<Begun>().total], [201, null])
+  assert.deepEqual([answer.status, answer.json<ReplayStart>().total], [201, null])
   assert.equal((await engine.call('POST', `/v2/webhooks/${webhook.id}/pause`)).status, 200)
   assert.deepEqual(await written(), before)
 })

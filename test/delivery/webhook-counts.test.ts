@@ -13,20 +13,20 @@ import {
 } from '../../src/webhooks/health/webhook-counts.ts'
 import { type Period, periods } from '../../src/webhooks/subscriptions/columns.ts'
 import { ask } from '../support/ask.ts'
-import { attemptOf } from '../support/attempt-made.ts'
+import { attemptOf } from '../support/attempt-record.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { openEngine } from '../support/engine.ts'
 import { openKernel } from '../support/engine-kernel.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { fail } from '../support/receiver.ts'
 
 const now = new Date('2026-03-02T10:07:00Z')
 const ago = (ms: number) => new Date(now.getTime() - ms)
 
 const database = await keepOpen(openTestDatabase())
-const db = await keepOpen(openPatiently({ connectionString: database.url, connections: 4 }))
+const db = await keepOpen(openLenientDatabase({ connectionString: database.url, connections: 4 }))
 beforeEach(() => db.script('TRUNCATE webhook_counts'))
 
 const attemptsOf = ({
@@ -70,7 +70,7 @@ test('an attempt counts when it was made, however long before that its delivery 
 
 test('nothing is counted twice or lost: by several processes at once, and when the database was away', async () => {
   const counters = [1, 2, 3].map(() => openAttemptCounter(db))
-  const away = openPatiently({ connectionString: database.url, connections: 1 })
+  const away = openLenientDatabase({ connectionString: database.url, connections: 1 })
   const unlucky = openAttemptCounter(away)
   for (const counter of [...counters, unlucky])
     for (const kind of ['accepted', 'accepted', 'refused', 'unreachable'] as const)

@@ -7,35 +7,35 @@ import { pino } from 'pino'
 import { openChanges } from '../../src/database/changes.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openRounds } from '../../src/database/rounds.ts'
-import type { AttemptMade } from '../../src/webhooks/engine/attempt-made.ts'
-import { openWorker, type Worker } from '../../src/webhooks/engine/worker.ts'
+import type { AttemptRecord } from '../../src/webhooks/engine/attempt-record.ts'
+import { DeliveryWorker } from '../../src/webhooks/engine/worker.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
-import { type Looked, lookAt } from '../../src/webhooks/events/sequencer.ts'
+import { lookAt, type NumberedBatch } from '../../src/webhooks/events/sequencer.ts'
 import { openSender } from '../../src/webhooks/outbound/attempt.ts'
 import { ask } from '../support/ask.ts'
 import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
 export interface EngineHouse {
   readonly db: Database
   readonly clock: TestClock
   readonly receiver: Receiver
-  readonly attempts: AttemptMade[]
+  readonly attempts: AttemptRecord[]
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>
   makeBranch(): Promise<number>
   makeWebhook(branchId: number, path: string, kinds?: readonly string[]): Promise<number>
   publish(branchId: number, entities: readonly string[]): Promise<void>
   /** Published and numbered in one transaction, and nobody is told. */
-  number(branchId: number, entities: readonly string[]): Promise<Looked>
+  number(branchId: number, entities: readonly string[]): Promise<NumberedBatch>
   /** Somebody waits for a lock. */
   untilBlocked(): Promise<void>
-  openWorker(lingerMs?: number): Promise<Worker>
+  openWorker(lingerMs?: number): Promise<DeliveryWorker>
   close(): Promise<void>
 }
 
@@ -43,14 +43,14 @@ export async function openEngineHouse(): Promise<EngineHouse> {
   const database = await openTestDatabase()
   const clock = new TestClock()
   const receiver = await openReceiver()
-  const db = openPatiently({ connectionString: database.url, connections: 6 })
+  const db = openLenientDatabase({ connectionString: database.url, connections: 6 })
   const log = pino({ level: process.env.LOG_LEVEL ?? 'silent' })
   const closers: (() => Promise<unknown>)[] = [
     () => database.close(),
     () => db.close(),
     () => receiver.close(),
   ]
-  const attempts: AttemptMade[] = []
+  const attempts: AttemptRecord[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     ask<Row>(db, text, values)
   await openDaysAhead(db, clock.now())
@@ -100,7 +100,7 @@ export async function openEngineHouse(): Promise<EngineHouse> {
         dnsServers: [],
         certificateAuthority: undefined,
       })
-      const worker = openWorker({
+      const worker = new DeliveryWorker({
         ...{ db, rounds, changes, clock, log, sender, lingerMs },
         secrets: { find: () => ({ current: 'secret', all: ['secret'] }) },
         headers: { find: () => ({}) },

@@ -2,11 +2,11 @@
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { interleavings } from './interleavings.ts'
 import { openHouse } from './stage.ts'
 
 const { url } = await keepOpen(await openTestDatabase())
-const house = await openHouse(await keepOpen(openPatiently({ connectionString: url, connections: 5 })))
+const house = await openHouse(await keepOpen(openLenientDatabase({ connectionString: url, connections: 5 })))
 
 for (const [name, play] of Object.entries(interleavings)) test(name, () => play(house))

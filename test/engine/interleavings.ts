@@ -11,7 +11,7 @@ import { closeStage, type House, kindNames, openStage, printKinds, type Stage } 
 
 const lookAgainMs = 2
 
-interface Met<Result> {
+interface RaceResult<Result> {
   /** Whether the second waited for the first. */
   readonly waited: boolean
   readonly result: Result
@@ -20,7 +20,7 @@ interface Met<Result> {
 const isBlocked = 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS "isBlocked"'
 const backend = 'SELECT pg_backend_pid() AS pid'
 
-class Undone extends Error {}
+class Rollback extends Error {}
 
 /** Runs until it is over or waits for somebody's lock; answers which, and how to wait for its end. */
 async function untilStill<Result>(db: Database, work: (sql: Sql) => Promise<Result>) {
@@ -59,10 +59,10 @@ async function during<Result>(
       await first(sql)
       held.resolve()
       await over.promise
-      if (undo) throw new Undone()
+      if (undo) throw new Rollback()
     })
     .catch((error: unknown) => {
-      if (!(error instanceof Undone)) throw error
+      if (!(error instanceof Rollback)) throw error
     })
   await Promise.race([held.promise, holding])
   try {
@@ -78,7 +78,7 @@ async function meet<Result>(
   first: (sql: Sql) => Promise<unknown>,
   second: (sql: Sql) => Promise<Result>,
   undo = false,
-): Promise<Met<Result>> {
+): Promise<RaceResult<Result>> {
   const { waited, done } = await during(db, first, () => untilStill(db, second), undo)
   return { waited, result: await done }
 }
@@ -172,9 +172,9 @@ async function openLanes(house: House, webhooks: number) {
         allowed: true,
       }),
     remove: (id: number) => call('delete_cursor', { w: id }),
-    settle: (...lanes: Told[]) => call<{ webhook_id: number }>('settle', tell(stage, lanes)),
+    settle: (...lanes: LaneFacts[]) => call<{ webhook_id: number }>('settle', tell(stage, lanes)),
     /** The first of entity A fails, or has ended. */
-    settleEntity: (lane: Told, read: number, xdue: Date | null) =>
+    settleEntity: (lane: LaneFacts, read: number, xdue: Date | null) =>
       call<{ next: number | null }>('settle', {
         ...tell(stage, [lane]),
         ...nothingElse,
@@ -196,14 +196,14 @@ interface Cursor {
  * An accepted delivery of a lane, a failed one of entity B, one that was asked for again and failed, and how
  * far its replay is.
  */
-interface Told {
+interface LaneFacts {
   readonly id: number
   readonly epoch: number
   readonly seq: number
   readonly day: number
 }
 
-function tell(stage: Stage, lanes: readonly Told[]) {
+function tell(stage: Stage, lanes: readonly LaneFacts[]) {
   const each = <Value>(value: Value) => lanes.map(() => value)
   const [ids, seqs, days] = [lanes.map((l) => l.id), lanes.map((l) => l.seq), lanes.map((l) => l.day)]
   const now = stage.at(0)

@@ -105,7 +105,7 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     'an entity is taken for recovered with its first, though others wait behind it',
     titles.fails,
     [
-      'const next = nexts.get(entity)\n',
+      'const next = continuations.get(entity)\n',
       'const next = undefined as { seq: number; day: number } | undefined\n',
     ],
   ),
@@ -250,7 +250,7 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     'if (this.isFull) return undefined\n    const until = this.#heldUntil(now)\n    if (until',
   ]),
   rowForEachBehind: lane('what waits behind an exception takes a place of its own', titles.place, [
-    '// What waits behind it is found in the log when its turn comes.',
+    '// Entries behind it are found in the log when their turn comes.',
     'for (const entry of this.#lines.get(entity) ?? []) if (entry.seq !== seq) this.#exceptions.set(entity + entry.seq, { entity, seq: entry.seq, day, attempts: 0, dueAt: verdict.dueAt!, writtenAt: now })',
   ]),
   fifthIsNone: lane('retries leave nothing to what is new, nor it to them', titles.fifth, [
@@ -424,11 +424,11 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     ],
     'a settlement whose answer was lost is told again, without loading anew',
     [
-      'return { settled: [], refused: [...composed.keys()], error }',
-      `const columns = columnsOf(composed, results, answers, now)
+      'return { settled: [], refused: [...settlements.keys()], error }',
+      `const columns = columnsOf(settlements, results, answers, now)
       const again = () => db.query(settle, { part, now, today: dayOf(now), ...columns })
       await again().catch(again).catch(() => {})
-      return { settled: [...composed].map(([lane, told]) => ({ lane, ...lane.settled(told, new Map(), now) })), refused: [] }`,
+      return { settled: [...settlements].map(([lane, told]) => ({ lane, ...lane.settled(told, new Map(), now) })), refused: [] }`,
     ],
   ),
   laneTwice: more(
@@ -620,15 +620,15 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
       'a part in which more was published than a look takes is looked at until nothing is left',
     ],
     'what a look leaves waits for the next event',
-    ['if (looked.entries.length === entriesAtMost) this.#wanted.add(part)', ''],
+    ['if (batch.entries.length === entriesAtMost) this.#wanted.add(part)', ''],
   ),
   looksDeaf: more(
     'events/sequencer.ts',
     ['sequencer.test.ts', 'what is published while its part is looked at has its number by the next look'],
     'what is published while its part is looked at is not looked for',
     [
-      '      if (looked.entries.length > 0) yield looked',
-      '      this.#wanted.delete(part)\n      if (looked.entries.length > 0) yield looked',
+      '      if (batch.entries.length > 0) yield batch',
+      '      this.#wanted.delete(part)\n      if (batch.entries.length > 0) yield batch',
     ],
   ),
   headGoesBack: more(

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { after, hour, minute, second } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import {
+  type Continuations,
   type CursorRow,
   type ExceptionRow,
   Lane,
   type LoadedLane,
-  type Nexts,
   type Sending,
 } from '../../src/webhooks/engine/lane.ts'
 import type { LogEntry } from '../../src/webhooks/events/entry.ts'
@@ -208,7 +208,7 @@ const seqsOf = (sendings: readonly Sending[]) => sendings.map(({ seq }) => seq)
 const accept = (lane: Lane<string>, sending: Sending) => lane.answer(sending, delivered, 'yes', now)
 const refuse = (lane: Lane<string>, sending: Sending) => lane.answer(sending, refused(30 * second), 'no', now)
 
-function settle(lane: Lane<string>, nexts: Nexts = new Map()) {
+function settle(lane: Lane<string>, nexts: Continuations = new Map()) {
   return lane.settled(lane.compose(false, now)!, nexts, now)
 }
 

@@ -5,18 +5,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { interleavings } from './interleavings.ts'
 import { getScene } from './model/scenes.ts'
 import type { Scene } from './model/world.ts'
 import { scriptOf, sqlMutants } from './sql-mutants.ts'
 import { type House, openHouse } from './stage.ts'
-import { WalkFailed, walk, walksOf } from './walks.ts'
+import { WalkFailure, walk, walksOf } from './walks.ts'
 
 for (const [name, { about, caughtBy }] of Object.entries(sqlMutants))
   test(`${name}: ${about}`, async (t) => {
     const { url, close } = await openTestDatabase()
-    const db = openPatiently({ connectionString: url, connections: 6 })
+    const db = openLenientDatabase({ connectionString: url, connections: 6 })
     t.after(async () => {
       await db.close()
       await close()
@@ -36,7 +36,7 @@ async function isSame(house: House, scene: Scene, seed: number): Promise<boolean
     await walk(house, scene, seed)
     return true
   } catch (error) {
-    if (error instanceof WalkFailed) return false
+    if (error instanceof WalkFailure) return false
     throw error
   }
 }

@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { listStatements } from '../support/statements.ts'
 
 const migration = readFileSync(new URL('../../migrations/0012-engine.sql', import.meta.url), 'utf8')
@@ -22,7 +22,7 @@ const functions = [
 const everywhere = ['days']
 
 const house = await keepOpen(openTestDatabase())
-const db = await keepOpen(openPatiently({ connectionString: house.url, connections: 1 }))
+const db = await keepOpen(openLenientDatabase({ connectionString: house.url, connections: 1 }))
 const askOfEngine = <Row extends object>(text: string) => ask<Row>(db, text, [engine])
 const isOfEngine = 'c.relname = ANY ($1)'
 /** A table that lies in partitions, and one of them. */
@@ -151,7 +151,7 @@ const handed = /\bsql\.query|\b(?:on|listener)\.query/
 
 test('the worker, the sequencer and the feeds ask one function which pool serves a part', () => {
   const statements =
-    /\.(?:query|together)(?:<[^(]*>)?\(\s*\[?(?:kernel\.|keepLanes|selectHolders|freeLanes|settle\b|readLog|beImpatient)/
+    /\.(?:query|together)(?:<[^(]*>)?\(\s*\[?(?:kernel\.|keepLanes|selectHolders|freeLanes|settle\b|readLog|shortLockTimeout)/
   const files = ['worker', 'settlements', 'membership']
     .map((name) => `engine/${name}`)
     .concat(['feed', 'announcer'].map((name) => `events/${name}`))

@@ -9,8 +9,8 @@ import { Lane, type LoadedLane, type Verdict } from '../../src/webhooks/engine/l
 import {
   type DeliveryLane,
   type ReceiverAnswer,
+  type SettlementResult,
   Settlements,
-  type Written,
 } from '../../src/webhooks/engine/settlements.ts'
 import { Feed } from '../../src/webhooks/events/feed.ts'
 import { feedOf } from '../../src/webhooks/events/part.ts'
@@ -71,8 +71,8 @@ function answerNext(settlements: Settlements, lane: DeliveryLane, verdict = deli
   settlements.note(lane)
 }
 
-async function drain(settlements: Settlements): Promise<Written[]> {
-  const all: Written[] = []
+async function drain(settlements: Settlements): Promise<SettlementResult[]> {
+  const all: SettlementResult[] = []
   for await (const written of settlements.run()) all.push(written)
   return all
 }

@@ -4,7 +4,7 @@
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { largeScenes, scenes } from './model/scenes.ts'
 import { openHouse } from './stage.ts'
 import { walk } from './walks.ts'
@@ -12,7 +12,7 @@ import { walk } from './walks.ts'
 const walksOfScene = 100
 
 const { url } = await keepOpen(await openTestDatabase())
-const house = await openHouse(await keepOpen(openPatiently({ connectionString: url, connections: 6 })))
+const house = await openHouse(await keepOpen(openLenientDatabase({ connectionString: url, connections: 6 })))
 const first = Number(process.env.WALK_SEED ?? 1)
 
 for (const scene of [...scenes, ...largeScenes])

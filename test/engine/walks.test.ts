@@ -5,13 +5,13 @@
 import { test } from 'node:test'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { largeScenes, scenes } from './model/scenes.ts'
 import { openHouse } from './stage.ts'
 import { walk, walksOf } from './walks.ts'
 
 const { url } = await keepOpen(await openTestDatabase())
-const house = await openHouse(await keepOpen(openPatiently({ connectionString: url, connections: 6 })))
+const house = await openHouse(await keepOpen(openLenientDatabase({ connectionString: url, connections: 6 })))
 const first = Number(process.env.WALK_SEED ?? 1)
 
 for (const scene of [...scenes, ...largeScenes])

@@ -26,7 +26,7 @@ function weightOf({ kind, effect }: Step): number {
   return kind === 'act' ? 1 : 5
 }
 
-export class WalkFailed extends Error {}
+export class WalkFailure extends Error {}
 
 /** Answers how many of its steps were commits. */
 export async function walk(house: House, scene: Scene, seed: number): Promise<number> {
@@ -56,7 +56,9 @@ export async function walk(house: House, scene: Scene, seed: number): Promise<nu
     }
   } catch (error) {
     const way = trace.map((label, place) => `${place + 1}. ${label}`).join('\n')
-    throw new WalkFailed(`${scene.name}, seed ${seed}: ${(error as Error).message}\n${way}`, { cause: error })
+    throw new WalkFailure(`${scene.name}, seed ${seed}: ${(error as Error).message}\n${way}`, {
+      cause: error,
+    })
   } finally {
     await player.close()
     await closeStage(stage)

@@ -7,13 +7,13 @@ import { after, test } from 'node:test'
 import { ask } from '../support/ask.ts'
 
 import { openTestGateway } from '../support/gateway.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 
 test('a gateway whose database has gone closes everything all the same', async () => {
   const house = await openTestGateway({ METRICS_PORT: '0' })
   const { baseUrl, gateway, databaseUrl } = house
   const name = /\/(t_\w+)\?/.exec(databaseUrl)![1]!
-  const elsewhere = openPatiently({
+  const elsewhere = openLenientDatabase({
     connectionString: databaseUrl.replace(name, 'countersign'),
     connections: 1,
   })

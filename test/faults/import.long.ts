@@ -21,14 +21,14 @@ import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, operatorAct } from '../support/gateway.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { endGateway, type GatewayProcess, startGateway } from '../support/process.ts'
 import { readSource } from '../support/provisioning.ts'
 
 const cuts = 10
 const [cutHouse, wholeHouse] = [await openTestDatabase(), await openTestDatabase()]
 const [cut, whole] = [cutHouse, wholeHouse].map(({ url }) =>
-  openPatiently({ connectionString: url, connections: 2 }),
+  openLenientDatabase({ connectionString: url, connections: 2 }),
 ) as [Database, Database]
 after(async () => {
   await Promise.all([cut.close(), whole.close()])

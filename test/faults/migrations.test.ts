@@ -9,7 +9,7 @@ import type { Database } from '../../src/database/database.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase, type TestDatabase } from '../support/database.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { endGateway, runCommand, startGateway } from '../support/process.ts'
 
 const names = readMigrations().map((migration) => migration.name)
@@ -29,7 +29,7 @@ after(async () => {
 
 /** A node's own connections. */
 function connect(): Database {
-  const db = openPatiently({ connectionString: url, connections: 2 })
+  const db = openLenientDatabase({ connectionString: url, connections: 2 })
   pools.push(db)
   return db
 }

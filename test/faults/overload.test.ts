@@ -8,7 +8,7 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
-import { begunInTurn, patienceInBurstMs } from '../../src/http/entrance.ts'
+import { begunInTurn, burstTimeoutMs } from '../../src/http/entrance.ts'
 import { openBareServer } from '../support/bare-server.ts'
 import { send } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -29,7 +29,7 @@ before(async () => {
   })
   app.get('/quick', () => ({ done: true }))
   app.get('/slow', () => {
-    const until = performance.now() + patienceInBurstMs + 50
+    const until = performance.now() + burstTimeoutMs + 50
     while (performance.now() < until);
     return { done: true }
   })

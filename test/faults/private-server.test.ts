@@ -25,7 +25,7 @@ import { readConfig } from '../../src/settings/config.ts'
 import { ask } from '../support/ask.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { eventually } from '../support/eventually.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import {
   clusterFolder,
   endGateway,
@@ -79,7 +79,7 @@ async function check(dataDir: string): Promise<void> {
 }
 
 async function askServer(server: PrivateServer, question: string): Promise<unknown> {
-  const db: Database = openPatiently({ connectionString: server.connectionString, connections: 1 })
+  const db: Database = openLenientDatabase({ connectionString: server.connectionString, connections: 1 })
   try {
     return (await ask<{ answer: unknown }>(db, question))[0]?.answer
   } finally {

@@ -27,7 +27,7 @@ import {
   type TestClient,
   type TestGateway,
 } from '../support/gateway.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import {
   endGateway,
   exchange,
@@ -60,7 +60,7 @@ before(async () => {
   }
   ;[here, there] = await Promise.all([startGateway(settings), startGateway(settings)])
   house = await openTestGateway(settings)
-  db = openPatiently({ connectionString: server.url, connections: 2 })
+  db = openLenientDatabase({ connectionString: server.url, connections: 2 })
 })
 after(async () => {
   await Promise.all([endGateway(here), endGateway(there)])

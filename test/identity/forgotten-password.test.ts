@@ -180,7 +180,7 @@ test('an operator sends no reset to an address that was changed in the last 24 h
   const at = house.clock.now()
   const support = await house.makeOperator('Stan Staff', ['support'])
   const act = { by: { name: `user:${support.id}` }, at }
-  const desk = { db, vault, holdersUsePasswords: true }
+  const deps = { db, vault, holdersUsePasswords: true }
   const changes: Record<string, (user: User) => Promise<unknown>> = {
     operator: (user) => setEmail(db, user, 'moved@example.com', act),
     holder: (user) => setEmail(db, user, 'moved@example.com', { by: { name: `user:${user.id}` }, at }),
@@ -195,15 +195,15 @@ test('an operator sends no reset to an address that was changed in the last 24 h
     const moved = await house.makeUser()
     await change(moved)
     for (const later of [0, day - 1]) {
-      const sent = sendResetTo(desk, moved, { ...act, at: after(at, later) })
+      const sent = sendResetTo(deps, moved, { ...act, at: after(at, later) })
       await assert.rejects(sent, new RegExp(`possible from ${after(at, day).toISOString()}`), who)
     }
     assert.deepEqual(await sentTo(moved), [])
-    assert.equal(await sendResetTo(desk, moved, { ...act, at: after(at, day) }), true, who)
+    assert.equal(await sendResetTo(deps, moved, { ...act, at: after(at, day) }), true, who)
   }
   const byHand = await makeOwn()
   await ask(db, "UPDATE users SET email = 'hand@example.com' WHERE id = $1", [byHand.id])
-  await assert.rejects(sendResetTo(desk, byHand, { ...act, at: new Date() }), /A reset is possible from/)
+  await assert.rejects(sendResetTo(deps, byHand, { ...act, at: new Date() }), /A reset is possible from/)
 })
 
 test('a reset that is chosen while the address changes in SQL goes to nobody', async () => {

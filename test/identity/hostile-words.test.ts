@@ -44,7 +44,7 @@ afterEach(async () => {
 
 /**
  * What JSON can hold and nobody meant; a claim that is undefined is left out. The door itself is tried with
- * more (said.test.ts).
+ * more (claims.test.ts).
  */
 const hostile: readonly unknown[] = [
   undefined,

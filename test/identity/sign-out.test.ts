@@ -92,13 +92,13 @@ const key = createPrivateKey(upstream.privateKey)
 let madeBy = upstream.issuer
 const nowSeconds = () => Math.floor(house.clock.now().getTime() / second)
 
-interface Made {
+interface LogoutTokenOptions {
   readonly claims?: Record<string, unknown>
   readonly head?: Record<string, unknown>
   readonly by?: typeof key
 }
 
-function makeToken({ claims = {}, head = {}, by = key }: Made = {}): Promise<string> {
+function makeToken({ claims = {}, head = {}, by = key }: LogoutTokenOptions = {}): Promise<string> {
   const all = {
     ...{ iss: madeBy, aud: 'countersign', iat: nowSeconds(), exp: nowSeconds() + 120 },
     ...{ jti: crypto.randomUUID(), events: { [event]: {} }, sub: 'sub-ada' },

@@ -8,7 +8,14 @@ import { openSmtp } from '../../src/notices/smtp.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openMailServer } from '../support/mail-server.ts'
-import { from, makeReader, noticesOf, openDesk, serverAt, writeNotice } from '../support/notices.ts'
+import {
+  from,
+  makeReader,
+  noticesOf,
+  openPostDependencies,
+  serverAt,
+  writeNotice,
+} from '../support/notices.ts'
 import { type GatewayProcess, makeFolder, startGateway } from '../support/process.ts'
 
 const server = await keepOpen(openMailServer())
@@ -42,7 +49,10 @@ test('a node that dies between sending and recording costs one more copy of that
   server.verdict = () => undefined
   const courier = openSmtp(serverAt(server.port), from)
   const later = { now: () => new Date(Date.now() + 2 * minute) }
-  assert.deepEqual(await sendDue({ ...openDesk(house, courier), clock: later }), { sent: 2, failed: 0 })
+  assert.deepEqual(await sendDue({ ...openPostDependencies(house, courier), clock: later }), {
+    sent: 2,
+    failed: 0,
+  })
   courier.close()
   assert.deepEqual(await states(), ['sent', 'sent', 'sent'])
   const ids = server.taken.map(({ messageId }) => messageId)

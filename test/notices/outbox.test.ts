@@ -12,7 +12,7 @@ import { sendDue } from '../../src/notices/post.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { parseMail } from '../support/mail-server.ts'
-import { from, makeReader, noticesOf, openDesk, writeNotice } from '../support/notices.ts'
+import { from, makeReader, noticesOf, openPostDependencies, writeNotice } from '../support/notices.ts'
 import { makeFolder } from '../support/process.ts'
 
 const house = await openHouse({ ROLES: 'api' })
@@ -68,7 +68,7 @@ test('a folder that cannot be written costs a wait, not the notice', async () =>
   chmodSync(join(place, 'outbox'), 0o400)
   const reader = await makeReader(house)
   await writeNotice(house, reader)
-  assert.deepEqual(await sendDue(openDesk(house, openOutbox(join(place, 'outbox'), from))), {
+  assert.deepEqual(await sendDue(openPostDependencies(house, openOutbox(join(place, 'outbox'), from))), {
     sent: 0,
     failed: 1,
   })
@@ -76,7 +76,7 @@ test('a folder that cannot be written costs a wait, not the notice', async () =>
   assert.equal(row!.state, 'waiting')
   assert.match(row!.error!, /EEXIST|ENOTDIR/)
   house.clock.advance(minute)
-  assert.deepEqual(await sendDue(openDesk(house, openOutbox(join(place, 'elsewhere'), from))), {
+  assert.deepEqual(await sendDue(openPostDependencies(house, openOutbox(join(place, 'elsewhere'), from))), {
     sent: 1,
     failed: 0,
   })

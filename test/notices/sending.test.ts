@@ -14,7 +14,14 @@ import { ask } from '../support/ask.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { type MailServer, openMailServer } from '../support/mail-server.ts'
-import { from, makeReader, noticesOf, openDesk, serverAt, writeNotice } from '../support/notices.ts'
+import {
+  from,
+  makeReader,
+  noticesOf,
+  openPostDependencies,
+  serverAt,
+  writeNotice,
+} from '../support/notices.ts'
 import { findFreePorts } from '../support/ports.ts'
 
 // Its own post has nothing to do with these: it is another role's.
@@ -31,7 +38,7 @@ afterEach(async () => {
 })
 
 const db = () => house.gateway.context.db
-const send = (by: Courier = courier) => sendDue(openDesk(house, by))
+const send = (by: Courier = courier) => sendDue(openPostDependencies(house, by))
 
 test('a notice goes to its address, says who wrote it, and is recorded as sent', async () => {
   const reader = await makeReader(house)
@@ -174,11 +181,11 @@ test('a server that greets and then drips a byte at a time is left after its tim
     dripping.close()
   })
   const { port } = dripping.address() as { port: number }
-  const patient = openSmtp(serverAt(port), from, 300)
-  t.after(() => patient.close())
+  const shortSmtp = openSmtp(serverAt(port), from, 300)
+  t.after(() => shortSmtp.close())
   const reader = await makeReader(house)
   await writeNotice(house, reader)
-  assert.deepEqual(await send(patient), { sent: 0, failed: 1 })
+  assert.deepEqual(await send(shortSmtp), { sent: 0, failed: 1 })
   assert.equal((await noticesOf(db(), reader))[0]!.state, 'waiting')
   house.clock.advance(minute)
   assert.deepEqual(await send(), { sent: 1, failed: 0 })

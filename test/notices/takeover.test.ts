@@ -17,11 +17,11 @@ import {
   resetSecondFactor,
 } from '../../src/users/second-factor.ts'
 import { setPassword, type User } from '../../src/users/user.ts'
-import { openCommandLineAt } from '../cli/desk.ts'
+import { openCommandLineAt } from '../cli/command-line.ts'
 import { ask } from '../support/ask.ts'
 import { Authenticator, addKey } from '../support/authenticator.ts'
 import { Browser } from '../support/browser.ts'
-import { openDesk, press } from '../support/console.ts'
+import { openConsole, press } from '../support/console.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
@@ -145,8 +145,8 @@ test('what an operator does in the console or at the command line is told, as th
   const reader = await makeReader(house)
   await setUpApp(house, await visit(reader))
   const before = (await told(reader)).length
-  const desk = await openDesk(house)
-  await press(desk.browser, `/console/users/${reader.id}`, '/factors/reset')
+  const admin = await openConsole(house)
+  await press(admin.browser, `/console/users/${reader.id}`, '/factors/reset')
   await line.read('user', 'password', reader.id)
   await line.read('user', 'reset-second-factor', reader.id)
   await line.read('token', 'create', '--user', reader.id, '--name', 'made for them')

@@ -187,13 +187,13 @@ test('no schema has a name that languages keep for themselves', () => {
     for (const name of Object.keys(document.components.schemas)) assert.doesNotMatch(name, kept)
 })
 
-type Received = Pick<Operation, 'operationId' | 'tags'>
+type OperationSummary = Pick<Operation, 'operationId' | 'tags'>
 
-function receivedIn(document: OpenApi): Received[] {
-  const { webhooks } = document as OpenApi & { webhooks: Record<string, { post: Received }> }
+function receivedIn(document: OpenApi): OperationSummary[] {
+  const { webhooks } = document as OpenApi & { webhooks: Record<string, { post: OperationSummary }> }
   const callbacks = operationsOf(document).flatMap((operation) => {
     const { callbacks: own = {} } = operation as {
-      callbacks?: Record<string, Record<string, { post: Received }>>
+      callbacks?: Record<string, Record<string, { post: OperationSummary }>>
     }
     return Object.values(own).flatMap((each) => Object.values(each))
   })

@@ -32,8 +32,8 @@ import { openDnsServer } from '../support/dns-server.ts'
 import { openEngine } from '../support/engine.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { openMailServer } from '../support/mail-server.ts'
-import { openPatiently } from '../support/patiently.ts'
 import { openPoolingProxy } from '../support/pooling-proxy.ts'
 import { findFreePorts } from '../support/ports.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
@@ -51,9 +51,9 @@ const house = await openHouse({
 })
 const { db } = house.gateway.context
 
-type Found = (check: string) => Result
+type FindResult = (check: string) => Result
 
-async function look(settings: NodeJS.ProcessEnv = {}, clock: Clock = systemClock): Promise<Found> {
+async function look(settings: NodeJS.ProcessEnv = {}, clock: Clock = systemClock): Promise<FindResult> {
   const results = await examine(() => readConfig({ ...house.settings, ...settings }), clock)
   return (check) => results.find((result) => result.check === check)!
 }
@@ -66,7 +66,7 @@ function assertFound(result: Result, state: Result['state'], found: RegExp, advi
 }
 
 async function run(text: string, url = house.databaseUrl): Promise<Record<string, unknown>[]> {
-  const opened = openPatiently({ connectionString: url, connections: 1 })
+  const opened = openLenientDatabase({ connectionString: url, connections: 1 })
   try {
     return await ask<Record<string, unknown>>(opened, text)
   } finally {

@@ -20,13 +20,13 @@ import {
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const npm = realpathSync(execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim())
 
-interface Started {
+interface StartedPackage {
   readonly npm: Program
   readonly gateway: number
   readonly dataDir: string
 }
 
-async function startByNpm(script: string): Promise<Started> {
+async function startByNpm(script: string): Promise<StartedPackage> {
   const dataDir = await withCluster(makeFolder())
   const settings = { DATA_DIR: dataDir, SANDBOX_PORT: '0', PROCESSES: '1' }
   const program = startProgram(['--prefix', home, 'run', script], settings, npm)
@@ -35,7 +35,7 @@ async function startByNpm(script: string): Promise<Started> {
   return { npm: program, gateway: pid, dataDir }
 }
 
-async function assertAllEnd({ npm, gateway, dataDir }: Started): Promise<void> {
+async function assertAllEnd({ npm, gateway, dataDir }: StartedPackage): Promise<void> {
   // Its output ends with the last process that writes to it.
   const ending = await eventually('npm has ended, and whatever it started', () => npm.ending)
   assert.deepEqual([isRunning(gateway), findServerProcesses(dataDir)], [false, []], 'nothing outlives npm')
@@ -45,7 +45,7 @@ async function assertAllEnd({ npm, gateway, dataDir }: Started): Promise<void> {
 }
 
 /** What a script leaves behind is not left behind by its test. */
-function endWith(t: { after(end: () => void): void }, { npm, gateway }: Started): void {
+function endWith(t: { after(end: () => void): void }, { npm, gateway }: StartedPackage): void {
   t.after(() => {
     npm.kill('SIGKILL')
     tell(gateway, 'SIGKILL')

@@ -23,7 +23,7 @@ import { takeBaseBackup } from '../support/base-backup.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestClient, TokenBody } from '../support/gateway.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import {
   clusterFolder,
   endGateway,
@@ -114,7 +114,7 @@ function open(dataDir: string): Promise<PrivateServer> {
 }
 
 async function withDatabase<Result>(url: string, work: (db: Database) => Promise<Result>): Promise<Result> {
-  const db = openPatiently({ connectionString: url, connections: 1 })
+  const db = openLenientDatabase({ connectionString: url, connections: 1 })
   try {
     return await work(db)
   } finally {

@@ -14,7 +14,7 @@ import { readConfig } from '../../src/settings/config.ts'
 import { ask } from '../support/ask.ts'
 import { announceServer, openSystemTestServer, openTestDatabase } from '../support/database.ts'
 import { openTestGateway } from '../support/gateway.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { findSystemPostgres } from '../support/system-postgres.ts'
 
 const programs = findSystemPostgres()
@@ -39,7 +39,7 @@ async function runHere(folder: string): Promise<void> {
 
   test('the core speaks to it in a session with the defaults of the server', async (t) => {
     const database = await openTestDatabase()
-    const core = openPatiently({ connectionString: database.url, connections: 1 })
+    const core = openLenientDatabase({ connectionString: database.url, connections: 1 })
     t.after(() => core.close().then(database.close))
     await core.script("SELECT set_source_role('core', session_user, true)")
     await core.script('RESET ALL')
@@ -63,7 +63,7 @@ async function runHere(folder: string): Promise<void> {
   })
 
   test('no plan was compiled', async (t) => {
-    const db = openPatiently({ connectionString: server.url, connections: 1 })
+    const db = openLenientDatabase({ connectionString: server.url, connections: 1 })
     t.after(() => db.close())
     const [counted] = await ask<{ statements: number; compiled: string[] | null }>(db, selectCompiled)
     assert.ok(counted!.statements > 500, `${counted!.statements} statements`)

@@ -11,7 +11,7 @@ import { type House, openHouse } from './house.ts'
 import { type Picture, pictures } from './pictures.ts'
 
 const folder = new URL('../../docs/pictures/', import.meta.url)
-const desk = { width: 1280, height: 900 }
+const desktop = { width: 1280, height: 900 }
 const phone = { width: 390, height: 844 }
 
 async function main(names: readonly string[]): Promise<void> {
@@ -32,7 +32,7 @@ async function main(names: readonly string[]): Promise<void> {
 }
 
 async function take(chromium: Chromium, house: House, picture: Picture): Promise<void> {
-  const viewport = picture.onPhone ? phone : desk
+  const viewport = picture.onPhone ? phone : desktop
   const scheme = picture.dark ? 'dark' : 'light'
   const context = await chromium.newContext({ viewport, colorScheme: scheme, reducedMotion: 'reduce' })
   try {

@@ -14,20 +14,20 @@ const house = await openHouse()
 const { db, clock } = house.gateway.context
 const core = await openCore(house)
 
-interface Told {
+interface ImportBody {
   readonly id: number
   readonly failed: number
   readonly faults: readonly object[]
 }
 
-async function importLines(lines: readonly string[]): Promise<Told> {
+async function importLines(lines: readonly string[]): Promise<ImportBody> {
   const answer = await send(`${house.baseUrl}/internal/v1/imports`, {
     method: 'POST',
     headers: { ...core.headers, 'content-type': 'application/x-ndjson' },
     body: `${lines.join('\n')}\n`,
   })
   assert.equal(answer.status, 201, answer.text)
-  return answer.json<Told>()
+  return answer.json<ImportBody>()
 }
 
 test('of an import the first thousand faults are told, and all are counted', async () => {

@@ -24,7 +24,7 @@ const core = await openCore(house, 'live', ['core', ...sources])
 const url = `${house.baseUrl}/internal/v1/imports`
 const ndjson = { ...core.headers, 'content-type': 'application/x-ndjson' }
 
-interface Told {
+interface ImportBody {
   readonly id: number
   readonly state: string
   readonly lines: number
@@ -46,11 +46,11 @@ const print = (records: readonly unknown[]) =>
 /** As the last line of a snapshot has it. */
 const endOf = (records: readonly unknown[]) => ({ end: { records: records.length } })
 
-async function importAll(records: readonly unknown[], query: string): Promise<Told> {
+async function importAll(records: readonly unknown[], query: string): Promise<ImportBody> {
   const body = print(query.includes('mode=snapshot') ? [...records, endOf(records)] : records)
   const answer = await send(`${url}?${query}`, { method: 'POST', headers: ndjson, body })
   assert.equal(answer.status, 201, answer.text)
-  return answer.json<Told>()
+  return answer.json<ImportBody>()
 }
 
 /** A source of its own for each test. */
@@ -101,9 +101,9 @@ test('lines without fault are applied, the others are told with line and field',
     ],
   )
   const again = await send(`${url}/${told.id}`, { headers: core.headers })
-  assert.deepEqual(again.json<Told>(), told)
+  assert.deepEqual(again.json<ImportBody>(), told)
   const listed = await send(url, { headers: core.headers })
-  assert.ok(listed.json<{ imports: Told[] }>().imports.some(({ id }) => id === told.id))
+  assert.ok(listed.json<{ imports: ImportBody[] }>().imports.some(({ id }) => id === told.id))
 })
 
 test('everybody who is given an account in a file is announced, however many they are', async () => {
@@ -144,7 +144,7 @@ test('what is sent with gzip is read the same', async () => {
   const body = gzipSync(print(households(source, 20)))
   const headers = { ...ndjson, 'content-encoding': 'gzip' }
   const answer = await fetch(`${url}?source=${source}`, { method: 'POST', headers, body })
-  assert.equal(((await answer.json()) as Told).created, 60)
+  assert.equal(((await answer.json()) as ImportBody).created, 60)
   const cut = await fetch(`${url}?source=${source}`, {
     method: 'POST',
     headers,
@@ -194,7 +194,7 @@ test('after a cut the import goes on from its last committed line, and from no o
   const goOn = (after: number, records: readonly unknown[]): Promise<Answer> =>
     send(`${url}/${cut.id}?after=${after}`, { method: 'PATCH', headers: ndjson, body: print(records) })
   assert.equal((await goOn(3_999, all.slice(3_999))).status, 409)
-  const ended = (await goOn(4_000, all.slice(4_000))).json<Told>()
+  const ended = (await goOn(4_000, all.slice(4_000))).json<ImportBody>()
   assert.deepEqual([ended.state, ended.lines, ended.created], ['finished', 6_000, 6_000])
   assert.equal((await goOn(6_000, [])).status, 409, 'it has ended')
 })
@@ -223,7 +223,7 @@ test('an import may take longer than any other request, and a service that is re
   slow.write('{')
   assert.equal(await refused, 408)
   sent.end(print(all.slice(15)))
-  assert.equal((JSON.parse((await answered).text) as Told).created, 30)
+  assert.equal((JSON.parse((await answered).text) as ImportBody).created, 30)
   await revokeService(db, other.id, house.act())
   ended.sent.end()
   assert.equal((await ended.answered).status, 401)
@@ -244,7 +244,7 @@ test('a snapshot removes what it does not have, and what is said while it runs s
   const late = await core.put(`customers/LATE?source=${source}`, { name: 'Late', version: 1 })
   assert.equal(late.status, 200)
   sent.end(print([{ end: { records: 597 } }]))
-  const told = JSON.parse((await answered).text) as Told
+  const told = JSON.parse((await answered).text) as ImportBody
   assert.deepEqual([told.state, told.missing, told.removed, told.unchanged], ['finished', 3, 3, 597])
   const { customers, holdings } = await readSource(db, source)
   assert.deepEqual(
@@ -262,7 +262,7 @@ test('a snapshot removes what it does not have, and what is said while it runs s
 })
 
 test('of a snapshot everything is counted as of any other file, however much of it is known; what changed last says how far the source is', async () => {
-  const counts = ({ created, changed, removed, unchanged, skipped, waiting, failed }: Told) => ({
+  const counts = ({ created, changed, removed, unchanged, skipped, waiting, failed }: ImportBody) => ({
     ...{ created, changed, removed, unchanged, skipped, waiting, failed },
   })
   const newest = '2031-05-06T07:08:09Z'
@@ -331,7 +331,7 @@ test('a snapshot that ends without its last line, or before it, removes nothing 
   assert.deepEqual(fields(await goOn([...all.slice(1_000), endOf(all), all[0]])), [400, 'line 1199'])
   const { state, removed } = (await newest(source))!
   assert.deepEqual([state, removed, (await readSource(db, source)).holdings!.length], ['running', 0, 400])
-  const told = (await goOn([...all.slice(1_000), '', endOf(all)])).json<Told>()
+  const told = (await goOn([...all.slice(1_000), '', endOf(all)])).json<ImportBody>()
   assert.deepEqual([told.state, told.removed, told.unchanged, told.failed], ['finished', 3, 1_197, 0])
 })
 

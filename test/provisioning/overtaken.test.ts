@@ -21,12 +21,14 @@ import { TestClock } from '../support/clock.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { holdSnapshot, households, importLines, readSome } from '../support/imports.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { nameSource, readSource } from '../support/provisioning.ts'
 
 const database = await keepOpen(openTestDatabase())
 // No gateway: nobody but the test removes.
-const db = await keepOpen(Promise.resolve(openPatiently({ connectionString: database.url, connections: 4 })))
+const db = await keepOpen(
+  Promise.resolve(openLenientDatabase({ connectionString: database.url, connections: 4 })),
+)
 const clock = new TestClock()
 const house = {
   gateway: { context: { db } },

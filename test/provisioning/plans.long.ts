@@ -18,7 +18,7 @@ import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { operatorAct } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 
 /** `PLANS_ROWS=1000000` for the length of it. */
 const rows = Number(process.env.PLANS_ROWS ?? 60_000)
@@ -35,7 +35,7 @@ const large = [
 ]
 
 const house = await keepOpen(openTestDatabase())
-const db = await keepOpen(openPatiently({ connectionString: house.url, connections: 1 }))
+const db = await keepOpen(openLenientDatabase({ connectionString: house.url, connections: 1 }))
 const core = new pg.Client({ connectionString: house.url })
 await core.connect()
 await keepOpen({ close: () => core.end() })

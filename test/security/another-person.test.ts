@@ -23,10 +23,10 @@ import type { Session } from '../../src/users/session.ts'
 import { getStaffMember, giveRole } from '../../src/users/staff-role.ts'
 import { createUser, setPassword, type User } from '../../src/users/user.ts'
 import { ask } from '../support/ask.ts'
-import { openDesk, press } from '../support/console.ts'
+import { openConsole, press } from '../support/console.ts'
 import { openHouse, password } from '../support/gateway.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
-import { openPatiently } from '../support/patiently.ts'
 import { type Looks, openLookingDatabase } from '../support/plans.ts'
 import { setUpApp } from '../support/second-factor.ts'
 import { draftUpstream, registerUpstream } from '../support/upstream.ts'
@@ -36,7 +36,7 @@ const house = await openHouse({ FOUR_EYES: 'partner.approve,user.reset-two-facto
 const { db, vault } = house.gateway.context
 const passwords = openPasswords(1)
 const fourEyes = ['partner.approve', 'user.reset-two-factor'] as const
-const desk = { db, vault, holdersUsePasswords: true }
+const admin = { db, vault, holdersUsePasswords: true }
 
 const actOf = ({ id }: User): Act & { readonly reason: string } => ({
   ...{ by: { name: `user:${id}` }, at: house.clock.now(), reason: 'Ticket 4711.' },
@@ -80,7 +80,7 @@ const openings: Readonly<Record<string, (target: User, by: User) => Promise<unkn
   async 'user.reset_sent'(target, by) {
     await setEmail(db, target, address(), actOf(target))
     house.clock.advance(day + 1)
-    assert.equal(await sendResetTo(desk, target, actOf(by)), true)
+    assert.equal(await sendResetTo(admin, target, actOf(by)), true)
   },
   'second_factor.reset': (target, by) => resetSecondFactor(db, target, actOf(by)),
   async 'identity.linked'(target, by) {
@@ -208,7 +208,7 @@ test('one’s own changes, and what two people decided, open an account to nobod
 })
 
 test('the page says why somebody else has to decide, and offers nothing that would be refused', async () => {
-  const [maker, checker] = [await openDesk(house), await openDesk(house)]
+  const [maker, checker] = [await openConsole(house), await openConsole(house)]
   await press(maker.browser, `/console/users/${checker.user.id}`, '/email', { email: address() })
   const id = await propose(maker.user)
   const page = await checker.browser.get(`/console/proposals/${id}`)
@@ -237,7 +237,7 @@ async function makeProvided() {
 }
 
 test('staff whom a provider knows get no password here: not by a reset, not by a command, not by whoever writes SQL', async () => {
-  const boss = await openDesk(house)
+  const boss = await openConsole(house)
   const { user, provider } = await makeProvided()
   const here = `/console/users/${user.id}`
   await press(boss.browser, here, '/email', { email: address() })
@@ -290,14 +290,14 @@ test('a security officer gives no role that they lack to an account behind which
 
 test('whether two are one person is found by indexes, however long the log is', async () => {
   const [one, other] = [await makeBoss(), await makeBoss()]
-  const patient = openPatiently({ connectionString: house.databaseUrl, connections: 1 })
-  await patient.script(`INSERT INTO audit_entries (at, actor, action, subject, details)
+  const lenient = openLenientDatabase({ connectionString: house.databaseUrl, connections: 1 })
+  await lenient.script(`INSERT INTO audit_entries (at, actor, action, subject, details)
     SELECT now(), 'user:x', 'session.started', 'user:x', '{}' FROM generate_series(1, 20000);
     INSERT INTO identities (issuer, subject, user_id, linked_at)
       VALUES ('https://gone.example', 'ada', '${one.id}', now()); ANALYZE audit_entries`)
   const looks: Looks = new Map()
-  await mayBeOnePerson(await openLookingDatabase(patient, looks), one.id, other.id, house.clock.now())
-  await patient.close()
+  await mayBeOnePerson(await openLookingDatabase(lenient, looks), one.id, other.id, house.clock.now())
+  await lenient.close()
   const [look] = [...looks.values()]
   assert.ok(!look!.readWhole.has('audit_entries'))
   assert.ok(look!.rows < 5_000, `${look!.rows} rows`)

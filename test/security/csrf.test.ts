@@ -15,7 +15,7 @@ import { approveForm, isSignedIn, markTables, openConsent, startRequest } from '
 const house = await openHouse({ HOST: 'localhost' })
 const client = await house.makeClient()
 
-interface Prepared {
+interface PreparedForm {
   readonly browser: Browser
   /** The form as our page would send it. */
   readonly fields: Fields & { readonly csrf: string }
@@ -27,7 +27,7 @@ async function prepare(
   action: string,
   open: () => Promise<[Browser, Answer]>,
   extra: Fields = {},
-): Promise<Prepared> {
+): Promise<PreparedForm> {
   const [[browser, page], [, foreign]] = [await open(), await open()]
   const hidden = hiddenFields(page.text, action) as { csrf: string }
   return { browser, fields: { ...hidden, ...extra }, foreignToken: hiddenFields(foreign.text, action).csrf! }
@@ -81,7 +81,7 @@ async function openConsentPage(): Promise<[Browser, Answer]> {
   return [browser, await openConsent(browser, client)]
 }
 
-const forms: Record<string, () => Promise<Prepared>> = {
+const forms: Record<string, () => Promise<PreparedForm>> = {
   '/login': async () => {
     const { username } = await house.makeUser()
     return prepare('/login', () => openLogin('/login'), { username, password })
@@ -149,20 +149,21 @@ const forms: Record<string, () => Promise<Prepared>> = {
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
 }
 
-const attacks: Record<string, (form: Prepared) => { fields?: Fields; headers?: Record<string, string> }> = {
-  'no token': ({ fields: { csrf: _, ...fields } }) => ({ fields }),
-  'an empty token': () => ({ fields: { csrf: '' } }),
-  'a wrong token': ({ fields }) => ({
-    fields: { csrf: fields.csrf.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')) },
-  }),
-  'the token twice': ({ fields }) => ({ fields: { csrf: [fields.csrf, fields.csrf] } }),
-  "somebody else's token": ({ foreignToken }) => ({ fields: { csrf: foreignToken } }),
-  'a foreign Origin': () => ({ headers: { origin: 'https://evil.example' } }),
-  'an Origin that begins like ours': () => ({ headers: { origin: `${house.baseUrl}.evil.example` } }),
-  'an Origin that is no address': () => ({ headers: { origin: 'evil' } }),
-  'Sec-Fetch-Site: cross-site': () => ({ headers: { 'sec-fetch-site': 'cross-site' } }),
-  'Sec-Fetch-Site: same-site': () => ({ headers: { 'sec-fetch-site': 'same-site' } }),
-}
+const attacks: Record<string, (form: PreparedForm) => { fields?: Fields; headers?: Record<string, string> }> =
+  {
+    'no token': ({ fields: { csrf: _, ...fields } }) => ({ fields }),
+    'an empty token': () => ({ fields: { csrf: '' } }),
+    'a wrong token': ({ fields }) => ({
+      fields: { csrf: fields.csrf.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')) },
+    }),
+    'the token twice': ({ fields }) => ({ fields: { csrf: [fields.csrf, fields.csrf] } }),
+    "somebody else's token": ({ foreignToken }) => ({ fields: { csrf: foreignToken } }),
+    'a foreign Origin': () => ({ headers: { origin: 'https://evil.example' } }),
+    'an Origin that begins like ours': () => ({ headers: { origin: `${house.baseUrl}.evil.example` } }),
+    'an Origin that is no address': () => ({ headers: { origin: 'evil' } }),
+    'Sec-Fetch-Site: cross-site': () => ({ headers: { 'sec-fetch-site': 'cross-site' } }),
+    'Sec-Fetch-Site: same-site': () => ({ headers: { 'sec-fetch-site': 'same-site' } }),
+  }
 
 /**
  * The forms of the portal and of the console have tables of their own: web/partner/walls and

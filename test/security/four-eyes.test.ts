@@ -28,8 +28,8 @@ import {
 import { askForScopes, findOpenScopeRequest } from '../../src/partners/scope-request.ts'
 import type { ProposedActs, WiredKind } from '../../src/proposals/acts.ts'
 import {
-  type CarriedOut,
   carryOut,
+  type DecisionResult,
   decideProposal,
   getProposal,
   listOpenProposals,
@@ -79,11 +79,11 @@ function propose<Kind extends WiredKind>(
   kind: Kind,
   values: ProposedActs[Kind],
   by = maker,
-): Promise<CarriedOut> {
+): Promise<DecisionResult> {
   return carryOut({ db, fourEyes }, kind, values, by.act)
 }
 
-async function proposalOf(outcome: CarriedOut | Promise<CarriedOut>): Promise<number> {
+async function proposalOf(outcome: DecisionResult | Promise<DecisionResult>): Promise<number> {
   const made = await outcome
   assert.ok(made.kind === 'proposed', made.kind)
   return made.id

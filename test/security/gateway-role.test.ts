@@ -14,7 +14,7 @@ import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { makeFolder, runCommand } from '../support/process.ts'
 import { openReceiver } from '../support/receiver.ts'
@@ -24,7 +24,7 @@ const script = readFileSync(new URL('../../ops/gateway-role.sql', import.meta.ur
 const file = `${makeFolder()}/audit.anchors`
 
 const database = await keepOpen(openTestDatabase())
-const owner = await keepOpen(openPatiently({ connectionString: database.url, connections: 1 }))
+const owner = await keepOpen(openLenientDatabase({ connectionString: database.url, connections: 1 }))
 await owner.script(script)
 await keepOpen({ close: () => owner.script(`DROP OWNED BY ${role}; DROP ROLE ${role}`) })
 const url = database.url.replace('//countersign@', `//${role}@`)

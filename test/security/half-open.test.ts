@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
 
 /** Who dawdles is answered soon; what is only read late by a busy machine is not taken for it. */
-const [hasty, patient] = [await openServer({ requestTimeoutMs: 300 }), await openServer({})]
+const [hasty, slow] = [await openServer({ requestTimeoutMs: 300 }), await openServer({})]
 
 async function openServer(limits: Parameters<typeof openBareServer>[1]): Promise<FastifyInstance> {
   const app = await keepOpen(openBareServer({}, limits))
@@ -24,7 +24,7 @@ const countConnections = (app: FastifyInstance) =>
   )
 
 for (const [app, what, bytes, status] of [
-  [patient, 'what is no HTTP', 'NONSENSE\r\n\r\n', 400],
+  [slow, 'what is no HTTP', 'NONSENSE\r\n\r\n', 400],
   [
     hasty,
     'a body that does not come',

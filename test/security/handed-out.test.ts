@@ -14,7 +14,7 @@ import { setEmail } from '../../src/users/email.ts'
 import type { Session } from '../../src/users/session.ts'
 import { type StaffRole, staffRoles } from '../../src/vocabulary/permission.ts'
 import { ask } from '../support/ask.ts'
-import { openDesk, press } from '../support/console.ts'
+import { openConsole, press } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { draftUpstream } from '../support/upstream.ts'
@@ -22,8 +22,8 @@ import { tokenOf } from '../support/web.ts'
 
 const house = await openHouse()
 const { db, vault } = house.gateway.context
-const officer = await openDesk(house, 'Otto Officer', ['security-officer'])
-const boss = await openDesk(house, 'Ada Administrator')
+const officer = await openConsole(house, 'Otto Officer', ['security-officer'])
+const boss = await openConsole(house, 'Ada Administrator')
 await setEmail(db, boss.user, 'ada@broker.example', house.act())
 
 const staffDraft = (role: StaffRole) => ({
@@ -97,7 +97,7 @@ const sessionOf = ({ user }: typeof officer) => {
 }
 
 test('where it takes two, both hold what is handed out', async () => {
-  const other = await openDesk(house, 'Olive Officer', ['security-officer'])
+  const other = await openConsole(house, 'Olive Officer', ['security-officer'])
   for (const handed of [
     { kind: 'staff', linkClaim: null, rolesClaim: 'groups', roleMap: { all: 'administrator' } },
     { linkClaim: 'customer_id' },

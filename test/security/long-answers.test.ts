@@ -29,18 +29,18 @@ import { setUserStatus } from '../../src/users/user.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
-import { openDesk } from '../support/console.ts'
+import { openConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { addOwner, openPartner, type PartnerHouse } from '../support/portal.ts'
 
 const house = await openHouse()
 /** Where the long answers are read. */
 const there = await keepOpen(openGateway(readConfig(house.settings), { clock: house.clock }))
 /** A way to change things that no gateway knows of. */
-const db = await keepOpen(openPatiently({ connectionString: house.databaseUrl, connections: 2 }))
+const db = await keepOpen(openLenientDatabase({ connectionString: house.databaseUrl, connections: 2 }))
 
 const now = () => house.clock.now()
 
@@ -176,17 +176,17 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'the live overview of an operator who is locked out'() {
     await house.makeOperator('Another Operator')
-    const { user, browser } = await openDesk(house)
+    const { user, browser } = await openConsole(house)
     const answer = await open(cookieOf(browser), '/console')
     return { answer, stop: () => setUserStatus(db, user, 'disabled', house.act()) }
   },
   async 'the live overview of somebody who is an operator no more'() {
-    const { user, browser } = await openDesk(house)
+    const { user, browser } = await openConsole(house)
     const answer = await open(cookieOf(browser), '/console')
     return { answer, stop: () => run(`UPDATE users SET role = 'holder' WHERE id = '${user.id}'`) }
   },
   async 'the live overview of somebody of the staff whose roles change'() {
-    const { user, browser } = await openDesk(house, 'Vera Viewer', ['viewer'])
+    const { user, browser } = await openConsole(house, 'Vera Viewer', ['viewer'])
     const answer = await open(cookieOf(browser), '/console')
     return {
       answer,
@@ -195,7 +195,7 @@ const acts: Record<string, () => Promise<Act>> = {
   },
   async 'an export of the audit log whose operator signs out everywhere, and which nobody reads on'() {
     await fillAudit()
-    const { user, browser } = await openDesk(house)
+    const { user, browser } = await openConsole(house)
     const socket = await openStalled(
       cookieOf(browser),
       '/console/audit/export?format=json&subject=client%3Along',
@@ -253,8 +253,8 @@ const hardLimitMs = 30_000
 async function measure({ answer, stop }: Act): Promise<number> {
   await stop()
   const acknowledged = performance.eventLoopUtilization()
-  const patience = AbortSignal.timeout(hardLimitMs)
-  const late = once(patience, 'abort').then(() => 'late')
+  const deadline = AbortSignal.timeout(hardLimitMs)
+  const late = once(deadline, 'abort').then(() => 'late')
   const outcome = await Promise.race([answer.ended, late])
   answer.close()
   assert.notEqual(outcome, 'late', `still open ${hardLimitMs} ms after the acknowledgement`)
@@ -342,7 +342,7 @@ async function withoutListening(work: () => Promise<void>): Promise<void> {
   const lost = new Promise<void>((resolve) => {
     changes.subscribe((tag) => tag === everything && resolve())
   })
-  const elsewhere = openPatiently({
+  const elsewhere = openLenientDatabase({
     connectionString: house.databaseUrl.replace(`/${name}?`, '/countersign?'),
     connections: 1,
   })

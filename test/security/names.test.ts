@@ -28,8 +28,8 @@ test('every name and every reason refuses control and format characters, and say
   const act = house.act()
   const branch = { branchId: partner.branchId, environment: 'live' } as const
   const hook = { url: 'https://a.example/hooks', secret: 'long enough', kinds: undefined }
-  const desk = { db, vault, policy: house.gateway.context.guard }
-  const webhook = await createWebhook(desk, branch, undefined, hook, act)
+  const deps = { db, vault, policy: house.gateway.context.guard }
+  const webhook = await createWebhook(deps, branch, undefined, hook, act)
   const acting = { ...act, development: true }
   const draft = { callbackUrl: 'https://a.example/cb', scope: 'read', rotateRefreshTokens: false }
   const application = { name: 'New', website: 'https://a.example', contact: 'a@example.com', purpose: 'x' }

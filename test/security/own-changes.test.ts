@@ -34,11 +34,11 @@ import { postForm } from '../support/browser.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
-import { openPatiently } from '../support/patiently.ts'
 
 const database = await keepOpen(openTestDatabase())
-const psql = openPatiently({ connectionString: database.url, connections: 1 })
+const psql = openLenientDatabase({ connectionString: database.url, connections: 1 })
 await psql.script(`
   CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS '';
   ALTER FUNCTION announce(text) SET search_path = public, pg_catalog;
@@ -51,7 +51,7 @@ const { db, vault, guard, changes, signingSecrets, brands, images } = house.gate
 const headers = openHeaderKeeper(db, vault, changes)
 
 /** Something that a node remembers, and an act that ends it. */
-interface Remembered {
+interface CachedFact {
   /** The same again and again while it is remembered, and something else once it is forgotten. */
   ask(): Promise<unknown>
   act(): Promise<unknown>
@@ -70,19 +70,19 @@ function giveUp(client: TestClient, token: string) {
 
 async function makeSignedWebhook() {
   const { client } = await hold()
-  const [owner, desk] = [
+  const [owner, deps] = [
     { branchId: client.branchId, environment: 'live' } as const,
     { db, vault, policy: guard },
   ]
   const draft = { url: 'https://hooks.example.com/', secret: undefined, kinds: undefined }
-  const webhook = await createWebhook(desk, owner, client.id, draft, house.act())
-  return { client, desk, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
+  const webhook = await createWebhook(deps, owner, client.id, draft, house.act())
+  return { client, deps, webhook, ask: async () => (await signingSecrets.find(webhook.id, now()))?.current }
 }
 
 async function makeWebhookWithHeader() {
-  const { desk, webhook } = await makeSignedWebhook()
-  await updateWebhook(desk, webhook, { headers: { 'x-key': 'one' } }, house.act())
-  return { desk, webhook, ask: async () => headers.find(webhook.id) }
+  const { deps, webhook } = await makeSignedWebhook()
+  await updateWebhook(deps, webhook, { headers: { 'x-key': 'one' } }, house.act())
+  return { deps, webhook, ask: async () => headers.find(webhook.id) }
 }
 
 const now = () => house.clock.now()
@@ -91,7 +91,7 @@ const now = () => house.clock.now()
  * By the kind of tag that is announced; whatever a node remembers is here with each kind by which it is
  * forgotten.
  */
-const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
+const acts: Record<string, Record<string, () => Promise<CachedFact>>> = {
   access_token: {
     'a client gives up an access token': async () => {
       const { client, access_token, ask } = await hold()
@@ -201,19 +201,19 @@ const acts: Record<string, Record<string, () => Promise<Remembered>>> = {
   },
   webhook: {
     'a partner replaces the secret of a webhook': async () => {
-      const { desk, webhook, ask } = await makeSignedWebhook()
-      return { ask, act: () => rotateWebhookSecret(desk, webhook, 'another secret here', now(), house.act()) }
+      const { deps, webhook, ask } = await makeSignedWebhook()
+      return { ask, act: () => rotateWebhookSecret(deps, webhook, 'another secret here', now(), house.act()) }
     },
     'a partner gives a header another value': async () => {
-      const { desk, webhook, ask } = await makeWebhookWithHeader()
+      const { deps, webhook, ask } = await makeWebhookWithHeader()
       return {
         ask,
-        act: () => updateWebhook(desk, webhook, { headers: { 'x-key': 'another' } }, house.act()),
+        act: () => updateWebhook(deps, webhook, { headers: { 'x-key': 'another' } }, house.act()),
       }
     },
     'a partner takes a header away': async () => {
-      const { desk, webhook, ask } = await makeWebhookWithHeader()
-      return { ask, act: () => updateWebhook(desk, webhook, { headers: { 'x-key': null } }, house.act()) }
+      const { deps, webhook, ask } = await makeWebhookWithHeader()
+      return { ask, act: () => updateWebhook(deps, webhook, { headers: { 'x-key': null } }, house.act()) }
     },
     'a partner deletes a webhook that has a header': async () => {
       const { webhook, ask } = await makeWebhookWithHeader()

@@ -25,7 +25,7 @@ import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { toldBy } from '../support/answers.ts'
 import { ask } from '../support/ask.ts'
-import { openDesk, press } from '../support/console.ts'
+import { openConsole, press } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { setUpApp } from '../support/second-factor.ts'
@@ -44,8 +44,8 @@ const branchIn = (address: string) => /^\/console\/partners\/(\d+)/.exec(address
 
 test('whoever is a member sends none of the forms by which staff manage a partner; a colleague sends each', async () => {
   const [insider, colleague] = [
-    await openDesk(house, 'Ina Insider', ['partner-manager']),
-    await openDesk(house),
+    await openConsole(house, 'Ina Insider', ['partner-manager']),
+    await openConsole(house),
   ]
   assert.ok(managed.length > 10)
   for (const { path } of managed) {
@@ -65,7 +65,7 @@ test('whoever is a member sends none of the forms by which staff manage a partne
 })
 
 test('the page of their own partner says so, and offers nothing', async () => {
-  const { user, browser } = await openDesk(house, 'Ina Insider', ['partner-manager'])
+  const { user, browser } = await openConsole(house, 'Ina Insider', ['partner-manager'])
   const client = await house.makeClient()
   const address = `/console/partners/${client.branchId}`
   assert.ok((await browser.get(address)).text.includes(`action="${address}`))
@@ -79,7 +79,7 @@ test('the page of their own partner says so, and offers nothing', async () => {
 })
 
 test('whoever leaves to decide, or shares the address of a member, gives it nothing; who shares an address may take away', async () => {
-  const { user, browser } = await openDesk(house, 'Ina Insider', ['partner-manager'])
+  const { user, browser } = await openConsole(house, 'Ina Insider', ['partner-manager'])
   const { branchId } = await house.makePartner({ refresh: false })
   const partner = await getPartner(db, String(branchId))
   const grant = async () => {
@@ -130,7 +130,7 @@ const decide = (id: number, user: User) => {
 }
 
 test('nobody proposes or decides about a partner of their own, nor is done what somebody proposed who has joined since', async () => {
-  const [insider, one, two] = [await openDesk(four), await openDesk(four), await openDesk(four)]
+  const [insider, one, two] = [await openConsole(four), await openConsole(four), await openConsole(four)]
   const partner = await applyAsPartner(inFour, `Applicant ${makeUpWord()}`, four.act())
   await addMember(inFour, partner, insider.user, four.act())
   const values = { branchId: partner.branchId, seen: printSeen(partner) }
@@ -220,7 +220,7 @@ async function onClient(changed: { readonly callbackUrl?: string; readonly name?
 
 for (const [what, make] of cases)
   test(`a decision shows ${what} as it was proposed on; changed meanwhile, that is told, and nothing is done`, async () => {
-    const [one, two] = [await openDesk(four), await openDesk(four)]
+    const [one, two] = [await openConsole(four), await openConsole(four)]
     const { page, action, fields, change, before, after } = await make()
     const { location } = await press(one.browser, page, action, fields)
     const shown = await two.browser.get(location!)

@@ -14,14 +14,14 @@ import { setEmail } from '../../src/users/email.ts'
 import { proposalKinds } from '../../src/vocabulary/proposal-kind.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { ask } from '../support/ask.ts'
-import { openDesk } from '../support/console.ts'
+import { openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { tokenOf } from '../support/web.ts'
 import { forms } from '../web/console/rows.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
-const boss = await openDesk(house, 'Ada Administrator')
+const boss = await openConsole(house, 'Ada Administrator')
 const staff = await house.makeOperator('Stan Staff', ['support'])
 const holder = await house.makeUser()
 await setEmail(db, boss.user, 'ada@broker.example', house.act())
@@ -388,8 +388,8 @@ test('whoever helps people does nothing of the table to staff, and who gives out
   const paths = listedPowers.flatMap(([, power]) =>
     power.bound === 'over whom' ? (power.console ?? []) : [],
   )
-  const support = await openDesk(house, 'Sue Support', ['support'])
-  const both = await openDesk(house, 'Sam Both', ['support', 'security-officer'])
+  const support = await openConsole(house, 'Sue Support', ['support'])
+  const both = await openConsole(house, 'Sam Both', ['support', 'security-officer'])
   for (const path of new Set(paths.filter((each) => each.includes('/:id/')))) {
     const { fields = {} } = await forms[path]!(house, boss.user)
     for (const [{ browser }, target] of [

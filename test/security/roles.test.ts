@@ -19,9 +19,9 @@ import { eventually } from '../support/eventually.ts'
 import { crawl, formsOf, makeEverything, rowOf } from '../support/forms-of-pages.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { addAs } from '../support/members.ts'
 import { openSecondNode } from '../support/oauth.ts'
-import { openPatiently } from '../support/patiently.ts'
 import { addOwner, openPartner, type PartnerHouse } from '../support/portal.ts'
 import { markTables, signInWith, tokenOf } from '../support/web.ts'
 
@@ -32,7 +32,7 @@ const { db } = house.gateway.context
 const [one, other] = [await openWriter(), await openWriter()] as const
 
 function openWriter(): Promise<Database> {
-  return keepOpen(openPatiently({ connectionString: house.databaseUrl, connections: 1 }))
+  return keepOpen(openLenientDatabase({ connectionString: house.databaseUrl, connections: 1 }))
 }
 
 const lesser = memberRoles.filter((role) => role !== 'owner')

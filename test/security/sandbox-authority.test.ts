@@ -9,7 +9,7 @@ import { listApiTokens } from '../../src/users/api-token.ts'
 import type { User } from '../../src/users/user.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { Browser, send } from '../support/browser.ts'
-import { makeAdministrator, openDesk } from '../support/console.ts'
+import { makeAdministrator, openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { assertGuarded, markTables, tokenOf } from '../support/web.ts'
@@ -109,8 +109,8 @@ test('a sandbox session neither pauses, resumes nor revokes a live application',
 })
 
 test('an operator’s sandbox session changes no partner, and is no session of the live console', async () => {
-  const desk = await openDesk(house)
-  const play = await house.signIn(desk.user, 'sandbox')
+  const admin = await openConsole(house)
+  const play = await house.signIn(admin.user, 'sandbox')
   const target = await house.makePartner()
   const action = `/console/partners/${target.branchId}/suspend`
   const fields = { csrf: await tokenOf(play), seen: 'approved', reason: 'Because I can.' }
@@ -118,7 +118,7 @@ test('an operator’s sandbox session changes no partner, and is no session of t
   const carried = new Browser(house.baseUrl)
   carried.cookies.set('countersign-live-session', play.cookies.get('countersign-sandbox-session')!)
   assert.match((await carried.post(action, fields)).location!, /^\/login\?/)
-  assert.match((await desk.browser.get(`/console/partners/${target.branchId}`)).text, /approved<\/span>/)
+  assert.match((await admin.browser.get(`/console/partners/${target.branchId}`)).text, /approved<\/span>/)
 })
 
 test('no page of the sandbox leads to what is not there', async () => {

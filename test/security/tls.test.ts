@@ -38,13 +38,13 @@ const portsOf = (kind: Kind) => {
   return [baseUrl, sandboxUrl].map((url) => Number(new URL(url).port))
 }
 
-interface Agreed {
+interface TlsParameters {
   readonly version: string
   readonly suite: string
 }
 
 /** What comes of a handshake with these wishes; undefined when none does. */
-function shakeHands(port: number, wishes: ConnectionOptions): Promise<Agreed | undefined> {
+function shakeHands(port: number, wishes: ConnectionOptions): Promise<TlsParameters | undefined> {
   return new Promise((resolve) => {
     try {
       const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...wishes })

@@ -8,7 +8,7 @@ import { findEntries } from '../../src/audit/audit.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
 import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
-import { openDesk } from '../support/console.ts'
+import { openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { noticesOf } from '../support/notices.ts'
@@ -146,9 +146,9 @@ test('a recovery code unlocks the app', async () => {
 test('an operator sees that an app is locked; after a reset, a new one is not', async () => {
   const { user, app } = await makeGuardedUser(house)
   await failSignIns(user, app, 100)
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   assert.match(
-    (await desk.browser.get(`/console/users/${user.id}`)).text,
+    (await admin.browser.get(`/console/users/${user.id}`)).text,
     /locked after a hundred wrong codes/,
   )
   await resetSecondFactor(house.gateway.context.db, user, house.act())

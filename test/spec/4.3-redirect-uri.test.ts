@@ -12,14 +12,14 @@ const house = await openHouse()
 const client = await house.makeClient()
 const holder = await openHolder(house)
 
-interface Called {
+interface Callback {
   readonly code: string
   /** The address at which the client was called, and the answer in it. */
   readonly address: string
   readonly answer: string
 }
 
-async function beCalled(own: TestClient, state = 'st'): Promise<Called> {
+async function beCalled(own: TestClient, state = 'st'): Promise<Callback> {
   const parameters = await holder.callback(own, { state })
   const lastOf = (name: string) => parameters.getAll(name).at(-1)!
   const answer = ['code', 'state', 'iss']
@@ -68,7 +68,7 @@ test('code, state and iss may be appended in any order, and any of them alone', 
 
 const host = 'https://app.example.com'
 /** Each with what is wrong in it; `answer` is `code=…&state=…&iss=…` as it was sent. */
-const wrong: readonly [string, (called: Called & { readonly other: string }) => string][] = [
+const wrong: readonly [string, (called: Callback & { readonly other: string }) => string][] = [
   ['a parameter of another name', ({ address }) => `${address}&x=1`],
   ['a parameter of another name before', ({ answer }) => `${host}/callback?x=1&${answer}`],
   ['an error beside the code', ({ address }) => `${address}&error=access_denied`],

@@ -16,7 +16,7 @@ import {
   transaction,
 } from '../support/branch.ts'
 import { openHouse } from '../support/gateway.ts'
-import { answer, openReceiver, type Received, type Receiver } from '../support/receiver.ts'
+import { answer, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts'
 
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 // The package checks timestamps against the time of day.
@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close())
 
 /** Spec 6, rules 1 and 2, with Node alone. */
-function isGenuine({ bytes, headers }: Received, secret: string): boolean {
+function isGenuine({ bytes, headers }: ReceivedRequest, secret: string): boolean {
   const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(bytes).digest('hex')
   const signature = headers['x-webhook-signature'] ?? ''
   return (
@@ -40,7 +40,7 @@ function isGenuine({ bytes, headers }: Received, secret: string): boolean {
 }
 
 /** The Standard Webhooks scheme, with Node alone: true when one of the signatures is the secret's. */
-function isStandard({ bytes, headers }: Received, secret: string): boolean {
+function isStandard({ bytes, headers }: ReceivedRequest, secret: string): boolean {
   const base = Buffer.concat([
     Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`),
     bytes,
@@ -49,11 +49,11 @@ function isStandard({ bytes, headers }: Received, secret: string): boolean {
   return headers['webhook-signature']!.split(' ').includes(expected)
 }
 
-function verifyByPackage({ bytes, headers }: Received, secret: string): unknown {
+function verifyByPackage({ bytes, headers }: ReceivedRequest, secret: string): unknown {
   return new StandardWebhook(Buffer.from(secret), { format: 'raw' }).verify(bytes, headers)
 }
 
-async function fireAndSee(payload = transaction()): Promise<Received> {
+async function fireAndSee(payload = transaction()): Promise<ReceivedRequest> {
   const { eventId, deliveries } = await branch.fire(payload)
   assert.deepEqual(
     deliveries.map(({ state }) => state),
@@ -64,7 +64,7 @@ async function fireAndSee(payload = transaction()): Promise<Received> {
 
 /** Which of these secrets sign `x-webhook-signature`, and which are in `webhook-signature`. */
 function signersOf(
-  received: Received,
+  received: ReceivedRequest,
   secrets: Record<string, string>,
 ): { hex: string[]; standard: string[] } {
   const names = Object.keys(secrets)
@@ -123,7 +123,7 @@ test('text beyond ASCII is signed as the UTF-8 bytes that are sent, with the UTF
 })
 
 /** As a partner does who hands the secret over as it is. */
-const verifyAsIs = ({ bytes, headers }: Received, secret: string) =>
+const verifyAsIs = ({ bytes, headers }: ReceivedRequest, secret: string) =>
   new StandardWebhook(secret).verify(bytes, headers)
 
 for (const [what, secret] of [

@@ -12,7 +12,7 @@ import { assertOAuthError, assertProblem, openHolder, openSecondNode, sendRaw } 
 const failuresPerMinute = 4
 const requestTimeoutMs = 300
 /** Shorter than what clients have by default. */
-const patienceMs = 12_000
+const timeoutMs = 12_000
 
 const house = await openHouse({
   RATE_LIMIT_PER_MINUTE: '',
@@ -208,7 +208,7 @@ const dawdling: Record<string, string> = {
 }
 for (const [what, bytes] of Object.entries(dawdling)) {
   test(`${what} that does not arrive within the request timeout is cut off with a 408`, {
-    timeout: patienceMs,
+    timeout: timeoutMs,
   }, async ({ signal }) => {
     const form = 'content-type: application/x-www-form-urlencoded\r\n'
     const answer = await sendRaw(hasty.baseUrl, bytes.replace('host: x\r\n', `host: x\r\n${form}`), signal)
@@ -235,16 +235,16 @@ test('connections beyond the limit are closed unheard, and one that ends makes r
   await small.close()
 })
 
-test('a client that says nothing at all is cut off too', { timeout: patienceMs }, async ({ signal }) => {
+test('a client that says nothing at all is cut off too', { timeout: timeoutMs }, async ({ signal }) => {
   const answer = await sendRaw(hasty.baseUrl, '', signal)
   assert.ok(Number.isNaN(answer.status) || answer.status === 408)
 })
 
 test('clients that dawdle keep nobody else waiting', async () => {
-  const patience = new AbortController()
-  const slow = Array.from({ length: 50 }, () => sendRaw(house.baseUrl, dawdling['a body']!, patience.signal))
+  const deadline = new AbortController()
+  const slow = Array.from({ length: 50 }, () => sendRaw(house.baseUrl, dawdling['a body']!, deadline.signal))
   assert.equal((await send(`${house.baseUrl}/readyz`)).status, 200)
-  patience.abort()
+  deadline.abort()
   await Promise.allSettled(slow)
 })
 

@@ -13,7 +13,7 @@ import { withCluster } from '../support/copied-cluster.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { basic } from '../support/gateway.ts'
-import { openPatiently } from '../support/patiently.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import {
   askForConsent,
   endGateway,
@@ -159,7 +159,7 @@ async function startAndStop(own: NodeJS.ProcessEnv): Promise<GatewayProcess> {
 
 test('there is no demo on a database of one’s own', async () => {
   const database = await openTestDatabase()
-  const db = openPatiently({ connectionString: database.url, connections: 1 })
+  const db = openLenientDatabase({ connectionString: database.url, connections: 1 })
   try {
     const own = { DATA_DIR: makeFolder(), DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32) }
     const { stdout } = await startAndStop(own)

@@ -23,7 +23,7 @@ import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPartner } from '../support/portal.ts'
 import { decodeEntities } from '../support/quick-start.ts'
-import { openReceiver, type Received } from '../support/receiver.ts'
+import { openReceiver, type ReceivedRequest } from '../support/receiver.ts'
 
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const receiver = await keepOpen(openReceiver())
@@ -37,10 +37,11 @@ const all = kinds.flatMap((kind) => actions[kind].map((action) => `${kind}.${act
 
 /** What HTTP needs of its own. */
 const ofHttp = ['host', 'connection', 'content-length']
-const namesOf = ({ headers }: Received) => Object.keys(headers).filter((name) => !ofHttp.includes(name))
+const namesOf = ({ headers }: ReceivedRequest) =>
+  Object.keys(headers).filter((name) => !ofHttp.includes(name))
 const described = describeHeaders().map(({ name }) => name)
 
-function assertAsDescribed(received: Received, isTest: boolean): Payload {
+function assertAsDescribed(received: ReceivedRequest, isTest: boolean): Payload {
   const body = JSON.parse(received.body) as Payload & { type: Kind }
   assert.ok(fits(body.type, body), received.body)
   assert.equal(received.body, printBody(body.type, body), 'the example is printed as the engine prints')
@@ -125,7 +126,7 @@ test('what account holders grant, change, pause and revoke arrives as the catalo
   assert.deepEqual([...new Set(arrived.map(({ action }) => action))], [...actions.AUTHORIZATION])
 })
 
-interface Described extends OpenApi {
+interface CatalogueDocument extends OpenApi {
   readonly webhooks: Readonly<Record<string, { readonly post: DescribedDelivery }>>
 }
 
@@ -138,7 +139,7 @@ interface DescribedDelivery {
 type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>
 
 test('the webhooks of /openapi.json are the catalogue, and each of their examples fits the schema that the document has of it', async () => {
-  const document = (await readDocument(house.baseUrl)) as Described
+  const document = (await readDocument(house.baseUrl)) as CatalogueDocument
   assert.deepEqual(Object.keys(document.webhooks), [...kinds])
   for (const { kind, actions: own } of describeEvents(1)) {
     const { post } = document.webhooks[kind]!

@@ -18,7 +18,7 @@ import {
 import { eventually } from '../support/eventually.ts'
 import { basic, openHouse, openTestGateway, type TestGateway } from '../support/gateway.ts'
 
-interface Logged {
+interface LogBody {
   readonly sequence: number
   readonly eventId: string
   readonly kind: string
@@ -29,7 +29,7 @@ interface Logged {
   readonly body: string
 }
 interface Page {
-  readonly events: Logged[]
+  readonly events: LogBody[]
   readonly after: number
   readonly oldest: number
   readonly newest: number
@@ -50,13 +50,13 @@ async function fireAll(program: BranchProgram, count: number): Promise<void> {
 }
 
 const oneTo = (count: number) => Array.from({ length: count }, (_, place) => place + 1)
-const sequencesOf = (events: readonly Logged[]) => events.map(({ sequence }) => sequence)
+const sequencesOf = (events: readonly LogBody[]) => events.map(({ sequence }) => sequence)
 
 interface Stream {
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
   /** The next event, or undefined at the end of the stream. */
-  next(): Promise<{ id: string; event: string; data: Logged } | undefined>
+  next(): Promise<{ id: string; event: string; data: LogBody } | undefined>
   close(): void
 }
 
@@ -95,8 +95,8 @@ async function* readBlocks(body: AsyncIterable<Buffer>): AsyncGenerator<string, 
   }
 }
 
-async function take(stream: Stream, count: number): Promise<Logged[]> {
-  const events: Logged[] = []
+async function take(stream: Stream, count: number): Promise<LogBody[]> {
+  const events: LogBody[] = []
   while (events.length < count) {
     const next = await stream.next()
     if (!next) throw new Error(`The stream ended after ${events.length} of ${count} events`)

@@ -21,7 +21,7 @@ import { keepOpen } from '../support/keep-open.ts'
 import { sendRaw } from '../support/oauth.ts'
 import { openReceiver } from '../support/receiver.ts'
 
-interface Logged {
+interface LogBody {
   readonly sequence: number
   readonly eventId: string
   readonly kind: string
@@ -55,13 +55,13 @@ function publish(body: unknown, headers: Headers = {}): Promise<Answer> {
  * The branch's log once the dispatcher has been there: a test webhook is answered when it, and so all before
  * it, is numbered.
  */
-async function readLog(program: BranchProgram): Promise<Logged[]> {
+async function readLog(program: BranchProgram): Promise<LogBody[]> {
   await program.call('POST', '/v2/webhooks/achprofile', achProfile({ clearingAccount: 'fence' }))
-  const events: Logged[] = []
+  const events: LogBody[] = []
   for (;;) {
     const after = events.at(-1)?.sequence ?? 0
     const page = (await program.call('GET', `/v2/events?limit=100&after=${after}`)).json<{
-      events: Logged[]
+      events: LogBody[]
     }>()
     events.push(...page.events)
     if (page.events.length < 100) return events.filter(({ body }) => !body.includes('"fence"'))

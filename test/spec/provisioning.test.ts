@@ -519,13 +519,13 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
   }
   await core.put(`customers/P-9?source=${source}`, { name: 'Gone', version: 1 })
   await core.remove(`customers/P-9?source=${source}&`, 2)
-  const ask = async <Told>(query: string) =>
+  const ask = async <Body>(query: string) =>
     (
       await send(
         `${house.baseUrl}/internal/v1/customers?source=${source}&without=username,email,locale,openedAt&${query}`,
         { headers: core.headers },
       )
-    ).json() as Told
+    ).json() as Body
   const sum = (some: readonly string[]) => createHash('sha256').update(some.join('')).digest('hex')
   assert.deepEqual(await ask('only=checksums'), {
     checksums: [{ last: 'P-2', customers: 3, checksum: sum(lines) }],

@@ -162,10 +162,10 @@ test('whatever a token depends on ends it: client, partner, user, authorization'
 test('a token holds exactly the scopes that were approved, none of them implies another', async () => {
   const { db } = house.gateway.context
   const { service, secret } = await createService(db, 'Orders', 'live', house.act())
-  const desk = basic({ id: service.id, secret: secret.text })
+  const auth = basic({ id: service.id, secret: secret.text })
   for (const scope of ['read', 'write', 'market', 'trade', 'stream']) {
     const { access_token } = await holder.tokens(client, { scope })
-    const answer = await postForm(`${house.baseUrl}/v1/oauth/introspect`, { token: access_token }, desk)
+    const answer = await postForm(`${house.baseUrl}/v1/oauth/introspect`, { token: access_token }, auth)
     assert.equal(answer.json().scope, scope)
     assert.equal((await house.profile(access_token)).status, scope === 'read' ? 200 : 403)
   }

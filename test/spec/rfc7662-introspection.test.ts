@@ -13,7 +13,7 @@ type Credentials = Pick<TestClient, 'id' | 'secret'>
 const house = await openHouse()
 const client = await house.makeClient()
 const holder = await openHolder(house)
-const desk = await makeService('live')
+const liveService = await makeService('live')
 
 async function makeService(environment: Environment): Promise<Credentials> {
   const { db } = house.gateway.context
@@ -38,7 +38,7 @@ test('the client that a token was issued to, and a service of the brokerage, lea
   const { profile } = (await house.profile(access_token)).json<{
     profile: { account: { account_number: string } }
   }>()
-  for (const asker of [client, desk]) {
+  for (const asker of [client, liveService]) {
     const answer = await introspect(access_token, asker)
     assert.equal(answer.headers['cache-control'], 'no-store')
     assert.deepEqual(answer.json(), {
@@ -51,7 +51,7 @@ test('the client that a token was issued to, and a service of the brokerage, lea
       iss: house.baseUrl,
       iat: seconds(house.clock.now()),
       exp: seconds(house.clock.now()) + 86_400,
-      ...(asker === desk && { account_numbers: [profile.account.account_number] }),
+      ...(asker === liveService && { account_numbers: [profile.account.account_number] }),
     })
   }
 })
@@ -83,9 +83,9 @@ test('a service hears that a token is active when it is a bearer, and of no othe
     refresh_token!,
     code,
     client.secret,
-    desk.secret,
+    liveService.secret,
   ]
-  const answers = await Promise.all(presented.map((token) => introspect(token, desk)))
+  const answers = await Promise.all(presented.map((token) => introspect(token, liveService)))
   const profiles = await Promise.all(presented.map((token) => house.profile(token)))
   assert.deepEqual(
     answers.map((answer) => answer.json().active),
@@ -101,7 +101,7 @@ test('a service hears that a token is active when it is a bearer, and of no othe
 test('a personal token is the business of services only', async () => {
   const personal = await house.makeToken(holder.user)
   assertInactive(await introspect(personal, client))
-  const body = (await introspect(personal, desk)).json()
+  const body = (await introspect(personal, liveService)).json()
   assert.equal(body.active, true)
   assert.equal(body.sub, holder.user.id)
   assert.equal(body.scope, 'read write market trade stream')
@@ -122,23 +122,23 @@ test('what is expired, revoked, replayed, unknown or no token at all is inactive
     refresh_token!,
   ])
   for (const token of [...gone, unused, client.secret, 'x', '\u00e9'])
-    assertInactive(await introspect(token, desk))
+    assertInactive(await introspect(token, liveService))
 })
 
 // B3
 test('a token is active at 86399 seconds and inactive at 86400', async () => {
   const { access_token } = await holder.tokens(client)
   house.clock.advance(day - second)
-  assert.equal((await introspect(access_token, desk)).json().active, true)
+  assert.equal((await introspect(access_token, liveService)).json().active, true)
   house.clock.advance(second)
-  assertInactive(await introspect(access_token, desk))
+  assertInactive(await introspect(access_token, liveService))
 })
 
 // M4
 test('a token of the other environment is inactive here', async () => {
   const sandboxed = await holder.tokens(await house.makeClient({ environment: 'sandbox' }))
-  assertInactive(await introspect(sandboxed.access_token, desk))
-  assertInactive(await introspect(sandboxed.refresh_token!, desk))
+  assertInactive(await introspect(sandboxed.access_token, liveService))
+  assertInactive(await introspect(sandboxed.refresh_token!, liveService))
 })
 
 // M4
@@ -150,9 +150,9 @@ test('nobody else may ask: no credentials, wrong ones, or those of the other env
   assertOAuthError(await postForm(url, { token: access_token }, bearer), 'invalid_client')
   const wrong = [
     { ...client, secret: 'x' },
-    { ...desk, secret: 'x' },
-    { id: desk.id, secret: client.secret },
-    { id: client.id, secret: desk.secret },
+    { ...liveService, secret: 'x' },
+    { id: liveService.id, secret: client.secret },
+    { id: client.id, secret: liveService.secret },
     await makeService('sandbox'),
     await house.makeClient({ environment: 'sandbox' }),
   ]
@@ -173,11 +173,11 @@ test('a service that was revoked may no longer ask', async () => {
 // M4
 test('a service can introspect and nothing else: it is no client', async () => {
   const code = await holder.code(client)
-  const as = { ...client, ...desk }
+  const as = { ...client, ...liveService }
   assertOAuthError(await house.exchange(as, code), 'invalid_client')
   assertOAuthError(await house.refresh(as, 'x'), 'invalid_client')
   assertOAuthError(
-    await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, basic(desk)),
+    await postForm(`${house.baseUrl}/v1/oauth/revoke`, { token: 'x' }, basic(liveService)),
     'invalid_client',
   )
 })

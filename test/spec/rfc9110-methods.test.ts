@@ -23,7 +23,7 @@ const house = await openHouse(
 )
 after(() => agent.destroy())
 
-interface Heard {
+interface RawResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -31,7 +31,7 @@ interface Heard {
 
 type Head = Record<string, string>
 
-function ask(url: string, method: string, headers: Head = {}, body = ''): Promise<Heard> {
+function ask(url: string, method: string, headers: Head = {}, body = ''): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const accept = {
       accept: 'application/json',

@@ -15,7 +15,7 @@ import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { answer as answerWith, openReceiver } from '../support/receiver.ts'
 
-interface Listed {
+interface WebhookBody {
   readonly id: number
   readonly createdAt: number
   readonly updatedAt: number
@@ -24,7 +24,7 @@ interface Listed {
   readonly state: string
 }
 interface Page {
-  readonly webhooks: Listed[]
+  readonly webhooks: WebhookBody[]
   readonly next: string | null
 }
 
@@ -40,8 +40,8 @@ const branch = await openBranch(house)
 async function listAll(
   program: BranchProgram,
   limit?: number,
-): Promise<{ pages: number; webhooks: Listed[] }> {
-  const webhooks: Listed[] = []
+): Promise<{ pages: number; webhooks: WebhookBody[] }> {
+  const webhooks: WebhookBody[] = []
   let cursor: string | null | undefined
   for (let pages = 1; ; pages++) {
     const query = new URLSearchParams({ ...(cursor && { cursor }), ...(limit && { limit: String(limit) }) })
@@ -59,7 +59,7 @@ test('a webhook is created with 201, its four fields, and a Location that leads 
   const now = house.clock.now().getTime()
   const answer = await branch.call('POST', '/v2/webhooks', { url: hooks })
   assert.equal(answer.status, 201)
-  const body = answer.json<Listed>()
+  const body = answer.json<WebhookBody>()
   assert.deepEqual(body, { id: body.id, createdAt: now, updatedAt: now, url: hooks })
   assert.equal(answer.location, `${house.baseUrl}/v2/webhooks/${body.id}`)
   const fetched = await branch.call('GET', new URL(answer.location!).pathname)
@@ -148,7 +148,7 @@ test('bad URLs are refused, when a webhook is created and when it is changed', a
       assert.match(faultsOf(answer).url!, /^must /)
     }
   }
-  assert.equal((await branch.call('GET', `/v2/webhooks/${id}`)).json<Listed>().url, hooks)
+  assert.equal((await branch.call('GET', `/v2/webhooks/${id}`)).json<WebhookBody>().url, hooks)
 })
 
 test('good URLs are kept to the letter', async () => {
@@ -165,7 +165,7 @@ test('good URLs are kept to the letter', async () => {
   ]
   for (const url of urls) {
     const id = await program.register(url)
-    assert.equal((await program.call('GET', `/v2/webhooks/${id}`)).json<Listed>().url, url)
+    assert.equal((await program.call('GET', `/v2/webhooks/${id}`)).json<WebhookBody>().url, url)
   }
 })
 
@@ -282,7 +282,7 @@ test('a paused webhook gathers its deliveries and sends them in order when it is
   const id = await program.register(receiver.url('/hooks'))
   const paused = await program.call('POST', `/v2/webhooks/${id}/pause`)
   assert.equal(paused.status, 200)
-  assert.equal(paused.json<Listed>().state, 'paused')
+  assert.equal(paused.json<WebhookBody>().state, 'paused')
   const gathered: string[] = []
   for (let count = 0; count < 3; count++) {
     const answer = await program.call('POST', '/v2/webhooks/transaction', transaction({ transactionId: 5 }))
@@ -290,7 +290,7 @@ test('a paused webhook gathers its deliveries and sends them in order when it is
   }
   assert.equal(receiver.received.length, 0)
   const resumed = await program.call('POST', `/v2/webhooks/${id}/resume`)
-  assert.equal(resumed.json<Listed>().state, 'active')
+  assert.equal(resumed.json<WebhookBody>().state, 'active')
   const received = await receiver.wait(3)
   assert.deepEqual(
     received.map(({ headers }) => headers['webhook-id']),
@@ -308,7 +308,7 @@ test('pausing twice and resuming twice change nothing more', async () => {
   ]) {
     const answer = await branch.call('POST', `/v2/webhooks/${id}/${path}`)
     assert.equal(answer.status, 200)
-    assert.equal(answer.json<Listed>().state, state)
+    assert.equal(answer.json<WebhookBody>().state, state)
   }
 })
 
@@ -318,11 +318,11 @@ test('a 410 disables the webhook with a reason, and resuming enables it again', 
   const program = await openBranch(sending)
   const id = await program.register(gone.url('/hooks'))
   await program.fire()
-  const [disabled] = (await listAll(program)).webhooks as (Listed & { disabledReason?: string })[]
+  const [disabled] = (await listAll(program)).webhooks as (WebhookBody & { disabledReason?: string })[]
   assert.equal(disabled!.state, 'disabled')
   assert.match(disabled!.disabledReason ?? '', /410/)
   const resumed = (await program.call('POST', `/v2/webhooks/${id}/resume`)).json<
-    Listed & { disabledReason?: string }
+    WebhookBody & { disabledReason?: string }
   >()
   assert.equal(resumed.state, 'active')
   assert.equal(resumed.disabledReason, undefined)

@@ -25,13 +25,13 @@ export const otherAnswers: Readonly<Record<string, string>> = {
 
 const rows = pageRoutes.filter(({ method }) => method === 'POST')
 
-interface Told {
+interface FlashOnPage {
   readonly text: string
   readonly link: string | undefined
   readonly undo: string | undefined
 }
 
-export function toldBy({ text }: Answer): Told | undefined {
+export function toldBy({ text }: Answer): FlashOnPage | undefined {
   const [, told] = /<div class="notice success done" role="status">([\s\S]*?)<\/div>/.exec(text) ?? []
   if (told === undefined) return undefined
   return {
@@ -48,21 +48,24 @@ async function follow(browser: Browser, answer: Answer): Promise<Answer> {
   return page.status === 303 ? follow(browser, page) : page
 }
 
-export async function assertAnswered(browser: Browser, answer: Answer): Promise<Told> {
+export async function assertAnswered(browser: Browser, answer: Answer): Promise<FlashOnPage> {
   const page = await follow(browser, answer)
-  const told = toldBy(page)
-  assert.ok(told, `${pathOf(answer)} says what was done: ${page.text}`)
-  assert.match(told.text, /\.$/)
-  assert.ok(told.link !== undefined || told.undo !== undefined, `“${told.text}” has the way back, or a link`)
-  if (told.link !== undefined)
-    assert.ok([200, 303].includes((await browser.get(told.link)).status), told.link)
-  if (told.undo !== undefined)
+  const flash = toldBy(page)
+  assert.ok(flash, `${pathOf(answer)} says what was done: ${page.text}`)
+  assert.match(flash.text, /\.$/)
+  assert.ok(
+    flash.link !== undefined || flash.undo !== undefined,
+    `“${flash.text}” has the way back, or a link`,
+  )
+  if (flash.link !== undefined)
+    assert.ok([200, 303].includes((await browser.get(flash.link)).status), flash.link)
+  if (flash.undo !== undefined)
     assert.ok(
-      rows.some(({ path }) => matches(path, told.undo!)),
-      told.undo,
+      rows.some(({ path }) => matches(path, flash.undo!)),
+      flash.undo,
     )
   assert.equal(toldBy(await follow(browser, answer)), undefined, 'it is told once')
-  return told
+  return flash
 }
 
 function matches(path: string, address: string): boolean {

@@ -7,7 +7,7 @@ import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask } from './ask.ts'
 
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 
 const begin = "SELECT pg_backup_start('copy', true)"
 const end = 'SELECT labelfile FROM pg_backup_stop(true)'
@@ -16,7 +16,7 @@ const notCopied = /\/(pg_wal\/.*|postmaster\.(pid|opts))$/
 /** Ends when the log that belongs to the copy is in the archive. */
 export async function takeBaseBackup(url: string, from: string, to: string): Promise<void> {
   // The functions want one session from the first to the last.
-  const db = openPatiently({ connectionString: url, connections: 1 })
+  const db = openLenientDatabase({ connectionString: url, connections: 1 })
   try {
     await ask(db, begin)
     mkdirSync(to, { recursive: true, mode: 0o700 })

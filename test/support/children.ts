@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { eventually } from './eventually.ts'
-import { patienceMs } from './patience.ts'
+import { testTimeoutMs } from './timeout.ts'
 
 /** Those that this parent started to serve, and that still run. */
 export function findChildren(parent: number): number[] {
@@ -60,7 +60,7 @@ export function askFresh(
 ): Promise<FreshAnswer> {
   return new Promise((done, failed) => {
     const method = body === undefined ? 'GET' : 'POST'
-    const signal = AbortSignal.timeout(patienceMs)
+    const signal = AbortSignal.timeout(testTimeoutMs)
     const asked = request(url, { agent: false, method, headers, signal }, (answer) => {
       let text = ''
       answer.setEncoding('utf8').on('data', (part: string) => {

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { patienceMs } from './patience.ts'
+import { testTimeoutMs } from './timeout.ts'
 
 export interface CollectedSpan {
   readonly traceId: string
@@ -73,7 +73,7 @@ export async function openCollector(): Promise<Collector> {
           fail(
             new Error(`Waited in vain for ${what}; these came: ${spans.map((span) => span.name).join(', ')}`),
           )
-        }, patienceMs)
+        }, testTimeoutMs)
         waiting.add(look)
         look()
       }),

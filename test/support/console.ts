@@ -9,17 +9,17 @@ import type { Answer, Browser } from './browser.ts'
 import type { TestGateway } from './gateway.ts'
 import { makeUpWord } from './made-up-word.ts'
 
-export interface Desk {
+export interface ConsoleSession {
   readonly user: User
   readonly browser: Browser
 }
 
 /** Somebody of the staff, signed in on the live site: an administrator, or with these roles. */
-export async function openDesk(
+export async function openConsole(
   house: TestGateway,
   name = 'Olga Operator',
   roles?: readonly StaffRole[],
-): Promise<Desk> {
+): Promise<ConsoleSession> {
   const user = await house.makeOperator(name, roles)
   return { user, browser: await house.signIn(user) }
 }

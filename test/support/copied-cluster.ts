@@ -10,7 +10,7 @@ import { homeOf } from '../../src/database/cluster.ts'
 import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { newFolder } from './folder.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 
 const variable = 'COUNTERSIGN_TEST_CLUSTER'
 
@@ -19,7 +19,7 @@ export async function prepareCluster(): Promise<void> {
   const dataDir = newFolder('cluster')
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const server = await openPrivateServer({ dataDir, purpose: 'serve', searchPath: process.env.PATH ?? '' })
-  const db = openPatiently({ connectionString: server.connectionString, connections: 1 })
+  const db = openLenientDatabase({ connectionString: server.connectionString, connections: 1 })
   await migrate(db)
   await db.close()
   await server.close()

@@ -14,7 +14,7 @@ import { ask } from './ask.ts'
 import { TestClock } from './clock.ts'
 import { withCluster } from './copied-cluster.ts'
 import { newFolder } from './folder.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 import { openSystemServer } from './system-postgres.ts'
 
 const variable = 'COUNTERSIGN_TEST_SERVER'
@@ -80,7 +80,7 @@ export async function openSystemTestServer(programs: string): Promise<TestServer
 }
 
 async function prepareTemplate(serverUrl: string): Promise<void> {
-  const db = openPatiently({ connectionString: withDatabase(serverUrl, template), connections: 1 })
+  const db = openLenientDatabase({ connectionString: withDatabase(serverUrl, template), connections: 1 })
   await migrate(db)
   // The day on which every clock of a test begins; each house would take longer to open it than to be given
   // it.
@@ -123,7 +123,7 @@ async function adjust(url: string): Promise<void> {
 }
 
 async function runAlone(url: string, text: string): Promise<void> {
-  const db = openPatiently({ connectionString: url, connections: 1 })
+  const db = openLenientDatabase({ connectionString: url, connections: 1 })
   try {
     await ask(db, text)
   } finally {

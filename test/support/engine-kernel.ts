@@ -17,9 +17,9 @@ import { ask } from './ask.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { followByHand } from './follow.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 
-export interface Attempted {
+export interface AttemptOptions {
   readonly state?: 'retrying' | 'delivered' | 'exhausted'
   readonly number?: number
   readonly status?: number
@@ -41,17 +41,17 @@ export interface Kernel {
     environment?: Environment
   }): Promise<Webhook>
   /** Events of entities, each numbered by a look; answers their uids. */
-  publish(entities: readonly string[], more?: Partial<Published>): Promise<string[]>
+  publish(entities: readonly string[], more?: Partial<PublishedOptions>): Promise<string[]>
   look(part?: number): Promise<number>
   /**
    * What became of an attempt of a delivery, written down by the lane's holder. Its position is moved to what
    * it says.
    */
-  attempt(deliveryId: string, made?: Attempted, position?: number): Promise<void>
+  attempt(deliveryId: string, made?: AttemptOptions, position?: number): Promise<void>
   close(): Promise<void>
 }
 
-interface Published {
+interface PublishedOptions {
   readonly kind: string
   readonly action: string
   readonly branchId: number
@@ -82,7 +82,7 @@ const settle = `SELECT FROM settle(${settleNames.map((name, at) => `${name} => $
 
 export async function openKernel(): Promise<Kernel> {
   const database = await openTestDatabase()
-  const db = openPatiently({ connectionString: database.url, connections: 4 })
+  const db = openLenientDatabase({ connectionString: database.url, connections: 4 })
   const clock = new TestClock()
   await openDaysAhead(db, clock.now())
   const addPartner = async (name: string) =>

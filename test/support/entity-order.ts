@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict'
 import { minute } from '../../src/clock.ts'
 import type { Engine, EventDraft } from './engine.ts'
-import type { Received } from './receiver.ts'
+import type { ReceivedRequest } from './receiver.ts'
 
 export const numbered = (entity: string, place: number): EventDraft => ({
   entity,
   body: JSON.stringify({ entity, place }),
 })
-export const read = (request: Received) => JSON.parse(request.body) as { entity: string; place: number }
+export const read = (request: ReceivedRequest) =>
+  JSON.parse(request.body) as { entity: string; place: number }
 
 /** A retry repeats a place; an inversion goes back. */
-export function findInversions(requests: readonly Received[]): string[] {
+export function findInversions(requests: readonly ReceivedRequest[]): string[] {
   const last = new Map<string, number>()
   return requests.flatMap((request) => {
     const { entity, place } = read(request)

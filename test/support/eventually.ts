@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { patienceMs } from './patience.ts'
+import { testTimeoutMs } from './timeout.ts'
 
 /**
  * For what nobody announces: asks again until the answer is neither false nor undefined, and says what did
@@ -8,7 +8,7 @@ import { patienceMs } from './patience.ts'
 export async function eventually<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
-  withinMs = patienceMs,
+  withinMs = testTimeoutMs,
 ): Promise<Value> {
   const giveUpAt = performance.now() + withinMs
   for (;;) {

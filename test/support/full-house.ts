@@ -17,7 +17,7 @@ import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { followByHand } from './follow.ts'
 import { operatorAct } from './gateway.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 
 const branches = 20
 const webhooksABranch = 3
@@ -41,7 +41,7 @@ export interface FullHouse {
 /** Empty, and counted while it was. From now on nobody counts but whoever is told to. */
 export async function openFullHouse(): Promise<FullHouse> {
   const database = await openTestDatabase()
-  const db = openPatiently({ connectionString: database.url, connections: 5 })
+  const db = openLenientDatabase({ connectionString: database.url, connections: 5 })
   const clock = new TestClock()
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     ask<Row>(db, text, values)

@@ -28,8 +28,8 @@ import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { newFolder } from './folder.ts'
 import { keepOpen } from './keep-open.ts'
+import { databaseTimeoutMs } from './lenient-database.ts'
 import { makeUpWord } from './made-up-word.ts'
-import { databaseTimeoutMs } from './patiently.ts'
 
 export const password = 'correct horse battery'
 export const operator = { name: 'operator:test' }

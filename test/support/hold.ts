@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import type { Sql } from '../../src/database/database.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 
 /**
  * What is locked here stays so for as long as the test runs, however long that is, on a connection that
@@ -11,7 +11,7 @@ export async function hold(
   databaseUrl: string,
   lock: (sql: Sql) => Promise<unknown>,
 ): Promise<void> {
-  const db = openPatiently({ connectionString: databaseUrl, connections: 1 })
+  const db = openLenientDatabase({ connectionString: databaseUrl, connections: 1 })
   const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = db.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')

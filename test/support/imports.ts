@@ -12,7 +12,7 @@ interface ImportingHouse {
   act(): Act
 }
 
-interface Sent {
+interface ImportOptions {
   readonly mode?: Import['mode']
   readonly dryRun?: boolean
   readonly asOf?: number
@@ -28,7 +28,7 @@ export async function importLines(
   house: ImportingHouse,
   source: string,
   lines: readonly (string | object)[],
-  sent: Sent = {},
+  sent: ImportOptions = {},
 ): Promise<Import> {
   const all = sent.mode === 'snapshot' ? [...lines, { end: { records: lines.length } }] : lines
   return finishImport(house.gateway.context.db, await readSome(house, source, all, sent), 1, house.act())
@@ -39,7 +39,7 @@ export async function readSome(
   { gateway, act }: ImportingHouse,
   source: string,
   lines: readonly (string | object)[],
-  { mode = 'changes', dryRun = false, environment = 'live', ...more }: Sent = {},
+  { mode = 'changes', dryRun = false, environment = 'live', ...more }: ImportOptions = {},
 ): Promise<Import> {
   const { db } = gateway.context
   await nameSource({ gateway, act }, environment, source)

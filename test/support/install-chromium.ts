@@ -10,7 +10,7 @@ async function isThere(): Promise<boolean> {
 }
 
 /** Waits for whoever else is installing something, and says what went wrong. */
-const patiently = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3']
+const aptOptions = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3']
 
 function run(command: string, ...args: string[]): boolean {
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
@@ -20,8 +20,8 @@ function run(command: string, ...args: string[]): boolean {
 if (!(await isThere()) && process.getuid?.() === 0 && run('apt-get', '--version')) {
   process.stdout.write('Installing Chromium for the browser tests …\n')
   const isInstalled =
-    run('apt-get', 'update', ...patiently) &&
-    run('apt-get', 'install', '-y', ...patiently, '--no-install-recommends', 'chromium')
+    run('apt-get', 'update', ...aptOptions) &&
+    run('apt-get', 'install', '-y', ...aptOptions, '--no-install-recommends', 'chromium')
   if (!isInstalled)
     process.stderr.write('Chromium could not be installed: the browser tests will say what to do.\n')
 }

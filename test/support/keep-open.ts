@@ -1,16 +1,16 @@
 import { after } from 'node:test'
 
-interface Opened {
+interface Closable {
   close(): unknown
 }
 
-const opened: Opened[] = []
+const opened: Closable[] = []
 
 /**
  * One for all the tests of a file: opened before the first of them, closed after the last, the last that was
  * opened first.
  */
-export async function keepOpen<Thing extends Opened>(opening: Thing | Promise<Thing>): Promise<Thing> {
+export async function keepOpen<Thing extends Closable>(opening: Thing | Promise<Thing>): Promise<Thing> {
   const thing = await opening
   if (opened.length === 0) after(closeAll)
   opened.push(thing)

@@ -1,7 +1,7 @@
 /** A log that tests can read, and wait for. */
 import type { Logger } from 'pino'
 import { openLog } from '../../src/http/log.ts'
-import { patienceMs } from './patience.ts'
+import { testTimeoutMs } from './timeout.ts'
 
 export type Line = Readonly<Record<string, unknown>>
 
@@ -24,7 +24,7 @@ export function openLogLines(level = 'trace'): LogLines {
   return {
     log: openLog(level, destination),
     lines,
-    find: (fits, withinMs = patienceMs) =>
+    find: (fits, withinMs = testTimeoutMs) =>
       new Promise((found, fail) => {
         const look = () => {
           const line = lines.find(fits)

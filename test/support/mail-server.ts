@@ -96,7 +96,7 @@ export async function openMailServer(options: SMTPServerOptions = {}): Promise<M
   return self
 }
 
-interface SessionSeen {
+interface SmtpSession {
   readonly envelope: {
     readonly mailFrom: false | { address: string }
     readonly rcptTo: readonly { address: string }[]
@@ -105,7 +105,7 @@ interface SessionSeen {
   readonly secure: boolean
 }
 
-function describe(raw: string, { envelope, user, secure }: SessionSeen): Mail {
+function describe(raw: string, { envelope, user, secure }: SmtpSession): Mail {
   return {
     from: envelope.mailFrom ? envelope.mailFrom.address : '',
     to: envelope.rcptTo.map(({ address }) => address),
@@ -116,7 +116,7 @@ function describe(raw: string, { envelope, user, secure }: SessionSeen): Mail {
   }
 }
 
-interface Parsed {
+interface ParsedMail {
   readonly subject: string
   readonly messageId: string
   readonly headers: string[]
@@ -138,7 +138,7 @@ interface Part {
 }
 
 /** Enough of MIME for what we send: plain text, or that beside HTML, with images that it shows. */
-export function parseMail(raw: string): Parsed {
+export function parseMail(raw: string): ParsedMail {
   const [whole, ...inside] = partsOf(raw.replaceAll('\r\n', '\n'))
   const all = [whole!, ...inside]
   const textOf = (type: string) => all.find((part) => part.type === type)?.bytes.toString('utf8')

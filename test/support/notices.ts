@@ -8,7 +8,7 @@ import type { Sql } from '../../src/database/database.ts'
 import type { Courier } from '../../src/notices/courier.ts'
 import { tellUser } from '../../src/notices/notice.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
-import type { PostDesk } from '../../src/notices/post.ts'
+import type { PostDependencies } from '../../src/notices/post.ts'
 import type { MailServer as Server } from '../../src/settings/config.ts'
 import { setEmail } from '../../src/users/email.ts'
 import type { User } from '../../src/users/user.ts'
@@ -62,7 +62,7 @@ export async function writeNotice({ gateway, clock }: TestGateway, user: User): 
 }
 
 /** A post of the test's own, beside that of the gateway. */
-export function openDesk({ gateway, clock }: TestGateway, courier: Courier): PostDesk {
+export function openPostDependencies({ gateway, clock }: TestGateway, courier: Courier): PostDependencies {
   const addresses = { live: gateway.baseUrl, sandbox: gateway.sandboxUrl }
   return {
     db: gateway.context.db,

@@ -12,8 +12,8 @@ import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { newFolder } from './folder.ts'
 import { basic, type TestClient } from './gateway.ts'
-import { patienceMs } from './patience.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
+import { testTimeoutMs } from './timeout.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -117,7 +117,7 @@ export function startProgram(args: readonly string[], settings: NodeJS.ProcessEn
   }
 }
 
-export interface Finished extends Ending {
+export interface ProcessResult extends Ending {
   readonly stdout: string
   readonly stderr: string
   json<Value = Record<string, unknown>>(): Value
@@ -130,9 +130,9 @@ export interface Finished extends Ending {
 export async function runCommand(
   args: readonly string[],
   settings: NodeJS.ProcessEnv,
-  deadlineMs = patienceMs,
+  deadlineMs = testTimeoutMs,
   entry = main,
-): Promise<Finished> {
+): Promise<ProcessResult> {
   const program = startProgram(args, settings, entry)
   const tooLong = setTimeout(() => program.kill('SIGKILL'), deadlineMs)
   const ending = await program.ended
@@ -179,7 +179,7 @@ function describeGateway(program: Program, { live, sandbox }: SiteAddresses): Ga
     baseUrl: live,
     sandboxUrl: sandbox,
     async stop() {
-      const tooLong = setTimeout(() => program.kill('SIGKILL'), patienceMs)
+      const tooLong = setTimeout(() => program.kill('SIGKILL'), testTimeoutMs)
       program.kill('SIGTERM')
       const ending = await program.ended
       clearTimeout(tooLong)
@@ -240,7 +240,7 @@ export function findServerProcesses(dataDir: string): number[] {
 /** A connection to the private server of a gateway that runs. */
 export async function openPrivateDatabase(dataDir: string): Promise<Database> {
   const visit = await openPrivateServer({ dataDir, purpose: 'visit', searchPath: process.env.PATH ?? '' })
-  return openPatiently({ connectionString: visit.connectionString, connections: 2 })
+  return openLenientDatabase({ connectionString: visit.connectionString, connections: 2 })
 }
 
 export function tryReading(path: string): string | undefined {

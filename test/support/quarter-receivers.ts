@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import type { Engine } from './engine.ts'
-import type { Received } from './receiver.ts'
+import type { ReceivedRequest } from './receiver.ts'
 
 export const manners = [
   'well',
@@ -55,7 +55,7 @@ export class Receivers {
       this.#engine.receiver.on(path, (request, response) => this.answer(hook, request, response))
   }
 
-  answer({ manner, webhook }: Hook, request: Received, response: ServerResponse): void {
+  answer({ manner, webhook }: Hook, request: ReceivedRequest, response: ServerResponse): void {
     const { entity } = JSON.parse(request.body) as { entity: string }
     if (manner === 'resets') response.socket?.resetAndDestroy()
     else if (manner === 'busy') response.writeHead(429, { 'retry-after': '30' }).end()

@@ -4,9 +4,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { patienceMs } from './patience.ts'
+import { testTimeoutMs } from './timeout.ts'
 
-export interface Received {
+export interface ReceivedRequest {
   readonly path: string
   readonly headers: Record<string, string>
   readonly bytes: Buffer
@@ -20,7 +20,7 @@ export interface Received {
 }
 
 /** Answers, or does not. */
-export type Behaviour = (request: Received, response: ServerResponse, socket: Socket) => void
+export type Behaviour = (request: ReceivedRequest, response: ServerResponse, socket: Socket) => void
 
 export const accept: Behaviour = (_, response) => void response.end()
 
@@ -86,7 +86,7 @@ interface Waiter {
 }
 
 export class Receiver {
-  readonly received: Received[] = []
+  readonly received: ReceivedRequest[] = []
   /** Bytes that left on connections that have ended. */
   bytesWritten = 0
   readonly #server: Server
@@ -134,7 +134,7 @@ export class Receiver {
     this.#behaviours.set(path, behaviour)
   }
 
-  at(path: string): Received[] {
+  at(path: string): ReceivedRequest[] {
     return this.received.filter((request) => request.path === path)
   }
 
@@ -152,13 +152,13 @@ export class Receiver {
   }
 
   /** The first so many, at whatever path, and those that came with them. */
-  async wait(least: number): Promise<readonly Received[]> {
+  async wait(least: number): Promise<readonly ReceivedRequest[]> {
     await this.until(() => this.received.length >= least, `${least} requests`)
     return this.received
   }
 
   /** Looks at each request and each end of a connection. */
-  until(condition: () => boolean, what: string, withinMs = patienceMs): Promise<void> {
+  until(condition: () => boolean, what: string, withinMs = testTimeoutMs): Promise<void> {
     if (condition()) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const waiter = {

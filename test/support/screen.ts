@@ -5,12 +5,12 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { User } from '../../src/users/user.ts'
 import type { Chromium } from './chromium.ts'
 import { password } from './gateway.ts'
-import { patienceMs } from './patience.ts'
+import { testTimeoutMs } from './timeout.ts'
 
 /** A page in a context of its own, what its console complains of, and somebody who signs in on it. */
 export async function openScreen(chromium: Chromium, options: BrowserContextOptions = {}) {
-  const context = await chromium.newContext({ viewport: desk, ...options })
-  context.setDefaultTimeout(patienceMs)
+  const context = await chromium.newContext({ viewport: desktop, ...options })
+  context.setDefaultTimeout(testTimeoutMs)
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -43,7 +43,7 @@ export async function pressAsked(page: Page, name: string, reason?: string): Pro
 /** The smallest that is still in use. */
 export const smallPhone = { width: 320, height: 568 }
 export const phone = { width: 390, height: 844 }
-export const desk = { width: 1280, height: 800 }
+export const desktop = { width: 1280, height: 800 }
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 /** Past the right edge, and nothing around it scrolls by itself. */
@@ -98,23 +98,23 @@ interface Look {
 export const looks: readonly Look[] = [
   { name: '320-light', viewport: smallPhone, colorScheme: 'light', forcedColors: 'none', find: all },
   { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
-  { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
-  { name: '1280-forced', viewport: desk, colorScheme: 'light', forcedColors: 'active', find: ofColours },
+  { name: '1280-light', viewport: desktop, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
+  { name: '1280-forced', viewport: desktop, colorScheme: 'light', forcedColors: 'active', find: ofColours },
 ]
 
 /** What account holders see, each width by day and by night as well. */
 export const holderLooks: readonly Look[] = [
   ...looks,
   { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
-  { name: '1280-dark', viewport: desk, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
+  { name: '1280-dark', viewport: desktop, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
 ]
 
 /** For colours that are not the house's: each width by day and by night. */
 export const brandLooks: readonly Look[] = [
   { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: all },
   { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
-  { name: '1280-light', viewport: desk, colorScheme: 'light', forcedColors: 'none', find: all },
-  { name: '1280-dark', viewport: desk, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
+  { name: '1280-light', viewport: desktop, colorScheme: 'light', forcedColors: 'none', find: all },
+  { name: '1280-dark', viewport: desktop, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
 ]
 
 const well = { tooWide: [], tooLow: [], tooFaint: [], faults: [] }

@@ -6,7 +6,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Disguise, getDisguise } from '../../src/database/postgres-binaries.ts'
+import { getDisguise, type RunAs } from '../../src/database/postgres-binaries.ts'
 import { eventually } from './eventually.ts'
 import { makeFolder, tryReading } from './process.ts'
 
@@ -66,7 +66,7 @@ export async function openSystemServer(
 }
 
 /** As the owner of the server, with what it says. */
-export function run({ prefix, uid, gid }: Disguise, program: string, args: readonly string[]): string {
+export function run({ prefix, uid, gid }: RunAs, program: string, args: readonly string[]): string {
   const [command, ...words] = [...prefix, program, ...args]
   return execFileSync(command!, words, {
     ...{ cwd: '/', encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
@@ -75,7 +75,7 @@ export function run({ prefix, uid, gid }: Disguise, program: string, args: reado
   })
 }
 
-function start({ prefix, uid, gid }: Disguise, program: string, args: readonly string[]): ChildProcess {
+function start({ prefix, uid, gid }: RunAs, program: string, args: readonly string[]): ChildProcess {
   const [command, ...words] = [...prefix, program, ...args]
   return spawn(command!, words, {
     ...{ cwd: '/', stdio: 'ignore' },

@@ -43,10 +43,10 @@ export async function openUpstream(house: TestGateway, options: UpstreamOptions)
   const child = fork(fileURLToPath(new URL('upstream-program.ts', import.meta.url)), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  const give = async <Given>(order: Order): Promise<Given> => {
+  const give = async <Reply>(order: Order): Promise<Reply> => {
     const answered = once(child, 'message')
     child.send(order)
-    const [answer] = (await answered) as [Given & { error?: string }]
+    const [answer] = (await answered) as [Reply & { error?: string }]
     if (answer.error !== undefined) throw new Error(answer.error)
     return answer
   }

@@ -105,10 +105,10 @@ export function markTables(db: Database): Promise<Record<string, string>> {
 /** Every database of a run has the same tables; to ask for each by itself takes ten times as long. */
 let tables: Promise<readonly { name: string }[]> | undefined
 
-async function askEach<Found>(db: Database, asked: string): Promise<Record<string, Found>> {
+async function askEach<Value>(db: Database, asked: string): Promise<Record<string, Value>> {
   tables ??= ask<{ name: string }>(db, selectTables)
   const texts = (await tables).map(({ name }) => `SELECT '${name}' AS name, ${asked} AS found FROM ${name} t`)
-  const all = await ask<{ name: string; found: Found }>(db, texts.join(' UNION ALL '))
+  const all = await ask<{ name: string; found: Value }>(db, texts.join(' UNION ALL '))
   return Object.fromEntries(all.map(({ name, found }) => [name, found]))
 }
 

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addMember, listMembers } from '../../src/partners/partner.ts'
-import { toldMs } from '../../src/web/frame/done.ts'
+import { toldMs } from '../../src/web/frame/flash-message.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { assertAnswered, otherAnswers, toldBy } from '../support/answers.ts'
 import type { Browser } from '../support/browser.ts'
-import { openDesk, press } from '../support/console.ts'
+import { openConsole, press } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner } from '../support/portal.ts'
 import { pathOf } from '../support/web.ts'
@@ -139,19 +139,19 @@ test('what was done is told to whoever did it, on its page, for minutes', async 
 })
 
 test('no address and no cookie of somebody else puts words or buttons on a page', async () => {
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   const page = '/console/partners'
   for (const query of ['told=x', 'done=approved', 'done=approved&about=branch:1', 'told=%00'])
-    assert.equal(toldBy(await desk.browser.get(`${page}?${query}`)), undefined, query)
+    assert.equal(toldBy(await admin.browser.get(`${page}?${query}`)), undefined, query)
   const home = `/console/partners/${own.partner.branchId}`
-  const answer = await press(desk.browser, home, '/refresh/withdraw', { reason: 'Asked for.' })
+  const answer = await press(admin.browser, home, '/refresh/withdraw', { reason: 'Asked for.' })
   const [told] = [answer.headers['set-cookie'] ?? []].flat().filter((line) => /-told=/.test(line))
   assert.match(told!, /HttpOnly/i)
-  const other = await openDesk(house)
+  const other = await openConsole(house)
   const value = told!.split(';')[0]!
   const shown = await other.browser.get(home, { cookie: `${other.browser.cookieHeader}; ${value}` })
   assert.equal(toldBy(shown), undefined, 'sealed for one person')
-  const session = [...desk.browser.cookies].find(([name]) => name.endsWith('-session'))!.join('=')
+  const session = [...admin.browser.cookies].find(([name]) => name.endsWith('-session'))!.join('=')
   for (const forged of ['countersign-live-told=x', `${value}x`, 'countersign-live-told=%00'])
-    assert.equal((await desk.browser.get(home, { cookie: `${session}; ${forged}` })).status, 200)
+    assert.equal((await admin.browser.get(home, { cookie: `${session}; ${forged}` })).status, 200)
 })

@@ -12,7 +12,7 @@ import { openHouse, password, type TestClient, type TokenBody } from '../support
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
-import { desk, openScreen, phone, pressAsked } from '../support/screen.ts'
+import { desktop, openScreen, phone, pressAsked } from '../support/screen.ts'
 import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
@@ -59,7 +59,7 @@ const secretOf = (page: Page) => page.locator('code.secret').innerText()
 
 for (const [name, options] of Object.entries({
   'on a phone': { viewport: phone, hasTouch: true },
-  'at a desk': { viewport: desk },
+  'at a desk': { viewport: desktop },
   'without JavaScript': { viewport: phone, javaScriptEnabled: false },
 } satisfies Record<string, BrowserContextOptions>)) {
   test(`an account holder connects an application, uses their own tokens and revokes both, ${name}`, async () => {

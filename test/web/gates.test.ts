@@ -14,8 +14,8 @@ import {
   member,
   type Operator,
   owner,
-  type StronglySignedIn,
   type StrongOperator,
+  type StrongUserSession,
   signedIn,
   staff,
   strongly,
@@ -114,7 +114,7 @@ test('a handler does not type-check behind a gate that proves less than it needs
   const ofStrongOperators = async (_visit: Visit, _operator: StrongOperator) => {}
   const ofMembers = async (_visit: Visit, _member: Member) => {}
   const ofFreshMembers = async (_visit: Visit, _member: FreshMember) => {}
-  const ofStrong = async (_visit: Visit, _visitor: StronglySignedIn) => {}
+  const ofStrong = async (_visit: Visit, _visitor: StrongUserSession) => {}
   const rows = [
     page('/right', staff('overview.see').and(strongly), ofOperators),
     form('/right', staff('overview.see').and(strongly), ofStrongOperators),

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addMember } from '../../src/partners/partner.ts'
 import { Browser } from '../support/browser.ts'
-import { openDesk } from '../support/console.ts'
+import { openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner, suspend } from '../support/portal.ts'
 import { signInWith } from '../support/web.ts'
@@ -25,14 +25,14 @@ async function landingOf(username: string, origin = house.baseUrl): Promise<stri
 test('whoever asks for nothing in particular lands at the desk that can do most', async () => {
   const own = await openPartner(house)
   const holder = await house.makeUser()
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   assert.equal(await landingOf(holder.username), '/account')
   assert.equal(await landingOf(own.user.username), own.home)
-  assert.equal(await landingOf(desk.user.username), '/console')
-  await addMember(db, own.partner, desk.user, house.act())
-  assert.equal(await landingOf(desk.user.username), '/console')
+  assert.equal(await landingOf(admin.user.username), '/console')
+  await addMember(db, own.partner, admin.user, house.act())
+  assert.equal(await landingOf(admin.user.username), '/console')
   assert.equal(
-    await landingOf(desk.user.username, house.sandboxUrl),
+    await landingOf(admin.user.username, house.sandboxUrl),
     own.home,
     'the console is on the live site alone',
   )
@@ -47,7 +47,7 @@ const linkTo = (text: string, label: string) =>
 test('the switch between live and sandbox leads to the same page, or to the nearest that is there too', async () => {
   const own = await openPartner(house)
   const webhook = await own.program.register('https://receiver.example.com/hook')
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   const expected = {
     [`${own.home}/webhooks`]: `${own.home}/webhooks`,
     [`${own.home}/webhooks/${webhook}`]: `${own.home}/webhooks`,
@@ -62,7 +62,7 @@ test('the switch between live and sandbox leads to the same page, or to the near
     assert.match(text, /<span aria-current="true">Live<\/span>/)
     assert.equal(linkTo(text, 'Sandbox'), house.sandboxUrl + there, path)
   }
-  assert.equal(linkTo((await desk.browser.get('/console/users')).text, 'Sandbox'), `${house.sandboxUrl}/`)
+  assert.equal(linkTo((await admin.browser.get('/console/users')).text, 'Sandbox'), `${house.sandboxUrl}/`)
   const sandbox = await house.signIn(own.user, 'sandbox')
   const { text } = await sandbox.get(`${own.home}/clients`)
   assert.equal(linkTo(text, 'Live'), `${house.baseUrl}${own.home}/clients`)
@@ -94,10 +94,10 @@ test('a member of several partners goes from one to the other and stays on the p
 
 test('from each home links lead to the others that somebody has', async () => {
   const own = await openPartner(house)
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   assert.equal(linkTo((await own.browser.get(own.home)).text, 'My account'), '/account')
   assert.equal(linkTo((await own.browser.get('/account')).text, 'Partner portal'), '/partner')
-  assert.equal(linkTo((await desk.browser.get('/console')).text, 'My account'), '/account')
-  assert.equal(linkTo((await desk.browser.get('/console')).text, 'Partner portal'), '/partner')
-  assert.equal(linkTo((await desk.browser.get('/account')).text, 'Console'), '/console')
+  assert.equal(linkTo((await admin.browser.get('/console')).text, 'My account'), '/account')
+  assert.equal(linkTo((await admin.browser.get('/console')).text, 'Partner portal'), '/partner')
+  assert.equal(linkTo((await admin.browser.get('/account')).text, 'Console'), '/console')
 })

@@ -11,7 +11,7 @@ import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/web
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
 import { numberEvents } from '../support/by-hand.ts'
-import { openDesk } from '../support/console.ts'
+import { openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
@@ -21,7 +21,7 @@ import { openReceiver } from '../support/receiver.ts'
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const { db } = house.gateway.context
 const receiver = await keepOpen(openReceiver())
-const desk = await openDesk(house)
+const admin = await openConsole(house)
 const own = await furnish()
 const other = await furnish()
 
@@ -55,7 +55,7 @@ const wordsOf = ({ event, deliveryId, webhookId, path, user, partner }: typeof o
 
 test('operators find events, deliveries, people, partners and receivers of everybody', async () => {
   for (const [what, text] of Object.entries(wordsOf(own))) {
-    const answer = await search(desk.browser, '/console', text)
+    const answer = await search(admin.browser, '/console', text)
     const leads = answer.location ?? answer.text
     const expected = {
       'user name': `/console/users/${own.user.id}`,
@@ -66,7 +66,7 @@ test('operators find events, deliveries, people, partners and receivers of every
       `${what}: ${text} ${answer.status}`,
     )
   }
-  const host = await search(desk.browser, '/console', `${receiver.url(own.path)}`)
+  const host = await search(admin.browser, '/console', `${receiver.url(own.path)}`)
   assert.equal(host.location, `/console/webhooks/${own.webhookId}`, 'a whole address, as it was copied')
 })
 
@@ -136,14 +136,14 @@ test('whatever is typed is a question, and never an error', async () => {
     `evt_${'f'.repeat(12)}7${'f'.repeat(19)}`,
   ]) {
     for (const [browser, home] of [
-      [desk.browser, '/console'],
+      [admin.browser, '/console'],
       [own.browser, own.home],
     ] as const) {
       const { status } = await search(browser, home, text)
       assert.ok(status === 200 || status === 303, `${home}: ${JSON.stringify(text)} ${status}`)
     }
   }
-  const twice = await desk.browser.get('/console/search?q=a&q=b')
+  const twice = await admin.browser.get('/console/search?q=a&q=b')
   assert.equal(twice.status, 200)
 })
 

@@ -25,7 +25,7 @@ const takesScheme = (name: SchemeName) => (row: DescribedRoute) =>
   row.schema.security.some((each) => name in each)
 export const takesTokens = takesScheme('personalToken')
 export const takesClients = takesScheme('clientBasic')
-/** Of these a body is read, whether or not anybody wants one. */
+/** Of these a body is read, whether or not the route wants one. */
 const mayHaveBody = ({ method }: DescribedRoute) => method !== 'GET'
 
 export const refusals: readonly Refusal[] = [

@@ -10,7 +10,7 @@ import type { RefusedCall } from '../../partners/refused-calls.ts'
 import type { Problem } from '../../problem.ts'
 import { cut } from '../../text/cut.ts'
 
-type Described = Omit<RefusedCall, 'environment' | 'at'>
+type CallDescription = Omit<RefusedCall, 'environment' | 'at'>
 
 /** Their values are no secrets; of everything else only its presence and length are told. */
 const plain = new Set([
@@ -28,8 +28,8 @@ const plain = new Set([
 const valueCharacters = 200
 const sentCharacters = 1_000
 
-/** Undefined when nobody can tell whose call it was. */
-export function describeRefusedCall(request: FastifyRequest, problem: Problem): Described | undefined {
+/** Undefined when the call cannot be traced to a client. */
+export function describeRefusedCall(request: FastifyRequest, problem: Problem): CallDescription | undefined {
   const route = addressOf(request).url
   if (!/^\/(v1|v2)\//.test(route) || problem.status >= 500) return undefined
   const { who } = request

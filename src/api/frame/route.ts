@@ -16,7 +16,7 @@ export interface Endpoint<Caller> {
   readonly bodyLimit?: number
   /** What a body must be; JSON unless given. */
   readonly takes?: BodyKind
-  /** Public and the same for everybody: pages of any origin may read it. */
+  /** Public and the same for all clients: pages of any origin may read it. */
   readonly cors?: '*'
   handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
 }
@@ -141,8 +141,8 @@ function findOtherMediaType({ headers }: FastifyRequest, takes: BodyKind): Probl
 }
 
 /**
- * Whoever sends a form may be known by what is in it. A body that is no form is refused unread, so that what
- * is in it changes nothing.
+ * A client that sends a form may be known by what is in it. A body that is no form is refused unread, so that
+ * what is in it changes nothing.
  */
 function refuseOtherForms(
   request: FastifyRequest,

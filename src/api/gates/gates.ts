@@ -4,7 +4,7 @@ import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { printUsage, type Usage } from '../../http/rate-limit.ts'
-import type { Judge } from '../../http/standing.ts'
+import type { StandingCheck } from '../../http/standing.ts'
 import { subnetOf } from '../../network/subnet.ts'
 import {
   type Bearer,
@@ -24,7 +24,7 @@ import {
   refuseCredentialsInQuery,
 } from '../../oauth/client-credentials.ts'
 import { isInForce } from '../../oauth/client-directory.ts'
-import type { Asker } from '../../oauth/introspection.ts'
+import type { IntrospectionCaller } from '../../oauth/introspection.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import type { Registration } from '../../partners/client.ts'
 import { getBranchOfMember } from '../../partners/partner.ts'
@@ -72,12 +72,16 @@ export function actOf({ clock, environment }: Context, request: FastifyRequest, 
 }
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
-export const clientOrService: ApiGate<Asker> = (context, request, reply) => {
+export const clientOrService: ApiGate<IntrospectionCaller> = (context, request, reply) => {
   const known = recallClient(context, request, reply)
   return known ? askerOf(request, known) : admitAsker(context, request, reply)
 }
 
-async function admitAsker(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<Asker> {
+async function admitAsker(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<IntrospectionCaller> {
   const readings = readCredentials(request)
   const service = context.services.recall(readings, context.environment)
   if (service) return askingService(request, service)
@@ -88,12 +92,12 @@ async function admitAsker(context: Context, request: FastifyRequest, reply: Fast
   throw refusal()
 }
 
-function askerOf(request: FastifyRequest, client: Registration): Asker {
+function askerOf(request: FastifyRequest, client: Registration): IntrospectionCaller {
   noteClient(request, client)
   return { kind: 'client', clientId: client.id }
 }
 
-function askingService(request: FastifyRequest, { id }: Service): Asker {
+function askingService(request: FastifyRequest, { id }: Service): IntrospectionCaller {
   request.who = { serviceId: id }
   return { kind: 'service' }
 }
@@ -130,10 +134,12 @@ export interface BranchCaller extends Branch {
   readonly clientId: string | undefined
   readonly act: Act
   /** Whether it would be let in again, for answers that go on. */
-  readonly judgeAnew: Judge
+  readonly judgeAnew: StandingCheck
 }
 
-/** A personal token has every scope; whoever follows the challenge to ask for one asks for the least. */
+/**
+ * A personal token has every scope; a client that follows the challenge to ask for one asks for the least.
+ */
 const ofMembers: Protection = { scope: 'read', tokens: 'personal' }
 const branchRemedy = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.'
 const forBranches: TakenKinds = { kinds: ['personal'], remedy: branchRemedy }
@@ -224,7 +230,7 @@ function readCredentials(request: FastifyRequest): ClientCredentials[] {
   return readings
 }
 
-/** Whoever was let in with this very header, while nothing about them has changed. */
+/** The client that was let in with this very header, while nothing about it has changed. */
 function recallClient(
   context: Context,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-/** Who of the brokerage's own systems may call, and for which sources it may say who there is. */
+/** Which of the brokerage's own systems may call, and for which sources each may provision. */
 import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'

@@ -1,10 +1,12 @@
-/** GET /internal/v1/customers: what is known of a source, for whoever proves that both sides are equal. */
+/**
+ * GET /internal/v1/customers: what is known of a source, for a system that proves that both sides are equal.
+ */
 import {
   customersAPage,
   listChecksums,
   listCustomers,
-  mayBeUnsaid,
-  type Unsaid,
+  type OptionalField,
+  optionalFields,
 } from '../../provisioning/reconciliation.ts'
 import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
@@ -121,7 +123,7 @@ export const fetchCustomers: Endpoint<Provisioner> = {
           'Fields that the source never sends, with commas between: they are left empty in the lines.',
           'email,locale',
           {
-            pattern: `^(${mayBeUnsaid.join('|')})(,(${mayBeUnsaid.join('|')})){0,${mayBeUnsaid.length - 1}}$`,
+            pattern: `^(${optionalFields.join('|')})(,(${optionalFields.join('|')})){0,${optionalFields.length - 1}}$`,
           },
         ),
       ),
@@ -132,7 +134,7 @@ export const fetchCustomers: Endpoint<Provisioner> = {
   handle(context, caller, request) {
     const { after = '', limit = customersAPage, only, without } = request.query as CustomerQuery
     const origin = originOf(context, caller, request.query)
-    const asked = { after, without: (without?.split(',') ?? []) as Unsaid[] }
+    const asked = { after, without: (without?.split(',') ?? []) as OptionalField[] }
     return only ? listChecksums(context.db, origin, asked) : listCustomers(context.db, origin, asked, limit)
   },
 }

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
-import { readUnhurried } from '../../http/unhurried.ts'
+import { readWithIdleTimeout } from '../../http/idle-timeout.ts'
 import { Conflict, Invalid, Problem } from '../../problem.ts'
 import {
   getImport,
@@ -219,8 +219,8 @@ export const fetchImports: Endpoint<Provisioner> = {
 }
 
 /**
- * Whoever sends is asked for again before each batch: a service that was revoked meanwhile, or may no longer
- * speak for the source, adds nothing more.
+ * The sender is judged again before each batch: a service that was revoked meanwhile, or may no longer speak
+ * for the source, adds nothing more.
  */
 async function readAll(
   context: Context,
@@ -238,16 +238,16 @@ async function readAll(
   return finishImport(db, read, config.provisioning.removalPercent, await act())
 }
 
-/** Whoever sends nothing for so long has gone. */
+/** A sender that sends nothing for so long has gone. */
 const silentMs = minute
 
 async function* unpack(request: FastifyRequest): AsyncGenerator<Buffer> {
-  const bytes = readUnhurried(request, silentMs)
+  const bytes = readWithIdleTimeout(request, silentMs)
   if (request.headers['content-encoding']?.trim().toLowerCase() !== 'gzip') return yield* bytes
   yield* gunzip(bytes)
 }
 
-/** A fault of what is read is one of the reader's, so that whoever sends it is told. */
+/** A fault of what is read is one of the reader's, so that the sender is told. */
 async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const unpacked = createGunzip()
   const feeding = (async () => {

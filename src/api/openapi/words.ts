@@ -16,7 +16,7 @@ them exactly. Amounts are decimals: read them from the text, not as floating-poi
 
 **More to come.** Answers may gain fields: ignore those you do not know. Requests with unknown fields are refused.`
 
-/** For people: the portal has the reference, with the ids of whoever reads it. */
+/** For people: the portal has the reference, with the ids of the member who reads it. */
 export function documentationOf(baseUrl: string): string {
   return `${baseUrl}/partner`
 }

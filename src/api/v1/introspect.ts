@@ -1,10 +1,10 @@
 /** RFC 7662: POST /v1/oauth/introspect. */
-import { type Asker, Introspection, introspect as look } from '../../oauth/introspection.ts'
+import { Introspection, type IntrospectionCaller, introspect as look } from '../../oauth/introspection.ts'
 import { readFields } from '../frame/form-fields.ts'
 import type { Endpoint } from '../frame/route.ts'
 import { formLimitBytes, sendUnstored, TokenQuestion } from './token-endpoint.ts'
 
-export const introspect: Endpoint<Asker> = {
+export const introspect: Endpoint<IntrospectionCaller> = {
   errors: 'oauth',
   bodyLimit: formLimitBytes,
   takes: 'form',

@@ -33,7 +33,7 @@ const ResourceMetadata = Type.Object(
 )
 type ResourceMetadata = Static<typeof ResourceMetadata>
 
-type Particular = Pick<ResourceMetadata, 'resource' | 'authorization_servers' | 'scopes_supported'>
+type ResourceFields = Pick<ResourceMetadata, 'resource' | 'authorization_servers' | 'scopes_supported'>
 
 const schema: OperationSchema = {
   operationId: 'getProtectedResourceMetadata',
@@ -81,7 +81,7 @@ function addressMetadata({ scope, tokens }: Protection): Endpoint<undefined> {
   }
 }
 
-function sendMetadata(reply: FastifyReply, baseUrl: string, particular: Particular): FastifyReply {
+function sendMetadata(reply: FastifyReply, baseUrl: string, particular: ResourceFields): FastifyReply {
   const document: ResourceMetadata = {
     ...particular,
     resource_name: 'Brokerage Partner Interface',

@@ -1,4 +1,4 @@
-/** What both token endpoints share: forms of at most 8 KiB in, JSON that nobody stores out. */
+/** What both token endpoints share: forms of at most 8 KiB in, JSON that no cache stores out. */
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
 import { type IssuedTokens, printTokenResponse, TokenResponse } from '../../oauth/token-response.ts'

@@ -105,7 +105,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
 }
 
 /**
- * Whoever has seen more than there is was told of it by a database that has been lost since: going on would
+ * A client that has seen more than there is read it from a database that has been lost since: going on would
  * miss what is numbered anew.
  */
 class BeyondHead extends Conflict {
@@ -117,8 +117,8 @@ class BeyondHead extends Conflict {
 }
 
 /**
- * Generated clients name every type that the document lists, and would read a stream to its end: whoever
- * takes JSON as well gets a page.
+ * Generated clients name every type that the document lists, and would read a stream to its end: a client
+ * that takes JSON as well gets a page.
  */
 function wantsStream({ headers: { accept = '' } }: FastifyRequest): boolean {
   return /text\/event-stream/i.test(accept) && !/application\/json/i.test(accept)
@@ -178,7 +178,7 @@ async function stream(
     log.warn({ err: error, request_id: request.id }, 'event stream ended')
   } finally {
     watch.close()
-    // Whoever was cut off resumes by Last-Event-ID.
+    // A client that was cut off resumes by Last-Event-ID.
     endEventStream(out)
   }
   return reply

@@ -93,13 +93,13 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       const traceparent = request.span?.traceparent
       const [published] = await context.publisher.publish([event], context.clock.now(), { traceparent })
       const { uid } = published!
-      const wished = parsePatience(request.headers.prefer)
-      // Who waits looks at the database again and again. A preference may be ignored, and beyond so many it
-      // is.
+      const wished = parseWait(request.headers.prefer)
+      // A request that waits looks at the database again and again. A preference may be ignored, and beyond
+      // so many waiting requests it is.
       const leave = wished > 0 ? await context.waits.take(branchKey(caller)) : undefined
-      const patience = leave ? wished : 0
-      const deliveries = await findDeliveries(context, caller, uid, patience).finally(leave)
-      if (patience > 0) reply.header('preference-applied', `wait=${patience}`)
+      const waitSeconds = leave ? wished : 0
+      const deliveries = await findDeliveries(context, caller, uid, waitSeconds).finally(leave)
+      if (waitSeconds > 0) reply.header('preference-applied', `wait=${waitSeconds}`)
       return reply
         .status(202)
         .send({ eventId: printEventId(uid), deliveries: deliveries.map(printEventDelivery) })
@@ -108,7 +108,7 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
 }
 
 /** RFC 7240. */
-function parsePatience(prefer: string | string[] | undefined): number {
+function parseWait(prefer: string | string[] | undefined): number {
   const match = /(?:^|[,;\s])wait=(\d{1,5})/.exec([prefer ?? ''].flat().join(','))
   return match ? Math.min(longestWaitSeconds, Number(match[1])) : 0
 }
@@ -121,9 +121,9 @@ async function findDeliveries(
   { db, numbering, log }: Context,
   branch: Branch,
   uid: string,
-  patienceSeconds: number,
+  waitSeconds: number,
 ): Promise<EventDelivery[]> {
-  const giveUpAt = performance.now() + patienceSeconds * 1000
+  const giveUpAt = performance.now() + waitSeconds * 1000
   let deliveries: EventDelivery[] = []
   try {
     await numbering.number(partOf(branch.branchId))

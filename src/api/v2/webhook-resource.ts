@@ -4,7 +4,7 @@ import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { actionOf, kinds } from '../../webhooks/events/kind.ts'
 import { rateLimits } from '../../webhooks/outbound/send-limit.ts'
 import { linePattern, noteCharacters } from '../../webhooks/subscriptions/note.ts'
-import type { RegistrationDesk, Webhook } from '../../webhooks/subscriptions/webhook.ts'
+import type { RegistrationDependencies, Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { headerLimits, listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 
 export const KindBody = oneOf(kinds, { title: 'Kind', description: 'What an event is about.' })
@@ -131,7 +131,7 @@ export async function printListedWebhooks({ db }: Context, webhooks: readonly We
   }))
 }
 
-export function registrationDesk({ db, vault, guard }: Context): RegistrationDesk {
+export function registrationDependencies({ db, vault, guard }: Context): RegistrationDependencies {
   return { db, vault, policy: guard }
 }
 

@@ -37,7 +37,7 @@ import {
   printSettings,
   printWebhook,
   RateLimit,
-  registrationDesk,
+  registrationDependencies,
   WebhookBody,
   WebhookSettingsBody,
   webhookSchema,
@@ -115,7 +115,13 @@ export const createWebhook: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request, reply) {
     const draft = request.body as WebhookDraft
-    const webhook = await create(registrationDesk(context), caller, caller.clientId, draft, caller.act)
+    const webhook = await create(
+      registrationDependencies(context),
+      caller,
+      caller.clientId,
+      draft,
+      caller.act,
+    )
     return reply
       .status(201)
       .header('location', `${context.baseUrl}/v2/webhooks/${webhook.id}`)
@@ -186,7 +192,7 @@ export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endp
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
       const change = request.body as Partial<WebhookDraft>
-      const changed = await update(registrationDesk(context), webhook, change, caller.act)
+      const changed = await update(registrationDependencies(context), webhook, change, caller.act)
       return printWebhook(changed)
     },
   }
@@ -234,7 +240,7 @@ export const rotateSecret: Endpoint<BranchCaller> = {
     const webhook = await find(context, caller, request)
     const body = request.body as { secret: string; switchAt?: number }
     const switchAt = body.switchAt === undefined ? caller.act.at : new Date(body.switchAt)
-    await rotate(registrationDesk(context), webhook, body.secret, switchAt, caller.act)
+    await rotate(registrationDependencies(context), webhook, body.secret, switchAt, caller.act)
     return reply.status(204).send()
   },
 }

@@ -1,10 +1,10 @@
 /** What the pages of an account share: the frame with its bar, and ids in forms. */
 import { Invalid } from '../../problem.ts'
-import { printTold } from '../frame/done.ts'
+import { printTold } from '../frame/flash-message.ts'
 import { type Html, html } from '../frame/html.ts'
 import { sendPage } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import type { UserSession } from '../frame/visitor.ts'
 
 interface AccountPage {
   readonly title: string
@@ -14,7 +14,7 @@ interface AccountPage {
   readonly scripts?: readonly string[]
 }
 
-export function sendAccountPage(visit: Visit, visitor: SignedIn, page: AccountPage) {
+export function sendAccountPage(visit: Visit, visitor: UserSession, page: AccountPage) {
   const { title, here, status = 200, scripts = [] } = page
   const account = { user: visitor.session.user, csrf: visitor.csrf, here }
   const body = html`${printTold(visit, visitor)}${page.body}`

@@ -11,16 +11,16 @@ import {
 } from '../../users/api-token.ts'
 import { type Environment, environments } from '../../vocabulary/environment.ts'
 import { askFirst } from '../frame/ask.ts'
-import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
+import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import { makeOnce, onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates/gates.ts'
+import type { UserSession } from '../frame/visitor.ts'
+import type { StrongUserSession } from '../gates/gates.ts'
 import { parseId, sendAccountPage } from './account-page.ts'
 
 const doneWords = {
@@ -28,11 +28,11 @@ const doneWords = {
     'This form was sent before. The token that it made is listed below and was shown once. If you did not copy it, revoke it and make another.',
 }
 
-export async function showApiSettings(visit: Visit, visitor: SignedIn) {
+export async function showApiSettings(visit: Visit, visitor: UserSession) {
   return sendApiSettings(visit, visitor, { done: printDone(visit.request, doneWords) })
 }
 
-export async function createToken(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function createToken(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
   const { context, reply } = visit
   const name = form.find('name') ?? ''
   const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
@@ -50,7 +50,7 @@ export async function createToken(visit: Visit, visitor: StronglySignedIn, form:
   }
 }
 
-export async function revokeToken(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function revokeToken(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   const { context, reply } = visit
   const id = parseId(form.find('token'), 'token')
   const token = (await listTokens(context, visitor)).find((each) => each.id === id)
@@ -74,7 +74,7 @@ function kindsOf({ environment }: Context): readonly Environment[] {
   return environment === 'live' ? environments : [environment]
 }
 
-async function listTokens(context: Context, { session }: SignedIn): Promise<ApiToken[]> {
+async function listTokens(context: Context, { session }: UserSession): Promise<ApiToken[]> {
   return ofThisSite(context, await listApiTokens(context.db, session.user.id))
 }
 
@@ -86,7 +86,7 @@ const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as co
 
 async function sendApiSettings(
   visit: Visit,
-  visitor: SignedIn,
+  visitor: UserSession,
   { done, created, problem, name = '' }: ApiSettings,
 ) {
   const { context } = visit
@@ -130,7 +130,7 @@ ${
   })
 }
 
-function printForm(context: Context, { csrf }: SignedIn, name: string): Html {
+function printForm(context: Context, { csrf }: UserSession, name: string): Html {
   return html`<form method="post" action="/account/api/tokens" class="row">
 ${csrfField(csrf)}${onceField()}
 <label>Name<input name="name" value="${name}" required maxlength="${fieldLengths['/account/api/tokens'].name}"
@@ -156,7 +156,7 @@ function printCreated({ text, environment }: NonNullable<ApiSettings['created']>
 </section>`
 }
 
-function printToken(token: ApiToken, { csrf }: SignedIn): Html {
+function printToken(token: ApiToken, { csrf }: UserSession): Html {
   return html`<li>
 <div><strong>${token.name}</strong>
   <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>

@@ -13,15 +13,15 @@ import { mayAct } from '../../partners/partner-status.ts'
 import { type Scope, scopes } from '../../vocabulary/scope.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { askFirst } from '../frame/ask.ts'
-import { ignoreAlreadyGone, leadToDone } from '../frame/done.ts'
+import { ignoreAlreadyGone, leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, notice, printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import type { UserSession } from '../frame/visitor.ts'
 import { parseId, sendAccountPage } from './account-page.ts'
 
-export async function showApplications(visit: Visit, visitor: SignedIn) {
+export async function showApplications(visit: Visit, visitor: UserSession) {
   const { context } = visit
   const applications = await listApplications(context, visitor)
   const ids = applications.map(({ id }) => id)
@@ -39,19 +39,19 @@ ${applications.map((each) => printApplication(each, activityOf(each.id), visitor
 
 async function listApplications(
   { db, environment }: Context,
-  { session }: SignedIn,
+  { session }: UserSession,
 ): Promise<Authorization[]> {
   const all = await listAuthorizations(db, { userId: session.user.id })
   return all.filter((each) => each.environment === environment)
 }
 
 /** What was approved on the other site is not this one's to change. */
-async function findChosen({ context }: Visit, visitor: SignedIn, form: SubmittedForm) {
+async function findChosen({ context }: Visit, visitor: UserSession, form: SubmittedForm) {
   const id = parseId(form.find('authorization'), 'authorization')
   return (await listApplications(context, visitor)).find((each) => each.id === id)
 }
 
-export async function revokeApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function revokeApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   const chosen = await findChosen(visit, visitor, form)
   if (!chosen) return visit.reply.redirect('/account', 303)
   const revoked = { id: chosen.id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
@@ -63,15 +63,15 @@ export async function revokeApplication(visit: Visit, visitor: SignedIn, form: S
   })
 }
 
-export function pauseApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export function pauseApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   return setPaused(visit, visitor, form, true)
 }
 
-export function resumeApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export function resumeApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   return setPaused(visit, visitor, form, false)
 }
 
-async function setPaused(visit: Visit, visitor: SignedIn, form: SubmittedForm, paused: boolean) {
+async function setPaused(visit: Visit, visitor: UserSession, form: SubmittedForm, paused: boolean) {
   const chosen = await findChosen(visit, visitor, form)
   if (!chosen) return visit.reply.redirect('/account', 303)
   const { id, clientName } = chosen
@@ -85,7 +85,11 @@ async function setPaused(visit: Visit, visitor: SignedIn, form: SubmittedForm, p
   return leadToDone(visit, visitor, '/account', { text, undo })
 }
 
-function printApplication(each: Authorization, activity: readonly ScopeActivity[], { csrf }: SignedIn): Html {
+function printApplication(
+  each: Authorization,
+  activity: readonly ScopeActivity[],
+  { csrf }: UserSession,
+): Html {
   const granted = scopes.filter((scope) => each.scopes.includes(scope))
   const suspended = each.clientStatus !== 'active' || !mayAct(each.partnerStatus, each.environment)
   return html`<article class="card application">
@@ -116,7 +120,7 @@ ${askFirst({
 </article>`
 }
 
-/** The name of the application is in the button for those who hear the page instead of seeing it. */
+/** The button names the application, for people who use a screen reader. */
 function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume', words: string): Html {
   const kind = { pause: 'plain', resume: 'primary' }[act]
   return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden"

@@ -8,16 +8,16 @@ import type { Context } from '../../context.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
 import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../../users/totp.ts'
 import { setCookie } from '../frame/cookies.ts'
-import { type Done, leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
+import { type FlashMessage, leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
-import { holderOf, type SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates/gates.ts'
+import { holderOf, type UserSession } from '../frame/visitor.ts'
+import type { StrongUserSession } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
 import { printQrCode } from './qr-code.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
@@ -25,13 +25,13 @@ import { sendRecoveryCodes } from './recovery-codes.ts'
 const here = '/account/security/app'
 const offerLifetimeMs = 30 * minute
 
-export async function showAppSetup(visit: Visit, visitor: StronglySignedIn) {
+export async function showAppSetup(visit: Visit, visitor: StrongUserSession) {
   const { context, reply } = visit
   if (await findTotp(context.db, visitor.session.user.id)) return reply.redirect('/account/security', 303)
   return sendSetup(visit, visitor, makeTotpSecret())
 }
 
-export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function submitAppSetup(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
   const { context, request, reply } = visit
   const secret = openOffer(context, visitor, form.find('offer'))
   if (secret === undefined) return reply.redirect(here, 303)
@@ -48,7 +48,7 @@ export async function submitAppSetup(visit: Visit, visitor: StronglySignedIn, fo
   return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeApp(visit: Visit, visitor: StronglySignedIn) {
+export async function removeApp(visit: Visit, visitor: StrongUserSession) {
   await removeAuthenticatorApp(visit.context.db, visitor.session.user.id, visitor.act)
   return leadToDone(visit, visitor, '/account/security', {
     text: 'The authenticator app is removed.',
@@ -56,25 +56,25 @@ export async function removeApp(visit: Visit, visitor: StronglySignedIn) {
   })
 }
 
-const appAdded: Done = {
+const appAdded: FlashMessage = {
   text: 'The authenticator app is set up. You are signed out everywhere else.',
   link: { path: '/account/devices', label: 'Sign-ins and devices' },
 }
 
-const purposeOf = ({ session }: SignedIn) => `totp-offer:${session.user.id}`
+const purposeOf = ({ session }: UserSession) => `totp-offer:${session.user.id}`
 
-function sealOffer(context: Context, visitor: SignedIn, secret: string): string {
+function sealOffer(context: Context, visitor: UserSession, secret: string): string {
   const endsAt = context.clock.now().getTime() + offerLifetimeMs
   return context.vault.seal(purposeOf(visitor), `${endsAt} ${secret}`).toString('base64url')
 }
 
-function openOffer(context: Context, visitor: SignedIn, sealed: string | undefined): string | undefined {
+function openOffer(context: Context, visitor: UserSession, sealed: string | undefined): string | undefined {
   const text = context.vault.open(purposeOf(visitor), Buffer.from(sealed ?? '', 'base64url'))
   const [endsAt, secret] = text?.split(' ') ?? []
   return Number(endsAt) > context.clock.now().getTime() ? secret : undefined
 }
 
-function sendSetup(visit: Visit, visitor: SignedIn, secret: string, problem?: string) {
+function sendSetup(visit: Visit, visitor: UserSession, secret: string, problem?: string) {
   const { context } = visit
   const uri = printTotpUri(secret, visitor.session.user, issuerOf(visit))
   return sendAccountPage(visit, visitor, {

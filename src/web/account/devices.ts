@@ -1,17 +1,17 @@
 /** Sign-ins and devices: where the account is open at this moment, and how to close it there. */
 import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
 import { deviceWords } from '../../vocabulary/device-words.ts'
-import { leadToDone } from '../frame/done.ts'
+import { leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import type { UserSession } from '../frame/visitor.ts'
 import { parseId, sendAccountPage } from './account-page.ts'
 
 const here = '/account/devices'
 
-export async function showDevices(visit: Visit, visitor: SignedIn) {
+export async function showDevices(visit: Visit, visitor: UserSession) {
   const { context } = visit
   const all = await listSessions(context.db, visitor.session.user.id, context.clock.now())
   const own = all.filter(({ id }) => id === visitor.session.id)
@@ -39,23 +39,23 @@ ${
   })
 }
 
-/** Whoever did not recognise it does this next. */
+/** A holder who does not recognise the device does this next. */
 const ifUnknown = { path: '/account/password', label: 'Change your password' }
 
-export async function closeDevice(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function closeDevice(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   const { context } = visit
   const id = parseId(form.find('session'), 'session')
   await closeSessionOf(context.db, visitor.session.user, id, visitor.act)
   return leadToDone(visit, visitor, here, { text: 'That device is signed out.', link: ifUnknown })
 }
 
-export async function closeOtherDevices(visit: Visit, visitor: SignedIn) {
+export async function closeOtherDevices(visit: Visit, visitor: UserSession) {
   const { context } = visit
   await closeOtherSessions(context.db, visitor.session, visitor.act)
   return leadToDone(visit, visitor, here, { text: 'You are signed out everywhere else.', link: ifUnknown })
 }
 
-function printOthers(others: readonly SignedInDevice[], { csrf }: SignedIn): Html {
+function printOthers(others: readonly SignedInDevice[], { csrf }: UserSession): Html {
   return html`<ul class="tokens">${others.map((each) => printDevice(each, csrf))}</ul>
 <form method="post" action="/account/devices/close/others">${csrfField(csrf)}<button
   class="danger">Sign out everywhere else</button></form>`

@@ -1,25 +1,25 @@
 /** The address that notices go to. Changed only minutes after a sign-in; the address before is told. */
 
 import { findMail, setEmail } from '../../users/email.ts'
-import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { findProblem, printField } from '../frame/fields.ts'
+import { leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates/gates.ts'
+import type { UserSession } from '../frame/visitor.ts'
+import type { StrongUserSession } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
 
 const notices = '/account/security/notices'
 
-export async function showEmail(visit: Visit, visitor: SignedIn) {
+export async function showEmail(visit: Visit, visitor: UserSession) {
   const mail = await findMail(visit.context.db, visitor.session.user.id)
   return sendEmail(visit, visitor, { now: mail?.email ?? undefined })
 }
 
-export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function submitEmail(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
   const { context } = visit
   const email = form.find('email') ?? ''
   const { session, act } = visitor
@@ -31,7 +31,7 @@ export async function submitEmail(visit: Visit, visitor: StronglySignedIn, form:
   return sendEmail(visit, visitor, { now: mail?.email ?? undefined, typed: email, problem: wrong })
 }
 
-export async function removeEmail(visit: Visit, visitor: StronglySignedIn) {
+export async function removeEmail(visit: Visit, visitor: StrongUserSession) {
   await setEmail(visit.context.db, visitor.session.user, undefined, visitor.act)
   const text = 'Your e-mail address is removed. No notices come.'
   return leadToDone(visit, visitor, notices, { text, link: { ...changeAddress, label: 'Give an address' } })
@@ -46,7 +46,7 @@ interface EmailPage {
   readonly problem?: string
 }
 
-function sendEmail(visit: Visit, visitor: SignedIn, { now, typed, problem }: EmailPage) {
+function sendEmail(visit: Visit, visitor: UserSession, { now, typed, problem }: EmailPage) {
   const csrf = csrfField(visitor.csrf)
   return sendAccountPage(visit, visitor, {
     title: 'E-mail address',

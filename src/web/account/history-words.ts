@@ -9,7 +9,7 @@ import { scopeWords } from '../../vocabulary/scope-words.ts'
 interface HistoryWords {
   readonly title: string
   readonly text?: string | undefined
-  /** Worth a second look: it may have been somebody else. */
+  /** Worth a second look: it may have been another person. */
   readonly alarming?: true
 }
 
@@ -94,10 +94,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'token.revoked': () => ({ title: 'An application ended its own access' }),
 }
 
-/**
- * For the one who reads: an operator's acts are told to the holder, and to the operator as what was done to
- * somebody else.
- */
+/** For one reader: an operator's acts are told to the holder, and to the operator as done to another user. */
 export function historyWords(entry: AuditEntry, client: string | undefined, readerId: string): HistoryWords {
   const about = aboutWhom(entry)
   if (about.startsWith('user:') && about !== `user:${readerId}`)

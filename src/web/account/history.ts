@@ -6,14 +6,14 @@ import { findClientNames } from '../../partners/client.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import type { UserSession } from '../frame/visitor.ts'
 import { sendAccountPage } from './account-page.ts'
 import { historyWords } from './history-words.ts'
 
 const here = '/account/history'
 const pageSize = 30
 
-export async function showHistory(visit: Visit, visitor: SignedIn) {
+export async function showHistory(visit: Visit, visitor: UserSession) {
   const { context, request } = visit
   const from = parseBefore(request.query as Form)
   const { entries, before } = await findHistory(context.db, visitor.session.user.id, {

@@ -1,15 +1,15 @@
 /** E-mail notices: where they go, which of them come, and the last ones. */
 import { type DeclinableKind, declinable, type PersonalKind, staffKinds } from '../../notices/facts.ts'
-import { listNotices, type NoticeSeen } from '../../notices/notice.ts'
+import { listNotices, type RecipientNotice } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
-import { leadToDone } from '../frame/done.ts'
 import { emptyDraft, ticks } from '../frame/fields.ts'
+import { leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import type { UserSession } from '../frame/visitor.ts'
 import { sendAccountPage } from './account-page.ts'
 
 const here = '/account/security/notices'
@@ -38,7 +38,7 @@ const kindWords: Record<PersonalKind, string> = {
     'As an administrator: a role, an identity provider, a service, a brand, keys, or the way in of somebody of the staff is changed',
 }
 
-export async function showNotices(visit: Visit, visitor: SignedIn) {
+export async function showNotices(visit: Visit, visitor: UserSession) {
   const { context } = visit
   const { user } = visitor.session
   const mail = (await findMail(context.db, user.id)) ?? { email: null, declinedNotices: [] }
@@ -72,8 +72,8 @@ ${
   })
 }
 
-/** A choice among those of a partner's members; whoever is none has nothing to choose. */
-export async function chooseNotices(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+/** A choice among those of a partner's members; a user who is no member has nothing to choose. */
+export async function chooseNotices(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   const { context } = visit
   const wanted = form.all('kind')
   const before = (await findMail(context.db, visitor.session.user.id))?.declinedNotices ?? []
@@ -100,7 +100,7 @@ ${
 </section>`
 }
 
-function printChoice({ declinedNotices }: Mail, { csrf }: SignedIn): Html {
+function printChoice({ declinedNotices }: Mail, { csrf }: UserSession): Html {
   const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
   const wanted = declinable.filter((kind: DeclinableKind) => !declinedNotices.includes(kind))
   return html`<form method="post" action="${here}">
@@ -109,13 +109,13 @@ ${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'For your work with
 </form>`
 }
 
-const stateWords: Record<NoticeSeen['state'], string> = {
+const stateWords: Record<RecipientNotice['state'], string> = {
   waiting: 'waiting',
   sent: 'sent',
   'given up': 'not sent',
 }
 
-function printLast({ kind, email, state, createdAt }: NoticeSeen): Html {
+function printLast({ kind, email, state, createdAt }: RecipientNotice): Html {
   const badge = html`<span class="badge${state !== 'sent' && html` off`}">${stateWords[state]}</span>`
   return html`<li><div><strong>${kindWords[kind]}</strong> ${badge}<br><span
     class="faint">${printDate(createdAt)} · to <span class="address">${email}</span></span></div></li>`

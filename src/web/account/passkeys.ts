@@ -7,16 +7,16 @@ import { askForNew, listPasskeys, type PasskeySite, passkeysPerUser } from '../.
 import { addSecondPasskey, removeSecondPasskey } from '../../users/second-factor.ts'
 import { deviceWords } from '../../vocabulary/device-words.ts'
 import { setCookie } from '../frame/cookies.ts'
-import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
+import { leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField, notice } from '../frame/page.ts'
 import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
-import { browserOf, holderOf, type SignedIn } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates/gates.ts'
+import { browserOf, holderOf, type UserSession } from '../frame/visitor.ts'
+import type { StrongUserSession } from '../gates/gates.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from '../sign-in/passkey-form.ts'
 import { parseId, sendAccountPage } from './account-page.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
@@ -24,13 +24,13 @@ import { sendRecoveryCodes } from './recovery-codes.ts'
 const here = '/account/security/passkey'
 const nameMaxCharacters = fieldLengths['/account/security/passkey'].name
 
-export async function showPasskeySetup(visit: Visit, visitor: StronglySignedIn) {
+export async function showPasskeySetup(visit: Visit, visitor: StrongUserSession) {
   const { context, request } = visit
   const name = deviceWords(browserOf(request).userAgent)
   return sendSetup(visit, visitor, getSite(context), { name })
 }
 
-export async function submitPasskeySetup(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function submitPasskeySetup(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
   const { context, request, reply } = visit
   const site = getSite(context)
   const name = (form.find('name') ?? '').trim()
@@ -52,7 +52,7 @@ export async function submitPasskeySetup(visit: Visit, visitor: StronglySignedIn
   return sendRecoveryCodes(visit, visitor, added.session, added.recoveryCodes)
 }
 
-export async function removeKey(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function removeKey(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
   const id = parseId(form.find('passkey'), 'passkey')
   await removeSecondPasskey(visit.context.db, visitor.session.user.id, id, visitor.act)
   return leadToDone(visit, visitor, '/account/security', {
@@ -73,7 +73,7 @@ interface Setup {
   readonly problem?: string
 }
 
-async function sendSetup(visit: Visit, visitor: SignedIn, site: PasskeySite, setup: Setup) {
+async function sendSetup(visit: Visit, visitor: UserSession, site: PasskeySite, setup: Setup) {
   const { context } = visit
   const { user } = visitor.session
   const known = await listPasskeys(context.db, user.id)

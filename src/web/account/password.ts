@@ -7,34 +7,34 @@ import { Conflict } from '../../problem.ts'
 import { findPasswordProblem, passwordMinCharacters } from '../../users/password.ts'
 import { changePassword, hasPassword } from '../../users/password-change.ts'
 import { setCookie } from '../frame/cookies.ts'
-import { leadToDone } from '../frame/done.ts'
 import { fieldLengths } from '../frame/field-lengths.ts'
 import { printField } from '../frame/fields.ts'
+import { leadToDone } from '../frame/flash-message.ts'
 import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { csrfField } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
-import { holderOf, type SignedIn } from '../frame/visitor.ts'
-import type { WithFactor } from '../gates/gates.ts'
+import { holderOf, type UserSession } from '../frame/visitor.ts'
+import type { FactorSession } from '../gates/gates.ts'
 import { readDevice, rememberDevice } from '../sign-in/device-cookie.ts'
-import { addressMustWait, loginDesk, tellCrowded } from '../sign-in/login-desk.ts'
+import { addressMustWait, loginDependencies, tellCrowded } from '../sign-in/login-dependencies.ts'
 import { sendAccountPage } from './account-page.ts'
 
 type Problems = Partial<Record<'current' | 'next' | 'again', string>>
 
-export async function showPassword(visit: Visit, visitor: SignedIn) {
+export async function showPassword(visit: Visit, visitor: UserSession) {
   const isThere = await hasPassword(visit.context.db, visitor.session.user.id)
   return isThere ? sendPassword(visit, visitor, {}) : sendNone(visit, visitor)
 }
 
-export async function submitPassword(visit: Visit, visitor: WithFactor, form: SubmittedForm) {
+export async function submitPassword(visit: Visit, visitor: FactorSession, form: SubmittedForm) {
   const { context, request, reply } = visit
   const typed = readTyped(form)
   const problems = findProblems(typed)
   if (Object.keys(problems).length > 0) return sendPassword(visit, visitor, problems)
   const change = { ...typed, device: readDevice(context, request) }
   const holder = holderOf(context, request, visitor)
-  const outcome = await changePassword(loginDesk(context), change, holder, async (sql) => {
+  const outcome = await changePassword(loginDependencies(context), change, holder, async (sql) => {
     // A second click sends the form again and leaves the first answer unread, and with it the new session:
     // only the second counts.
     if (request.raw.socket.destroyed) throw new Conflict('The form was sent again.')
@@ -60,7 +60,7 @@ export async function submitPassword(visit: Visit, visitor: WithFactor, form: Su
   }
 }
 
-function sendNone(visit: Visit, visitor: SignedIn) {
+function sendNone(visit: Visit, visitor: UserSession) {
   return sendAccountPage(visit, visitor, {
     title: 'You have no password here',
     here: '/account/security',
@@ -88,7 +88,7 @@ function findProblems({ current, next, again }: ReturnType<typeof readTyped>): P
   }
 }
 
-function sendPassword(visit: Visit, visitor: SignedIn, problems: Problems) {
+function sendPassword(visit: Visit, visitor: UserSession, problems: Problems) {
   const common = { type: 'password', maxLength: fieldLengths['/account/password'].current } as const
   const wrong = Object.keys(problems)[0]
   return sendAccountPage(visit, visitor, {

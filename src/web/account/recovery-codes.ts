@@ -6,11 +6,11 @@ import type { SubmittedForm } from '../frame/forms.ts'
 import { html } from '../frame/html.ts'
 import { makeOnce } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import { type SignedIn, signedInAs } from '../frame/visitor.ts'
-import type { StronglySignedIn } from '../gates/gates.ts'
+import { signedInAs, type UserSession } from '../frame/visitor.ts'
+import type { StrongUserSession } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
 
-export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: SubmittedForm) {
+export async function makeCodes(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
   const { context, reply } = visit
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)
@@ -23,7 +23,7 @@ export async function makeCodes(visit: Visit, visitor: StronglySignedIn, form: S
 /** `token` is the session as it is from now on. */
 export function sendRecoveryCodes(
   visit: Visit,
-  { session }: SignedIn,
+  { session }: UserSession,
   token: Token,
   codes: readonly string[],
 ) {

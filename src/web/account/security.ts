@@ -4,12 +4,12 @@ import type { Passkey } from '../../users/passkey.ts'
 import { hasPassword } from '../../users/password-change.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
 import { askFirst } from '../frame/ask.ts'
-import { printDone } from '../frame/done.ts'
+import { printDone } from '../frame/flash-message.ts'
 import { type Html, html } from '../frame/html.ts'
 import { csrfField, printDate } from '../frame/page.ts'
 import { onceField } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
-import type { SignedIn } from '../frame/visitor.ts'
+import type { UserSession } from '../frame/visitor.ts'
 import { passkeySite } from '../sign-in/passkey-form.ts'
 import { sendAccountPage } from './account-page.ts'
 
@@ -20,7 +20,7 @@ const doneWords = {
     'This form was sent before. The recovery codes that it made were shown once. If you did not keep them, make new ones.',
 }
 
-export async function showSecurity(visit: Visit, visitor: SignedIn) {
+export async function showSecurity(visit: Visit, visitor: UserSession) {
   const { context, request } = visit
   const mail = await findMail(context.db, visitor.session.user.id)
   const factors = await findSecondFactors(context.db, visitor.session.user.id)
@@ -70,7 +70,7 @@ ${isGuarded(factors) && printRecovery(factors, visitor)}
 const removing =
   'It no longer proves that it is you. Without any second factor, your password alone is enough to sign in.'
 
-function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
+function printApp({ totp }: SecondFactors, { csrf }: UserSession): Html {
   if (!totp) {
     return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your
       phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an
@@ -86,7 +86,7 @@ function printApp({ totp }: SecondFactors, { csrf }: SignedIn): Html {
 ${askFirst({ action: '/account/security/app/remove', csrf, label: 'Remove', of: 'the authenticator app', text: removing })}</li>`
 }
 
-function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
+function printPasskey(each: Passkey, { csrf }: UserSession): Html {
   const lastUse = each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'
   return html`<li><div><strong>${each.name}</strong>
     <span class="badge">Passkey</span> ${
@@ -98,7 +98,7 @@ function printPasskey(each: Passkey, { csrf }: SignedIn): Html {
 ${askFirst({ action: '/account/security/passkey/remove', csrf, fields: { passkey: each.id }, label: 'Remove', of: `the passkey ${each.name}`, text: removing })}</li>`
 }
 
-function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: SignedIn): Html {
+function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: UserSession): Html {
   const left =
     recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
   return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}.

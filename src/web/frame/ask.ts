@@ -1,6 +1,6 @@
 /**
- * What cannot be taken back, or takes something from somebody, asks first: what will happen, and from an
- * operator why. The question unfolds where its button is, without script.
+ * An act that cannot be taken back, or takes something from a person, asks first: what will happen, and from
+ * an operator why. The question unfolds where its button is, without script.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Form } from '../../http/form.ts'
@@ -16,7 +16,7 @@ interface Question {
   readonly fields?: Readonly<Record<string, string | number>>
   /** What opens the question, and does it: such as `Revoke`. */
   readonly label: string
-  /** What it is done to, for those who hear the page instead of seeing it. */
+  /** What it is done to, for people who use a screen reader. */
   readonly of?: string
   /** What will happen. */
   readonly text: Content
@@ -24,7 +24,7 @@ interface Question {
   readonly more?: Content
   /** Kept in the audit log: the gate `withReason` asks for it. */
   readonly why?: true
-  /** It takes nothing from anybody. */
+  /** It takes nothing from any person. */
   readonly isGift?: true
 }
 

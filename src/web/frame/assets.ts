@@ -108,7 +108,7 @@ function sendImage(reply: FastifyReply, { type, bytes }: StoredImage): FastifyRe
     .send(bytes)
 }
 
-/** Whoever asks has been let through a gate: nobody keeps it, and opened by itself it is a file. */
+/** The reader has been let through a gate: no cache keeps it, and opened by itself it is a file. */
 export async function sendImageTo({ context, reply }: Visit, hash: string): Promise<FastifyReply> {
   const image = await context.images.findAny(hash)
   if (!image) throw new NotFound()

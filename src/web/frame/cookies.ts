@@ -1,9 +1,9 @@
 /**
  * Six cookies: the session, a visit (the anchor of form tokens before sign-in), a step (the password was
- * right, the second factor is awaited), the device (proof that a user has signed in here before) what a form
- * is kept under while somebody signs in, and what was just done until it is told (frame/done.ts). `__Host-`
- * and Secure wherever the site is https. Named by environment, because browsers do not keep the cookies of
- * two ports apart.
+ * right, the second factor is awaited), the device (proof that a user has signed in here before), what a form
+ * is kept under while a user signs in, and what was just done until it is told (frame/flash-message.ts).
+ * `__Host-` and Secure wherever the site is https. Named by environment, because browsers do not keep the
+ * cookies of two ports apart.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { minute, second } from '../../clock.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Elsewhere, type Problem } from '../../problem.ts'
+import { type Problem, WrongAddress } from '../../problem.ts'
 import type { Brand } from '../../vocabulary/brand.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import { type Html, html } from './html.ts'
@@ -40,7 +40,7 @@ export function printErrorPage(
 }
 
 function printMessage(problem: Problem): Html {
-  if (!(problem instanceof Elsewhere)) return html`${problem.message}`
+  if (!(problem instanceof WrongAddress)) return html`${problem.message}`
   const [before] = problem.message.split(problem.address)
   return html`${before}<a href="${problem.address}">${problem.address}</a>`
 }

@@ -1,5 +1,5 @@
 /**
- * How many characters somebody may type into each field, by the path that its form is sent to. Pages print it
+ * How many characters a user may type into each field, by the path that its form is sent to. Pages print it
  * as `maxlength`, and a form that holds more is refused before anything of it is looked at (web/route.ts).
  */
 import type { Form } from '../../http/form.ts'
@@ -42,7 +42,7 @@ const webhook = {
 const selection = { from: ofItsKind, to: ofItsKind, entity: 100 }
 const toPartner = { reason: 2_000 }
 
-/** Of every kind that can be simulated; numbers have as many digits as anybody needs. */
+/** Of every kind that can be simulated; numbers have as many digits as a user needs. */
 const payload = Object.fromEntries(
   Object.values(payloads).flatMap(({ properties }) =>
     Object.entries(properties).map(([name, { maxLength = 100 }]: [string, { maxLength?: number }]) => [
@@ -114,8 +114,8 @@ export const questionCharacters = 300
 export const reasonMaxCharacters = 500
 
 /**
- * What nobody types, but a page prints or a browser makes: as long as the head of a request may be, in which
- * some of it travels.
+ * Values that no user types, but a page prints or a browser makes: as long as the head of a request may be,
+ * in which some of it travels.
  */
 const untypedMost = 16_384
 
@@ -127,7 +127,7 @@ export function lengthOf(path: string, name: string): number {
 }
 
 /**
- * Each field that holds more than it may. A line break counts once, as browsers count it, who send two
+ * Each field that holds more than it may. A line break counts once, as browsers count it, which send two
  * characters for it.
  */
 export function findLongFields(path: string, form: Form): FieldProblem[] {

@@ -22,8 +22,8 @@ export function markOwner(context: Context, userId: string): string {
 }
 
 /**
- * Whom the form was printed for, whatever became of their session; undefined for one that no page of ours
- * printed for anybody, or that comes from elsewhere.
+ * The user that the form was printed for, whatever became of their session; undefined for a form that no page
+ * of ours printed for a user, or that comes from elsewhere.
  */
 export function findOwner(context: Context, request: FastifyRequest): string | undefined {
   const { csrf } = (request.body ?? {}) as Form
@@ -69,10 +69,10 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
   }
 }
 
-export class OutOfDate extends Forbidden {}
+export class StaleForm extends Forbidden {}
 
-export function outOfDate(): OutOfDate {
-  return new OutOfDate('This form is out of date. Go back, load the page again and repeat what you did.')
+export function outOfDate(): StaleForm {
+  return new StaleForm('This form is out of date. Go back, load the page again and repeat what you did.')
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Where somebody begins who asked for nothing in particular: at the desk that can do most. From each of them
- * links lead to the others.
+ * Where a user begins who asked for nothing in particular: at the home with the most power (console, portal
+ * or account). Each links to the others.
  */
 import type { Context } from '../../context.ts'
 import { listPartnersOf } from '../../partners/partner.ts'

@@ -1,6 +1,6 @@
 /**
- * What somebody typed is theirs until it is sent. A form that cannot be taken yet, because they have to sign
- * in or to confirm that it is them, is kept here meanwhile: sealed, for half an hour, under a secret of this
+ * What a user typed is theirs until it is sent. A form that cannot be taken yet, because they have to sign in
+ * or to confirm that it is them, is kept here meanwhile: sealed, for half an hour, under a secret of this
  * browser, for this person alone. The page that holds the form shows it filled in again (refill.ts), once,
  * and nothing is done before they send it. Passwords, secrets and codes are never kept.
  */
@@ -20,7 +20,7 @@ import {
 import { ensureKeeping, readCookie, readKeeping } from './cookies.ts'
 import { findOwner } from './forms.ts'
 import { asksForStream } from './live.ts'
-import { isSecret, type Typed } from './refill.ts'
+import { type FormSubmission, isSecret } from './refill.ts'
 import type { Visit } from './visit.ts'
 
 const keptMs = 30 * minute
@@ -29,22 +29,22 @@ const mostBytes = 65_536
 const othersOfUser = 4
 
 /** What the answer puts back into its page, and why it was not taken. */
-export interface Returned extends Typed {
+export interface RejectedForm extends FormSubmission {
   readonly problem?: Problem
 }
 
-const returned = new WeakMap<FastifyReply, Returned>()
+const returned = new WeakMap<FastifyReply, RejectedForm>()
 
-export function returnForm(reply: FastifyReply, form: Returned): void {
+export function returnForm(reply: FastifyReply, form: RejectedForm): void {
   returned.set(reply, form)
 }
 
-export function findReturned(reply: FastifyReply): Returned | undefined {
+export function findReturned(reply: FastifyReply): RejectedForm | undefined {
   return returned.get(reply)
 }
 
 /** The form as this request sends it, but for what is secret. */
-export function readTyped({ request }: Pick<Visit, 'request'>): Typed {
+export function readTyped({ request }: Pick<Visit, 'request'>): FormSubmission {
   const values = Object.entries((request.body ?? {}) as Form).filter(
     ([name, value]) => !isSecret(name, value),
   )
@@ -67,7 +67,7 @@ export async function keepForm(visit: Visit, at: string): Promise<void> {
   await context.db.query(insertKeptForm, { id, userId, sealed, keptAt: context.clock.now(), othersOfUser })
 }
 
-/** For the page at the address of this request. What somebody else typed in this browser is dropped. */
+/** For the page at the address of this request. What another user typed in this browser is dropped. */
 export async function returnKeptForm({ context, request, reply }: Visit, userId: string): Promise<void> {
   const key = readKeeping(context, request)
   if (key === undefined || asksForStream(request) || returned.has(reply)) return
@@ -75,10 +75,10 @@ export async function returnKeptForm({ context, request, reply }: Visit, userId:
   const [row] = await context.db.query(takeKeptForm, { id })
   if (!row || row.userId !== userId || row.keptAt <= after(context.clock.now(), -keptMs)) return
   const text = context.vault.open(purposeOf(id), row.sealed)
-  if (text !== undefined) returnForm(reply, JSON.parse(text) as Typed)
+  if (text !== undefined) returnForm(reply, JSON.parse(text) as FormSubmission)
 }
 
-/** Whether something waits there for whoever signs in. */
+/** Whether something waits there for the user who signs in. */
 export async function isKept(
   { context, request }: Pick<Visit, 'context' | 'request'>,
   at: string,

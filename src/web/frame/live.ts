@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { endEventStream, openEventStream } from '../../http/event-stream.ts'
-import { type Judge, watchStanding } from '../../http/standing.ts'
+import { type StandingCheck, watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { type Html, html } from './html.ts'
 import type { Visit } from './visit.ts'
@@ -26,12 +26,12 @@ export function livePart(request: FastifyRequest, part: Html): Html {
   return html`<div data-live="${request.url}">${part}</div>`
 }
 
-/** Who looks at a page that changes. */
+/** A user who looks at a page that changes. */
 export interface Watcher {
-  /** Those who share it may have so many such pages open at once. */
+  /** Users who share it may have so many such pages open at once. */
   readonly place: string
   /** Whether they may still see it. */
-  readonly judge: Judge
+  readonly judge: StandingCheck
 }
 
 export async function streamPart(
@@ -75,7 +75,7 @@ async function sendChanges(visit: Visit, over: AbortSignal, print: () => Promise
   while (!out.destroyed && !over.aborted) {
     const { text } = await print()
     if (over.aborted) return
-    // Whoever reads slowly gets the newest when there is room, not everything in between.
+    // A browser that reads slowly gets the newest when there is room, not everything in between.
     if (text !== sent && !out.writableNeedDrain) {
       sent = text
       write(`data: ${JSON.stringify(text)}\n\n`)

@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Address } from '../../http/addresses.ts'
-import { Elsewhere } from '../../problem.ts'
+import { WrongAddress } from '../../problem.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 
 /** An address on the live site, seen from either. */
@@ -21,21 +21,21 @@ function onSite({ environment, sisterUrl }: Context, site: Environment, path: st
   return environment === site ? path : sisterUrl + path
 }
 
-interface Placed {
+interface PageLocation {
   readonly path: string
   readonly sites: readonly Environment[]
 }
 
-export function isHere({ environment }: Context, { sites }: Placed): boolean {
+export function isHere({ environment }: Context, { sites }: PageLocation): boolean {
   return sites.includes(environment)
 }
 
 /** For the rows that are not of this site. */
-export function leadToOtherSite(context: Context, routes: readonly Placed[]): Address[] {
+export function leadToOtherSite(context: Context, routes: readonly PageLocation[]): Address[] {
   const where =
     context.environment === 'live' ? 'This is in the sandbox alone' : 'This is on the live site alone'
   const refuse = ({ method, url }: FastifyRequest) =>
     // Its address is known once it listens.
-    new Elsewhere(where, context.sisterUrl + (method === 'GET' ? url.split('?')[0]! : '/account'))
+    new WrongAddress(where, context.sisterUrl + (method === 'GET' ? url.split('?')[0]! : '/account'))
   return [...new Set(routes.map(({ path }) => path))].map((url) => ({ url, errors: 'page', refuse }))
 }

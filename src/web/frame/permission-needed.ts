@@ -1,16 +1,16 @@
-/** For somebody of the staff whom a page is not open to: what it takes, and how they get it. */
+/** For an operator whom a page is not open to: what it takes, and how they get it. */
 import { type Permission, rolesWith, type StaffRole } from '../../vocabulary/permission.ts'
 import { staffRoleWords } from '../../vocabulary/staff-role-words.ts'
 import { html } from './html.ts'
 import { sendPage } from './page.ts'
 import type { Visit } from './visit.ts'
-import type { SignedIn } from './visitor.ts'
+import type { UserSession } from './visitor.ts'
 
 const titlesOf = (roles: readonly StaffRole[]) => roles.map((role) => staffRoleWords[role].title)
 
 export function sendPermissionNeeded(
   { context, request, reply }: Visit,
-  { session, csrf }: SignedIn,
+  { session, csrf }: UserSession,
   roles: readonly StaffRole[],
   permission: Permission,
 ): undefined {
@@ -31,7 +31,7 @@ ${roles.length > 0 && html`<p><a class="button primary" href="/console">Back to 
   })
 }
 
-export function sendFactorNeeded({ context, reply }: Visit, { session, csrf }: SignedIn): undefined {
+export function sendFactorNeeded({ context, reply }: Visit, { session, csrf }: UserSession): undefined {
   sendPage(reply, {
     title: 'Set up two-factor sign-in first',
     environment: context.environment,

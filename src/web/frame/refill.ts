@@ -7,13 +7,13 @@ import type { Form } from '../../http/form.ts'
 import { escapeHtml } from './html.ts'
 
 /** A form as it was sent. */
-export interface Typed {
+export interface FormSubmission {
   /** The path that it was sent to. */
   readonly action: string
   readonly values: Form
 }
 
-interface Refilled {
+interface RefillResult {
   readonly body: string
   /** Whether the form has anything to type or to choose: otherwise it is a button. */
   readonly hasFields: boolean
@@ -26,11 +26,11 @@ export interface Remark {
 }
 
 /** Undefined where the page has no such form, or several of which none is the one. */
-export function refill(body: string, typed: Typed, remark?: Remark): Refilled | undefined {
-  const form = findForm(body, typed)
+export function refill(body: string, submission: FormSubmission, remark?: Remark): RefillResult | undefined {
+  const form = findForm(body, submission)
   if (!form) return undefined
   const hasFields = controls(form.inner).some(isTyped)
-  const refilled = fillControls(form.inner, typed.values, remark?.wrong ?? [])
+  const refilled = fillControls(form.inner, submission.values, remark?.wrong ?? [])
   // The page may know better which field comes next: after a wrong password, that one.
   const filled = withoutFocus(refilled) === refilled ? focusFirst(refilled) : refilled
   const said = hasFields ? (remark?.text ?? '') : ''
@@ -38,7 +38,7 @@ export function refill(body: string, typed: Typed, remark?: Remark): Refilled | 
   return { body: before + form.head + said + filled + withoutFocus(body.slice(form.end)), hasFields }
 }
 
-interface Found {
+interface FormElement {
   readonly start: number
   readonly end: number
   /** Its tag, and what stands in it. */
@@ -49,7 +49,7 @@ interface Found {
 const forms = /(<form\b[^<>]*>)([^<]*(?:<(?!\/?form\b)[^<]*)*)<\/form>/g
 
 /** Of several with one action, such as a button in each row, the one with the same hidden fields. */
-function findForm(body: string, { action, values }: Typed): Found | undefined {
+function findForm(body: string, { action, values }: FormSubmission): FormElement | undefined {
   const found = [...body.matchAll(forms)]
     .filter(
       ([, head]) =>
@@ -83,8 +83,8 @@ function isOfPage(name: string): boolean {
 }
 
 /**
- * What is never kept and never put back: whoever finds it could use it. A token that is chosen from a list
- * goes by its number.
+ * What is never kept and never put back: a finder could use it. A token that is chosen from a list goes by
+ * its number.
  */
 export function isSecret(name: string, value: string | readonly string[] = ''): boolean {
   if (/token/i.test(name)) return !/^\d{1,15}$/.test(String(value))

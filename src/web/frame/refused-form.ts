@@ -6,22 +6,22 @@ import type { FastifyRequest } from 'fastify'
 import { prefersHtml } from '../../http/errors.ts'
 import { parseForm, queryOf } from '../../http/form.ts'
 import { Problem } from '../../problem.ts'
-import { findOwner, OutOfDate } from './forms.ts'
+import { findOwner, StaleForm } from './forms.ts'
 import { readTyped, returnForm } from './kept-form.ts'
 import type { Visit } from './visit.ts'
 
 /**
- * What whoever typed it can mend, or send again: wrong values, something else that was done meanwhile, too
- * much in a minute.
+ * What the user can mend, or send again: wrong values, something else that was done meanwhile, too much in a
+ * minute.
  */
 const mendable = [400, 409, 429]
 
 export function isMendable(visit: Visit, error: unknown): error is Problem {
   if (!(error instanceof Problem) || !prefersHtml(visit.request)) return false
-  return mendable.includes(error.status) || (error instanceof OutOfDate && isOwners(visit))
+  return mendable.includes(error.status) || (error instanceof StaleForm && isOwners(visit))
 }
 
-/** Whether it was printed for whoever is signed in now: once more, in another tab. */
+/** Whether it was printed for the user who is signed in now: once more, in another tab. */
 function isOwners({ context, request }: Visit): boolean {
   const owner = findOwner(context, request)
   return owner !== undefined && owner === request.who?.userId
@@ -44,8 +44,8 @@ export async function showAgain(
 }
 
 function wordedAnew(problem: Problem): Problem {
-  if (!(problem instanceof OutOfDate)) return problem
-  return new OutOfDate(
+  if (!(problem instanceof StaleForm)) return problem
+  return new StaleForm(
     'Nothing was sent: you have signed in again since this page was opened. Check and send.',
   )
 }

@@ -6,14 +6,18 @@ import { roleWords } from '../../vocabulary/role-words.ts'
 import { type Html, html } from './html.ts'
 import { sendPage } from './page.ts'
 import type { Visit } from './visit.ts'
-import type { SignedIn } from './visitor.ts'
+import type { UserSession } from './visitor.ts'
 
-interface Refused extends SignedIn {
+interface RefusedMember extends UserSession {
   readonly partner: PartnerMembership
   readonly home: string
 }
 
-export async function sendRoleNeeded(visit: Visit, member: Refused, least: MemberRole): Promise<undefined> {
+export async function sendRoleNeeded(
+  visit: Visit,
+  member: RefusedMember,
+  least: MemberRole,
+): Promise<undefined> {
   const { context, request, reply } = visit
   const { partner, session, csrf, home } = member
   const members = await listMembers(context.db, partner)

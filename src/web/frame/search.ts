@@ -22,7 +22,7 @@ export interface Group {
   readonly more?: string | undefined
 }
 
-/** `find` is asked for what somebody seeks, `send` shows a page. */
+/** `find` gets what the reader seeks, `send` shows a page. */
 export async function answerSearch(
   visit: Visit,
   hint: string,

@@ -1,8 +1,8 @@
 /**
  * A form that makes something counts once (is idempotent), however often it is sent: by a double click, the
  * back button, a reload, on whichever node. Its mark is used up in the transaction of what it makes. So what
- * fails uses up nothing, of two at once the second waits for the first, and whoever comes second is led to
- * what the first made.
+ * fails uses up nothing, of two transactions at once the second waits for the first, and its browser is led
+ * to what the first made.
  */
 import { after, day } from '../../clock.ts'
 import type { Context } from '../../context.ts'
@@ -17,7 +17,7 @@ import {
 } from '../../users/submissions.sql.ts'
 import { outOfDate, type SubmittedForm } from './forms.ts'
 import { type Html, html } from './html.ts'
-import type { SignedIn } from './visitor.ts'
+import type { UserSession } from './visitor.ts'
 
 /** Longer than any session lives, and no form outlives its session. */
 const keptMs = day
@@ -28,21 +28,21 @@ export function onceField(): Html {
 }
 
 /** `path` shows what was made, but for what is shown once. */
-export type Sent<Made> =
-  | { readonly kind: 'made'; readonly path: string; readonly made: Made }
+export type SubmissionResult<Item> =
+  | { readonly kind: 'made'; readonly path: string; readonly made: Item }
   /** The same form was sent before. */
   | { readonly kind: 'before'; readonly path: string }
 
 /** What `make` does through the database that it is handed is one transaction with the mark. */
-export function makeOnce<Made>(
+export function makeOnce<Item>(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
-  visitor: SignedIn,
+  visitor: UserSession,
   form: SubmittedForm,
-  make: (db: Sql) => Promise<Made>,
-  pathOf: (made: Made) => string,
-): Promise<Sent<Made>> {
+  make: (db: Sql) => Promise<Item>,
+  pathOf: (made: Item) => string,
+): Promise<SubmissionResult<Item>> {
   const id = readMark(visitor, form)
-  return db.transaction<Sent<Made>>(async (sql) => {
+  return db.transaction<SubmissionResult<Item>>(async (sql) => {
     const [first] = await sql.query(insertSubmission, { id, createdAt: clock.now() })
     if (!first) return { kind: 'before', path: await findPath(sql, id) }
     const made = await make(sql)
@@ -52,8 +52,8 @@ export function makeOnce<Made>(
   })
 }
 
-/** Of this user and this content: who goes back and types something else means something else. */
-function readMark({ session }: SignedIn, form: SubmittedForm): string {
+/** Of this user and this content: a user who goes back and types something else means something else. */
+function readMark({ session }: UserSession, form: SubmittedForm): string {
   const mark = form.find('once') ?? ''
   if (mark.length !== markLetters) throw outOfDate()
   return sha256(`${session.user.id} ${form.text}`).toString('base64url')

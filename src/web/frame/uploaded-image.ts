@@ -1,16 +1,16 @@
 /**
- * An image that came with a form. Whoever sends one is counted before it is looked at: unpacking and packing
- * it is dear, whether it is taken or not.
+ * An image that came with a form. Its sender is counted before it is looked at: unpacking and packing it is
+ * dear, whether it is taken or not.
  */
 import { type CheckedImage, checkImage } from '../../brands/image.ts'
 import { Invalid } from '../../problem.ts'
 import type { Visit } from './visit.ts'
-import type { SignedIn } from './visitor.ts'
+import type { UserSession } from './visitor.ts'
 
 /** Undefined where the field was left empty. */
 export async function takeImage(
   { context, request }: Visit,
-  { session }: SignedIn,
+  { session }: UserSession,
   field: string,
 ): Promise<CheckedImage | undefined> {
   const file = request.files?.get(field)

@@ -1,4 +1,4 @@
-/** Who is in front of the page. */
+/** The visitor in front of the page. */
 import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import { hour } from '../../clock.ts'
@@ -27,7 +27,7 @@ export async function currentSession(
   return session
 }
 
-/** What is done through a page, now. Without a session it is nobody yet. */
+/** What is done through a page, now. Without a session it has no user yet. */
 export function actOf({ clock, environment }: Context, request: FastifyRequest, session?: Session): Act {
   const by = {
     name: session ? `user:${session.user.id}` : 'anonymous',
@@ -40,17 +40,17 @@ export function actOf({ clock, environment }: Context, request: FastifyRequest, 
   return { by, at: clock.now() }
 }
 
-export interface SignedIn {
+export interface UserSession {
   readonly session: Session
   readonly act: Act
   readonly csrf: string
 }
 
-export function signedInAs(context: Context, request: FastifyRequest, session: Session): SignedIn {
+export function signedInAs(context: Context, request: FastifyRequest, session: Session): UserSession {
   const csrf = issueFormToken(session.token.text, markOwner(context, session.user.id))
   return { session, act: actOf(context, request, session), csrf }
 }
 
-export function holderOf(context: Context, request: FastifyRequest, { session, act }: SignedIn): Holder {
+export function holderOf(context: Context, request: FastifyRequest, { session, act }: UserSession): Holder {
   return { session, environment: context.environment, browser: browserOf(request), act }
 }

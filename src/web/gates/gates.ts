@@ -1,11 +1,11 @@
 /**
  * Who may see a page or send a form: every row of the table names one of these. A gate hands on what it
- * proved, and nothing of a row runs without it. Whoever is not let through has been answered by the gate: led
- * to sign in, to confirm that it is them, or told no. At the end, the same is asked again of those who watch
- * a page that changes, or take a long file.
+ * proved, and nothing of a row runs without it. A visitor who is not let through has been answered by the
+ * gate: led to sign in, to confirm that it is them, or told no. At the end, the same is asked again of
+ * visitors who watch a page that changes, or take a long file.
  */
 import type { Act } from '../../audit/audit.ts'
-import { alwaysInDoubt, type Judge } from '../../http/standing.ts'
+import { alwaysInDoubt, type StandingCheck } from '../../http/standing.ts'
 import { isMemberOf, ownPartnerWords } from '../../partners/own-partner.ts'
 import { listPartnersOf, type PartnerMembership } from '../../partners/partner.ts'
 import { mayAct } from '../../partners/partner-status.ts'
@@ -23,59 +23,59 @@ import type { Watcher } from '../frame/live.ts'
 import { sendFactorNeeded, sendPermissionNeeded } from '../frame/permission-needed.ts'
 import { sendRoleNeeded } from '../frame/role-needed.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
-import { currentSession, type SignedIn, signedInAs } from '../frame/visitor.ts'
+import { currentSession, signedInAs, type UserSession } from '../frame/visitor.ts'
 
-type Who = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
+type Audience = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
 
-/** Given minutes ago, a factor by whoever has one; a reason with the form itself. */
+/** Given minutes ago, a factor by users who have one; a reason with the form itself. */
 type Proof = 'password' | 'factor' | 'reason'
 
-/** Beside the visit a page is handed `Shown`, a form `Sent`. Undefined: the gate has answered. */
-export interface Gate<Shown extends readonly unknown[], Sent extends readonly unknown[]> {
-  readonly who: Who
+/** Beside the visit a page is handed `PageValues`, a form `FormValues`. Undefined: the gate has answered. */
+export interface Gate<PageValues extends readonly unknown[], FormValues extends readonly unknown[]> {
+  readonly who: Audience
   readonly proofs: readonly Proof[]
   /** What a member must at least be. */
   readonly least?: MemberRole | undefined
-  /** What somebody of the staff must be allowed to do. */
+  /** What an operator must be allowed to do. */
   readonly permission?: Permission | undefined
-  show(visit: Visit, path: string): Promise<Shown | undefined>
+  show(visit: Visit, path: string): Promise<PageValues | undefined>
   /**
-   * Whoever has to sign in first returns to the page that holds the form, and finds there what they typed.
+   * A user who has to sign in first returns to the page that holds the form, and finds there what they typed.
    */
-  take(visit: Visit, heldBy: string): Promise<Sent | undefined>
+  take(visit: Visit, heldBy: string): Promise<FormValues | undefined>
 }
 
 /** Nothing is proven: who is there, and by which secret a form is theirs, is for the page to find out. */
 export const anyone: Gate<[], []> = { who: 'anyone', proofs: [], show: async () => [], take: async () => [] }
 
-/** Undefined after having answered; whoever is led away comes back to `here`. */
-type Admit<Proven> = (visit: Visit, visitor: SignedIn, here: string) => Promise<Proven | undefined>
+/** Undefined after having answered; a visitor who is led away comes back to `here`. */
+type Admit<Proven> = (visit: Visit, visitor: UserSession, here: string) => Promise<Proven | undefined>
 
-interface PersonGate<Proven extends SignedIn> extends Gate<[Proven], [Proven, SubmittedForm]> {
+interface PersonGate<Proven extends UserSession> extends Gate<[Proven], [Proven, SubmittedForm]> {
   readonly admit: Admit<Proven>
   /** Through this one first, then through the other. */
-  and<Also extends SignedIn>(also: PersonGate<Also>): PersonGate<Proven & Also>
+  and<Also extends UserSession>(also: PersonGate<Also>): PersonGate<Proven & Also>
 }
 
-interface Needed {
+interface GateRequirement {
   readonly least?: MemberRole
   readonly permission?: Permission
 }
 
-function gate<Proven extends SignedIn>(
-  who: Who,
+function gate<Proven extends UserSession>(
+  audience: Audience,
   proofs: readonly Proof[],
   admit: Admit<Proven>,
-  needed: Needed = {},
+  requirement: GateRequirement = {},
 ): PersonGate<Proven> {
   return {
-    who,
+    who: audience,
     proofs,
-    ...needed,
+    ...requirement,
     admit,
     async show(visit, path) {
       // Pages of the account are returned to without what their address said: it told of something just done.
-      const here = who === 'signed in' ? path : visit.request.url
+      const here = audience === 'signed in' ? path : visit.request.url
       const visitor = await signIn(visit, here)
       const proven = visitor && (await admit(visit, visitor, here))
       if (proven) await returnKeptForm(visit, proven.session.user.id)
@@ -91,7 +91,7 @@ function gate<Proven extends SignedIn>(
     },
     and: (also) =>
       gate(
-        who,
+        audience,
         [...proofs, ...also.proofs],
         async (visit, visitor, here) => {
           const first = await admit(visit, visitor, here)
@@ -99,12 +99,12 @@ function gate<Proven extends SignedIn>(
           const second = await also.admit(visit, first, here)
           return second && { ...first, ...second }
         },
-        needed,
+        requirement,
       ),
   }
 }
 
-async function signIn(visit: Visit, here: string): Promise<SignedIn | undefined> {
+async function signIn(visit: Visit, here: string): Promise<UserSession | undefined> {
   const { context, request } = visit
   const session = await currentSession(context, request)
   return session ? signedInAs(context, request, session) : leadAway(visit, here, '')
@@ -132,12 +132,12 @@ async function leadAway(
 /** Any session will do: what only looks, or only takes power away. */
 export const signedIn = gate('signed in', [], async (_visit, visitor) => visitor)
 
-interface FreshlySignedIn extends SignedIn {
+interface FreshUserSession extends UserSession {
   readonly isFresh: true
 }
 
 /** The password, minutes ago. */
-export const freshlySignedIn = gate<FreshlySignedIn>(
+export const freshlySignedIn = gate<FreshUserSession>(
   'signed in',
   ['password'],
   async (visit, visitor, here) => {
@@ -147,30 +147,29 @@ export const freshlySignedIn = gate<FreshlySignedIn>(
 )
 
 /**
- * The same on the live site; in the sandbox any session will do, because nothing of anybody's is sent from
- * there.
+ * The same on the live site; in the sandbox any session will do, because no person's data is sent from there.
  */
-export const freshOnLive = gate<SignedIn>('signed in', ['password'], async (visit, visitor, here) =>
+export const freshOnLive = gate<UserSession>('signed in', ['password'], async (visit, visitor, here) =>
   visit.context.environment === 'live' ? freshlySignedIn.admit(visit, visitor, here) : visitor,
 )
 
-export interface WithFactor extends SignedIn {
+export interface FactorSession extends UserSession {
   readonly isProven: true
 }
 
-/** A second factor, minutes ago, from whoever has one; for a form that asks for the password itself. */
-export const withFactor = gate<WithFactor>('signed in', ['factor'], async (visit, visitor, here) => {
+/** A second factor, minutes ago, from a user who has one; for a form that asks for the password itself. */
+export const withFactor = gate<FactorSession>('signed in', ['factor'], async (visit, visitor, here) => {
   if (!(await hasProvenFactor(visit.context.db, visitor.session, visitor.act.at)))
     return askToConfirm(visit, here, visitor.session)
   return { ...visitor, isProven: true }
 })
 
-/** The password, and a second factor from whoever has one, both minutes ago. */
+/** The password, and a second factor from a user who has one, both minutes ago. */
 export const strongly = freshlySignedIn.and(withFactor)
-export type StronglySignedIn = FreshlySignedIn & WithFactor
+export type StrongUserSession = FreshUserSession & FactorSession
 
 /** Of a partner in whatever state. */
-export interface AnyMember extends SignedIn {
+export interface AnyMember extends UserSession {
   readonly partner: PartnerMembership
   readonly branch: Branch
   /** All that the visitor is a member of, this one among them. */
@@ -193,14 +192,14 @@ export const memberDeveloper = memberGate('developer')
 export const memberOwner = memberGate('owner')
 
 function memberGate(least: MemberRole) {
-  const admit = async (visit: Visit, visitor: SignedIn) => {
+  const admit = async (visit: Visit, visitor: UserSession) => {
     const found = await getMember(visit, visitor)
     return reaches(found.partner.role, least) ? found : sendRoleNeeded(visit, found, least)
   }
   return gate<AnyMember>('member', [], admit, { least })
 }
 
-async function getMember({ context, request }: Visit, visitor: SignedIn): Promise<AnyMember> {
+async function getMember({ context, request }: Visit, visitor: UserSession): Promise<AnyMember> {
   const partners = await listPartnersOf(context.db, visitor.session.user.id)
   const partner = partners.find((each) => String(each.branchId) === paramsOf(request).branch)
   if (!partner) throw new NotFound()
@@ -223,7 +222,7 @@ export interface Member extends AnyMember {
   readonly isServed: true
 }
 
-export type FreshMember = Member & FreshlySignedIn
+export type FreshMember = Member & FreshUserSession
 
 /**
  * Of a partner that may act on this site. A viewer looks, a developer works on what programs use, an owner on
@@ -234,7 +233,7 @@ export const developer = servedGate('developer')
 export const owner = servedGate('owner')
 
 function servedGate(least: MemberRole) {
-  const admit = async (visit: Visit, visitor: SignedIn) => {
+  const admit = async (visit: Visit, visitor: UserSession) => {
     const found = await getMember(visit, visitor)
     if (!isServed(found)) throw notServed(found)
     return reaches(found.partner.role, least) ? found : sendRoleNeeded(visit, found, least)
@@ -251,23 +250,23 @@ export function isServed(member: AnyMember): member is Member {
   return member.isServed
 }
 
-/** Somebody of the brokerage's staff. */
-export interface Operator extends SignedIn {
+/** One of the brokerage's staff. */
+export interface Operator extends UserSession {
   readonly isOperator: true
   readonly roles: readonly StaffRole[]
   /** Whether rows that name this permission let them through: pages offer nothing else. */
   may(permission: Permission): boolean
 }
 
-/** Who may change something: with every proof that they have. */
-export type StrongOperator = Operator & StronglySignedIn
+/** An operator who may change something: with every proof that they have. */
+export type StrongOperator = Operator & StrongUserSession
 
 /**
- * Staff whose roles allow it, where the brokerage demands it with a second factor; nobody manages a partner
- * of their own. For everybody else there is no console.
+ * Staff whose roles allow it, where the brokerage demands it with a second factor; no operator manages a
+ * partner of their own. For all other users there is no console.
  */
 export function staff(permission: Permission): PersonGate<Operator> {
-  const admit = async (visit: Visit, visitor: SignedIn, here: string) => {
+  const admit = async (visit: Visit, visitor: UserSession, here: string) => {
     const { session } = visitor
     if (session.user.role !== 'operator') throw new NotFound()
     const lack = await findLack(visit, session)
@@ -292,16 +291,18 @@ export function staff(permission: Permission): PersonGate<Operator> {
 const findLack = async ({ context }: Visit, session: Session): Promise<FactorLack | undefined> =>
   context.config.secondFactorForOperators ? findFactorLack(context.db, session) : undefined
 
-interface WithReason extends SignedIn {
+interface ReasonedSession extends UserSession {
   readonly act: Act & { readonly reason: string }
 }
 
-/** For what takes something from somebody else: whoever does it says why, and the log keeps it. */
-export const withReason = gate<WithReason>('operator', ['reason'], async ({ request }, visitor) => {
+/** For acts that take something from another person: the operator says why, and the log keeps it. */
+export const withReason = gate<ReasonedSession>('operator', ['reason'], async ({ request }, visitor) => {
   return { ...visitor, act: { ...visitor.act, reason: readWhy(request) } }
 })
 
-/** Whoever signed out, was removed or got another role, or whose partner may no longer act, sees no more. */
+/**
+ * A member who signed out, was removed or got another role, or whose partner may no longer act, sees no more.
+ */
 export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {
   return {
     place: `portal ${context.environment} ${partner.branchId}`,
@@ -323,8 +324,8 @@ export function operatorWatcher(visit: Visit, operator: Operator): Watcher {
   return { place: `console ${visit.context.environment}`, judge: judgeOperator(visit, operator) }
 }
 
-/** Whoever signed out, was disabled or has other roles now, sees no more. */
-export function judgeOperator(visit: Visit, { roles }: Operator): Judge {
+/** An operator who signed out, was disabled or has other roles now, sees no more. */
+export function judgeOperator(visit: Visit, { roles }: Operator): StandingCheck {
   return async () => {
     const session = await currentSession(visit.context, visit.request, false)
     if (session?.user.role !== 'operator' || (await findLack(visit, session)) !== undefined) return undefined

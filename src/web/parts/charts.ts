@@ -1,7 +1,7 @@
 /**
  * Charts of a period: attempts, what waited, how long it took. A column is a list item with a small SVG in it
- * and what it says in words, which is read by whoever points at it, by touch and by keyboard
- * (public/charts.js moves between columns); the same numbers stand in a table.
+ * and what it says in words, which is read by pointing at it, by touch and by keyboard (public/charts.js
+ * moves between columns); the same numbers stand in a table.
  */
 import type { FastifyRequest } from 'fastify'
 import { after, second } from '../../clock.ts'
@@ -27,7 +27,7 @@ const periodWords: Record<Period, string> = {
   '30days': '30 days',
 }
 
-interface Charted {
+interface ChartOptions {
   readonly title: string
   readonly period: Period
   /** The page's own address. */
@@ -41,8 +41,8 @@ interface Charted {
 
 const durationWords = { answered: 'to answer', delivered: 'from published to delivered' }
 
-export function printCharts(counts: Counts, charted: Charted): Html {
-  const { title, period, here, waiting } = charted
+export function printCharts(counts: Counts, options: ChartOptions): Html {
+  const { title, period, here, waiting } = options
   const { all } = counts
   const isEmpty = attemptsOf(all) === 0 && all.waiting === 0 && waiting === 0
   return html`<section class="card" id="charts"><h2>${title}</h2>
@@ -51,7 +51,7 @@ ${
   isEmpty
     ? html`<p class="empty">No attempt was made in the last ${periodWords[period]},
   and nothing waited.</p>`
-    : printFigures(counts, charted)
+    : printFigures(counts, options)
 }
 ${printNotes(counts)}</section>`
 }
@@ -65,13 +65,13 @@ function printPeriods(period: Period, here: string): Html {
   return html`<nav class="tabs" aria-label="Period">${tabs}</nav>`
 }
 
-function printFigures(counts: Counts, charted: Charted): Html {
+function printFigures(counts: Counts, options: ChartOptions): Html {
   return html`<div class="charts">
-${printAttempts(counts, charted.period)}
-${printWaiting(counts, charted)}
-${printDurations(counts, charted)}
+${printAttempts(counts, options.period)}
+${printWaiting(counts, options)}
+${printDurations(counts, options)}
 </div>
-<details><summary>As a table</summary>${printTable(counts, charted)}</details>`
+<details><summary>As a table</summary>${printTable(counts, options)}</details>`
 }
 
 function printNotes({ countedSince }: Counts): Html {
@@ -124,7 +124,7 @@ function printRate(made: number, period: Period): string {
     : `${(perSecond * 3_600).toFixed(1)} an hour`
 }
 
-function printWaiting({ columns, columnMs, startsAt }: Counts, { waiting, blocked }: Charted): Html {
+function printWaiting({ columns, columnMs, startsAt }: Counts, { waiting, blocked }: ChartOptions): Html {
   const behind = blocked > 0 && `, ${printCount(blocked)} of them queued behind an earlier one`
   return printFigure({
     caption: html`<strong>${printCount(waiting)}</strong> waiting now${behind}`,
@@ -145,7 +145,7 @@ function printWaiting({ columns, columnMs, startsAt }: Counts, { waiting, blocke
 
 const lines = ['p50', 'p95', 'p99'] as const
 
-function printDurations({ all, columns, columnMs, startsAt }: Counts, { durations }: Charted): Html {
+function printDurations({ all, columns, columnMs, startsAt }: Counts, { durations }: ChartOptions): Html {
   const { p95 } = all[durations]
   return printFigure({
     caption: html`<strong>${p95 === null ? '–' : printDuration(p95)}</strong> ${durationWords[durations]},
@@ -243,7 +243,7 @@ function printRect(name: string, x: number, y: number, wide: number, tall: numbe
     height="${tall.toFixed(1)}"/>`
 }
 
-function printTable({ columns, startsAt, columnMs }: Counts, { title, durations }: Charted): Html {
+function printTable({ columns, startsAt, columnMs }: Counts, { title, durations }: ChartOptions): Html {
   const rows = columns.map((column, place) => {
     const { accepted, refused, unreachable, waiting, blocked } = column
     const numbers = [attemptsOf(column), accepted, refused, unreachable, waiting, blocked].map(number)

@@ -6,10 +6,10 @@ import type { ClientLook } from '../../partners/client-look.ts'
 import { imageUrl } from '../frame/assets.ts'
 import { type Html, html } from '../frame/html.ts'
 
-type Shown = Pick<ClientLook, 'logo' | 'purpose' | 'website' | 'privacyUrl' | 'termsUrl'>
+type LookFields = Pick<ClientLook, 'logo' | 'purpose' | 'website' | 'privacyUrl' | 'termsUrl'>
 
-/** `src` where the picture is not for everybody yet. */
-export function printLookLogo(look: Shown | undefined, src?: string): Html | undefined {
+/** `src` where the picture is not public yet. */
+export function printLookLogo(look: LookFields | undefined, src?: string): Html | undefined {
   if (!look?.logo) return undefined
   const { hash, type, width, height } = look.logo
   const shownHeight = 48
@@ -18,7 +18,7 @@ export function printLookLogo(look: Shown | undefined, src?: string): Html | und
     height="${shownHeight}">`
 }
 
-export function printLookWords(look: Shown | undefined): Html | undefined {
+export function printLookWords(look: LookFields | undefined): Html | undefined {
   if (!look) return undefined
   const { purpose, website, privacyUrl, termsUrl } = look
   const links = [

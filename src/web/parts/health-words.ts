@@ -1,4 +1,4 @@
-import type { Ahead, Delivery, DeliveryState } from '../../webhooks/deliveries/delivery.ts'
+import type { BlockingDelivery, Delivery, DeliveryState } from '../../webhooks/deliveries/delivery.ts'
 import { type Condition, countedAtMost } from '../../webhooks/health/webhook-health.ts'
 import type { Html } from '../frame/html.ts'
 import { badge, type Tone } from '../frame/parts.ts'
@@ -62,7 +62,10 @@ export const stateWords: Record<DeliveryState, string> = {
 }
 
 /** With the number of the one that it waits behind, where that is known. */
-export function stateBadge({ state }: Pick<Delivery, 'state'>, ahead?: Pick<Ahead, 'aheadId'>): Html {
+export function stateBadge(
+  { state }: Pick<Delivery, 'state'>,
+  ahead?: Pick<BlockingDelivery, 'aheadId'>,
+): Html {
   return badge(stateTones[state], ahead ? `queued behind #${ahead.aheadId}` : stateLabels[state])
 }
 

@@ -24,7 +24,7 @@ const entitiesShown = 20
 interface Incident {
   readonly webhook: Webhook
   readonly health: WebhookHealth | undefined
-  /** Undefined when it does not fail, or nobody noted how. */
+  /** Undefined when it does not fail, or no attempt has noted how. */
   readonly failure: WebhookFailure | undefined
   readonly backlog: Backlog
   readonly probe: { readonly asked: Probe; readonly outcome: ProbeOutcome | undefined } | undefined
@@ -66,7 +66,7 @@ export function addressOfProbe(page: string, { deliveryId, attemptsBefore }: Pro
   return `${page}?probed=${deliveryId}&after=${attemptsBefore}`
 }
 
-/** Where things are, for whoever looks; what leads nowhere is shown as a word. */
+/** Where things are, for one reader; what leads nowhere is shown as a word. */
 export interface IncidentLinks {
   delivery(id: string): Content
   entity(name: string): Content

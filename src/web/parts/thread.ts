@@ -15,7 +15,7 @@ export const messagesShown = 50
 interface ThreadForm {
   /** Who reads and writes here. */
   readonly side: Side
-  /** Undefined for whoever only reads. */
+  /** Undefined for a member who only reads. */
   readonly action: string | undefined
   readonly csrf: string
   readonly draft: Draft

@@ -1,6 +1,6 @@
 /**
- * What a webhook is sent, how fast and with which headers, for whoever may look at it. The values of its
- * headers are shown to nobody.
+ * What a webhook is sent, how fast and with which headers, for users who may look at it. The values of its
+ * headers are never shown.
  */
 import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 

@@ -63,7 +63,7 @@ export async function showConsent(visit: Visit) {
   return sendConsent(context, reply, pending, session)
 }
 
-/** What was ticked waits until whoever ticked it has signed in. */
+/** What the holder ticked waits until they have signed in. */
 async function leadToLogin(visit: Visit, { sealed }: PendingRequest) {
   await keepForm(visit, `/consent?request=${sealed}`)
   return visit.reply.redirect(`/login?request=${sealed}`, 303)
@@ -150,7 +150,10 @@ function findChoiceProblem(
   return 'Your accounts have changed since this page was opened. Check what is listed now, then answer.'
 }
 
-/** Nobody has vouched for the partner: nobody else's name and accounts are shown to it. */
+/**
+ * The brokerage has not vouched for the partner: names and accounts of others than its members are not shown
+ * to it.
+ */
 function notOpenYet({ client }: PendingRequest): Forbidden {
   return new Forbidden(
     `${client.name} is being tried out: until the brokerage approves ${client.partnerName}, only its own members can allow it.`,
@@ -242,7 +245,7 @@ function printStanding(standing: StandingApproval, scopes: AuthorizationRequest[
   }</p>`
 }
 
-/** The request waits meanwhile: whoever has set one up comes back to this very address. */
+/** The request waits meanwhile: a holder who has set one up comes back to this very address. */
 function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed }: PendingRequest) {
   return sendPage(reply, {
     title: 'Set up two-factor sign-in first',
@@ -281,7 +284,7 @@ function printAccounts(accounts: readonly HeldAccount[], ticked?: readonly strin
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }
 
-/** Whoever allows it for somebody else reads for whom. */
+/** A holder who allows it for another person reads for whom. */
 function wordsOf(account: HeldAccount): Html {
   const kind = `${account.classification.replaceAll('_', ' ')}, ${account.type}`
   const whose = isOwn(account)

@@ -31,7 +31,7 @@ export interface Destination {
  */
 const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+*-]*)?)$/
 
-/** Who came with no address in mind. */
+/** For a user who came with no address in mind. */
 const nowhere = '/'
 
 export async function pathAfter(context: Context, { path }: Destination, user: User): Promise<string> {

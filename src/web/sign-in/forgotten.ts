@@ -1,4 +1,4 @@
-/** For whoever forgot their password: they name themselves, get a link by e-mail, and choose a new one. */
+/** For users who forgot their password: they name themselves, get a link by e-mail, and choose a new one. */
 
 import type { Token } from '../../crypto/token.ts'
 import { parseLinkToken } from '../../notices/invitation-link.ts'
@@ -13,7 +13,7 @@ import { type Html, html } from '../frame/html.ts'
 import { csrfField, sendPage } from '../frame/page.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import { actOf } from '../frame/visitor.ts'
-import { loginDesk, tellCrowded } from './login-desk.ts'
+import { loginDependencies, tellCrowded } from './login-dependencies.ts'
 
 function send({ context, reply }: Visit, title: string, body: Html, status = 200) {
   const { environment } = context
@@ -41,13 +41,13 @@ export async function showForgotten(visit: Visit) {
   )
 }
 
-/** The same answer at the same moment, whoever was named: what becomes of it happens afterwards. */
+/** The same answer at the same moment, whichever user was named: what becomes of it happens afterwards. */
 export async function submitForgotten(visit: Visit) {
   const { context, request } = visit
   const form = readForm(request, readCookie(context, request, 'visit'))
   await context.passwordResets.countFrom(request.ip)
   const act = actOf(context, request)
-  askForReset(loginDesk(context), form.find('username') ?? '', act).catch((error: unknown) =>
+  askForReset(loginDependencies(context), form.find('username') ?? '', act).catch((error: unknown) =>
     context.log.error({ err: error }, 'a link for a forgotten password could not be sent'),
   )
   return send(
@@ -105,11 +105,11 @@ export async function submitReset(visit: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const link = await openLink(visit)
   if (!link) return sendEnded(visit)
-  const desk = loginDesk(context)
+  const deps = loginDependencies(context)
   try {
     const isSet = await takeReset(
-      desk,
-      desk.passwords,
+      deps,
+      deps.passwords,
       link.token,
       form.find('password') ?? '',
       actOf(context, request),

@@ -1,6 +1,6 @@
 /**
- * Somebody is signed in, whichever way they came: the browser gets the session, loses what was for before,
- * and goes on to where it was going.
+ * A user is signed in, whichever way they came: the browser gets the session, loses what was for before, and
+ * goes on to where it was going.
  */
 import type { Token } from '../../crypto/token.ts'
 import type { KnownDevice } from '../../users/known-device.ts'
@@ -10,13 +10,13 @@ import type { Visit } from '../frame/visit.ts'
 import { type Destination, pathAfter } from './destination.ts'
 import { rememberDevice } from './device-cookie.ts'
 
-interface SignedIn {
+interface SignInResult {
   readonly user: User
   readonly session: Token
   readonly device: KnownDevice
 }
 
-export async function letIn({ context, request, reply }: Visit, who: SignedIn, destination: Destination) {
+export async function letIn({ context, request, reply }: Visit, who: SignInResult, destination: Destination) {
   const { user, session, device } = who
   request.who = { userId: user.id }
   setCookie(context, reply, 'session', session.text)

@@ -21,7 +21,7 @@ import { answeredAlready, findObstacle } from './consent.ts'
 import { type Destination, getDestination, openPending, parseDestination, pathAfter } from './destination.ts'
 import { readDevice } from './device-cookie.ts'
 import { letIn } from './let-in.ts'
-import { addressMustWait, loginDesk, tellCrowded } from './login-desk.ts'
+import { addressMustWait, loginDependencies, tellCrowded } from './login-dependencies.ts'
 import { leadToProvider } from './provider.ts'
 import { goOnToSecondStep } from './second-step.ts'
 import {
@@ -31,7 +31,7 @@ import {
   findWaysBeside,
   passwordAlone,
   printProviders,
-  type Ways,
+  type SignInMethods,
 } from './ways.ts'
 
 const refusedText =
@@ -75,7 +75,7 @@ export async function submitLogin({ context, request, reply }: Visit) {
     device: readDevice(context, request),
   }
   const from = { environment: context.environment, browser: browserOf(request), previous }
-  const outcome = await signIn(loginDesk(context), credentials, from, actOf(context, request)).catch(
+  const outcome = await signIn(loginDependencies(context), credentials, from, actOf(context, request)).catch(
     tellCrowded,
   )
   switch (outcome.kind) {
@@ -108,7 +108,7 @@ export async function cancelLogin({ context, request, reply }: Visit) {
 interface LoginPage {
   readonly destination: Destination
   readonly session: Session | undefined
-  readonly ways: Ways
+  readonly ways: SignInMethods
   readonly problem?: string
   readonly username?: string
 }

@@ -1,9 +1,9 @@
 /** Signing out: here, at the provider that vouched, and when that provider says so. */
 
 import type { Form } from '../../http/form.ts'
-import { findLogout, LogoutRefused, takeLogoutToken } from '../../identity/logout.ts'
+import { ProviderFault } from '../../identity/claims.ts'
+import { findLogout, LogoutRefusal, takeLogoutToken } from '../../identity/logout.ts'
 import { findProvider } from '../../identity/provider.ts'
-import { ProviderMistaken } from '../../identity/said.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { closeSession } from '../../users/session.ts'
@@ -58,7 +58,7 @@ export async function showSignedOut({ context, request, reply }: Visit) {
   })
 }
 
-/** Back-Channel Logout 1.0, 2.8: whoever sends it is a machine, and proves itself by the token. */
+/** Back-Channel Logout 1.0, 2.8: the sender is a machine, and proves itself by the token. */
 export async function takeLogout({ context, request, reply }: Visit) {
   context.logoutFailures.checkFrom(request.ip)
   const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
@@ -72,9 +72,9 @@ export async function takeLogout({ context, request, reply }: Visit) {
     await takeLogoutToken(context, provider, typeof token === 'string' ? token : '', actOf(context, request))
     return reply.status(200).send()
   } catch (error) {
-    if (error instanceof ProviderAway || error instanceof ProviderMistaken)
+    if (error instanceof ProviderAway || error instanceof ProviderFault)
       return reply.status(503).header('retry-after', '30').send()
-    if (!(error instanceof LogoutRefused)) throw error
+    if (!(error instanceof LogoutRefusal)) throw error
     await context.logoutFailures.countFrom(request.ip)
     return reply.status(400).send({ error: 'invalid_request', error_description: error.message })
   }

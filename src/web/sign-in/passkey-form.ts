@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { Context } from '../../context.ts'
-import type { Asked, PasskeySite } from '../../users/passkey.ts'
+import type { PasskeyChallenge, PasskeySite } from '../../users/passkey.ts'
 import { type Html, html } from '../frame/html.ts'
 
 export const passkeyScript = 'passkey.js'
@@ -19,16 +19,23 @@ export function passkeySite({ environment, baseUrl }: Context): PasskeySite | un
 interface PasskeyForm {
   readonly action: string
   readonly way: 'create' | 'get'
-  readonly asked: Asked<object>
+  readonly asked: PasskeyChallenge<object>
   readonly fields: Html
   readonly button: string
   readonly primary: boolean
 }
 
-export function printPasskeyForm({ action, way, asked, fields, button, primary }: PasskeyForm): Html {
+export function printPasskeyForm({
+  action,
+  way,
+  asked: challenge,
+  fields,
+  button,
+  primary,
+}: PasskeyForm): Html {
   return html`<form method="post" action="${action}" data-passkey="${way}"
-    data-options="${JSON.stringify(asked.options)}">
-${fields}<input type="hidden" name="offer" value="${asked.sealed}"><input type="hidden" name="credential"
+    data-options="${JSON.stringify(challenge.options)}">
+${fields}<input type="hidden" name="offer" value="${challenge.sealed}"><input type="hidden" name="credential"
   value="">
 <button type="button"${primary && html` class="primary"`} hidden>${button}</button>
 <p class="small" role="status">Passkeys need JavaScript, which does not run in this browser.</p>

@@ -6,15 +6,15 @@ import type { FastifyReply } from 'fastify'
 import { recordAct } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
+import { ProviderFault } from '../../identity/claims.ts'
 import {
-  type AskedUpstream,
   comeBack,
   type Journey,
-  ProviderRefuses,
+  ProviderRefusal,
+  type SignInDemands,
   setOut,
 } from '../../identity/journey.ts'
 import { findProvider, type Provider } from '../../identity/provider.ts'
-import { ProviderMistaken } from '../../identity/said.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
@@ -53,7 +53,7 @@ export async function leadToProvider(
   visit: Visit,
   provider: Provider,
   destination: Destination,
-  asked: AskedUpstream,
+  asked: SignInDemands,
 ) {
   const { context, request, reply } = visit
   await context.providerSignIns.countFrom(request.ip)
@@ -64,7 +64,7 @@ export async function leadToProvider(
     return leadOn(visit, provider, destination, address)
   } catch (error) {
     if (error instanceof ProviderAway) return sendAway(visit, error, destination)
-    if (!(error instanceof ProviderRefuses || error instanceof ProviderMistaken)) throw error
+    if (!(error instanceof ProviderRefusal || error instanceof ProviderFault)) throw error
     return sendUnfit(visit, provider, destination, error)
   }
 }
@@ -77,8 +77,8 @@ function recordRefusal({ context, request }: Visit, { name }: Provider, why: str
 
 /**
  * A form that has to wait leads here, and no page of ours lets a form lead to another site (form-action): so
- * one that is not on the way to an application is led on by a page. Whoever comes without a session has sent
- * no form.
+ * one that is not on the way to an application is led on by a page. A visitor without a session has sent no
+ * form.
  */
 function leadOn(
   { context, request, reply }: Visit,
@@ -108,7 +108,7 @@ export async function comeBackFrom(visit: Visit) {
   const place = { redirectUri: redirectUri(context, provider), browser, now: context.clock.now() }
   const back = await comeBack(context, provider, url, place).catch((error: unknown) => {
     if (error instanceof ProviderAway) return { kind: 'away', error } as const
-    if (error instanceof ProviderMistaken) return { kind: 'mistaken', error } as const
+    if (error instanceof ProviderFault) return { kind: 'mistaken', error } as const
     throw error
   })
   if (back.kind === 'lost') return sendLost(visit, provider)
@@ -128,12 +128,12 @@ function wordsOf({ field }: Journey): [request: string | undefined, back: string
   return field.name === 'request' ? [field.value, undefined] : [undefined, field.value]
 }
 
-type Vouched = Extract<Awaited<ReturnType<typeof comeBack>>, { kind: 'vouched' }>
+type VerifiedReturn = Extract<Awaited<ReturnType<typeof comeBack>>, { kind: 'vouched' }>
 
 async function finish(
   visit: Visit,
   provider: Provider,
-  { vouched, journey }: Vouched,
+  { vouched, journey }: VerifiedReturn,
   destination: Destination,
 ) {
   const { context, request, reply } = visit
@@ -156,7 +156,7 @@ async function finish(
   }
 }
 
-interface Told {
+interface MessagePage {
   readonly title: string
   readonly status: number
   readonly text: Html
@@ -167,19 +167,19 @@ interface Told {
 function sendTold(
   { context, request, reply }: Visit,
   destination: Destination | undefined,
-  told: Told,
+  message: MessagePage,
 ): FastifyReply {
   const { pending, field } = destination ?? {}
   const csrf = pending && csrfField(issueFormToken(ensureVisit(context, request, reply)))
   return sendPage(reply, {
-    title: told.title,
+    title: message.title,
     environment: context.environment,
-    status: told.status,
+    status: message.status,
     leadsOn: pending !== undefined,
     body: html`<section class="card narrow">
-<h1>${told.title}</h1>
-${told.text}
-${told.again}
+<h1>${message.title}</h1>
+${message.text}
+${message.again}
 ${
   pending &&
   field &&
@@ -199,8 +199,8 @@ function linkAgain({ name, label }: Provider, { field }: Destination, confirm = 
 }
 
 /**
- * Whoever is remembered there under another name would come back as the same stranger, however often they
- * try.
+ * A user whom the provider remembers under another name would come back as the same stranger, however often
+ * they try.
  */
 function linkOther({ name }: Provider, { field }: Destination): Html {
   const words = new URLSearchParams([
@@ -224,16 +224,16 @@ function sendAway(visit: Visit, { provider, since }: ProviderAway, destination: 
   })
 }
 
-/** Nobody who stands here can help it: the log says to an operator what is wrong. */
+/** The user cannot help it: the log says to an operator what is wrong. */
 async function sendUnfit(
   visit: Visit,
   provider: Provider,
   destination: Destination,
-  error: ProviderRefuses | ProviderMistaken,
+  error: ProviderRefusal | ProviderFault,
 ): Promise<FastifyReply> {
   await recordRefusal(visit, provider, error.message)
   const how =
-    error instanceof ProviderMistaken
+    error instanceof ProviderFault
       ? 'does not describe itself in a way that this site can use'
       : 'does not let this site ask for that'
   return sendTold(visit, destination, {
@@ -275,7 +275,7 @@ function sendNotBelieved(
   visit: Visit,
   provider: Provider,
   destination: Destination,
-  asked: AskedUpstream,
+  asked: SignInDemands,
 ): FastifyReply {
   const { label } = provider
   const isLate = asked.maxAgeSeconds !== undefined
@@ -296,7 +296,7 @@ function sendNotLetIn(
   why: 'unknown' | 'locked' | 'too-weak',
 ): FastifyReply {
   const { label, kind } = provider
-  const tellings: Record<typeof why, Omit<Told, 'status' | 'again'>> = {
+  const tellings: Record<typeof why, Omit<MessagePage, 'status' | 'again'>> = {
     unknown: {
       title: 'We do not know you yet',
       text: html`<p>You signed in at

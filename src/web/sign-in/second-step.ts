@@ -1,6 +1,6 @@
 /**
- * The second page of a sign-in, for those who have a second factor: a passkey, a code of the app, or a
- * recovery code.
+ * The second page of a sign-in, for users with a second factor: a passkey, a code of the app, or a recovery
+ * code.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
@@ -9,9 +9,9 @@ import { askForKnown } from '../../users/passkey.ts'
 import { findSecondFactors, isLocked, type SecondFactors } from '../../users/second-factor.ts'
 import {
   type FirstStep,
-  findHalfWay,
-  type HalfWay,
+  findPendingSignIn,
   openFirstStep,
+  type PendingSignIn,
   type Proof,
   sealFirstStep,
   takeSecondStep,
@@ -28,7 +28,7 @@ import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
 import { type Destination, getDestination, parseDestination } from './destination.ts'
 import { readDevice } from './device-cookie.ts'
 import { letIn } from './let-in.ts'
-import { addressMustWait, loginDesk } from './login-desk.ts'
+import { addressMustWait, loginDependencies } from './login-dependencies.ts'
 import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
 
 const refusedText =
@@ -51,17 +51,17 @@ export function goOnToSecondStep(
 
 export async function showSecondStep({ context, request, reply }: Visit) {
   const destination = await parseDestination(context, request.query as Form)
-  const halfWay = await currentHalfWay(context, request)
-  if (!halfWay) return backToLogin(reply, destination)
-  return sendSecondStep(context, request, reply, { destination, user: halfWay.user })
+  const pendingSignIn = await currentPendingSignIn(context, request)
+  if (!pendingSignIn) return backToLogin(reply, destination)
+  return sendSecondStep(context, request, reply, { destination, user: pendingSignIn.user })
 }
 
 export async function submitSecondStep({ context, request, reply }: Visit) {
   const form = readForm(request, readCookie(context, request, 'visit'))
   const destination = await getDestination(context, form.find('request'), form.find('return'))
-  const halfWay = await currentHalfWay(context, request)
-  if (!halfWay) return backToLogin(reply, destination)
-  const { user } = halfWay
+  const pendingSignIn = await currentPendingSignIn(context, request)
+  if (!pendingSignIn) return backToLogin(reply, destination)
+  const { user } = pendingSignIn
   const from = {
     environment: context.environment,
     browser: browserOf(request),
@@ -69,7 +69,13 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
     device: readDevice(context, request),
   }
   const proof = readProof(context, form)
-  const outcome = await takeSecondStep(loginDesk(context), halfWay, proof, from, actOf(context, request))
+  const outcome = await takeSecondStep(
+    loginDependencies(context),
+    pendingSignIn,
+    proof,
+    from,
+    actOf(context, request),
+  )
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
@@ -87,10 +93,13 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
 }
 
 /** Undefined when the password has to be asked for first, or again. */
-async function currentHalfWay(context: Context, request: FastifyRequest): Promise<HalfWay | undefined> {
+async function currentPendingSignIn(
+  context: Context,
+  request: FastifyRequest,
+): Promise<PendingSignIn | undefined> {
   const sealed = readCookie(context, request, 'step')
   const step = openFirstStep(context.vault, context.environment, sealed, context.clock.now())
-  return step && findHalfWay(context.db, step)
+  return step && findPendingSignIn(context.db, step)
 }
 
 function backToLogin(reply: FastifyReply, { field, pending }: Destination, why = ''): FastifyReply {
@@ -147,7 +156,7 @@ ${
   })
 }
 
-/** Undefined for those who have none on this site. */
+/** Undefined for users who have none on this site. */
 async function printPasskey(
   context: Context,
   user: User,

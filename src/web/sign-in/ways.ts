@@ -1,11 +1,8 @@
-/**
- * Which ways in there are, for whoever stands before the login page: the brokerage's providers, a password,
- * or both.
- */
+/** Which ways in the login page offers: the brokerage's providers, a password, or both. */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
-import type { AskedUpstream } from '../../identity/journey.ts'
+import type { SignInDemands } from '../../identity/journey.ts'
 import { listProviders, type Provider, vouches } from '../../identity/provider.ts'
 import type { Session } from '../../users/session.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -13,24 +10,24 @@ import { printDate } from '../frame/page.ts'
 import { needsProof } from './consent.ts'
 import type { Destination } from './destination.ts'
 
-export interface Ways {
+export interface SignInMethods {
   readonly providers: readonly Provider[]
   readonly password: boolean
   /** Staff have a provider of their own, and this page is not for them. */
   readonly staffElsewhere: boolean
 }
 
-export const passwordAlone: Ways = { providers: [], password: true, staffElsewhere: false }
+export const passwordAlone: SignInMethods = { providers: [], password: true, staffElsewhere: false }
 
 /**
- * Whoever confirms that it is them does so where they signed in. The console is for staff, everything else
+ * A user who confirms that it is them does so where they signed in. The console is for staff, everything else
  * for holders.
  */
 export async function findWays(
   context: Context,
   { path }: Destination,
   session: Session | undefined,
-): Promise<Ways> {
+): Promise<SignInMethods> {
   const all = await listProviders(context.db)
   if (all.length === 0) return passwordAlone
   const own = session?.upstream && all.find(({ id }) => id === session.upstream!.providerId)
@@ -44,17 +41,17 @@ export async function findWays(
   return { providers, password: holderSignIn !== 'provider', staffElsewhere: staff.length > 0 }
 }
 
-/** For whoever has just tried a password: that form stays. */
+/** For a user who has just tried a password: that form stays. */
 export async function findWaysBeside(
   context: Context,
   destination: Destination,
   session: Session | undefined,
-): Promise<Ways> {
+): Promise<SignInMethods> {
   return { ...(await findWays(context, destination, session)), password: true }
 }
 
-/** Nobody is shown a choice of one. */
-export function findOnlyWay({ providers, password }: Ways): Provider | undefined {
+/** A choice of one is not shown. */
+export function findOnlyWay({ providers, password }: SignInMethods): Provider | undefined {
   return providers.length === 1 && !password ? providers[0] : undefined
 }
 
@@ -64,7 +61,7 @@ export function findOnlyWay({ providers, password }: Ways): Provider | undefined
  */
 const youngSeconds = 120
 
-export function askOf({ confirm, other }: Form, { pending }: Destination, provider: Provider): AskedUpstream {
+export function askOf({ confirm, other }: Form, { pending }: Destination, provider: Provider): SignInDemands {
   const otherAccount = other === undefined ? {} : ({ otherAccount: true } as const)
   const takesProof = pending !== undefined && needsProof(pending.request)
   if (confirm === undefined && !takesProof) return otherAccount
@@ -73,7 +70,7 @@ export function askOf({ confirm, other }: Form, { pending }: Destination, provid
 }
 
 export function printProviders(
-  { providers, password }: Ways,
+  { providers, password }: SignInMethods,
   { field }: Destination,
   { query }: FastifyRequest,
 ): Html | false {

@@ -26,7 +26,7 @@ const looksAtMost = 50
 const slackMs = minute
 
 /**
- * From where on to look: a delivery, which is not among those that follow. Opaque to whoever passes it on.
+ * The delivery to search on from; it is not itself among the results. Opaque to the caller that passes it on.
  */
 export interface FoundDeliveries {
   readonly deliveries: readonly Delivery[]
@@ -62,7 +62,7 @@ function printPlace({ seq, webhookId, round }: DeliveryKey): string {
 
 type SearchedWebhook = Pick<Webhook, 'id' | 'branchId' | 'environment'>
 
-interface Sought {
+interface FeedSearch {
   readonly feed: BranchLog
   readonly ids: readonly number[]
   readonly filter: DeliveryFilter
@@ -83,17 +83,17 @@ export async function searchDeliveries(
   if (webhooks.length === 0) return { deliveries: [], next: undefined }
   const feed = logOf(webhooks[0]!)
   const lowest = filter.from ? await findFirstSince(sql, feed, after(filter.from, -slackMs)) : 1
-  const sought: Sought = { feed, ids: webhooks.map(({ id }) => id), filter, lowest }
+  const search: FeedSearch = { feed, ids: webhooks.map(({ id }) => id), filter, lowest }
   const found: Delivery[] = []
   const roomAtMost = Math.max(most + 1, Math.floor(lookedAtMost / webhooks.length))
-  let place = await findStart(sql, sought, parsePlace(before))
+  let place = await findStart(sql, search, parsePlace(before))
   let room = Math.max(10, Math.ceil((most + 1) / webhooks.length))
   for (
     let looked = 0;
     place !== undefined && found.length <= most && looked < roomAtMost;
     room = Math.min(4 * room, roomAtMost)
   ) {
-    const step = await look(sql, sought, place, room, most + 1 - found.length)
+    const step = await look(sql, search, place, room, most + 1 - found.length)
     found.push(...step.deliveries)
     looked += room
     place = step.next
@@ -110,14 +110,14 @@ interface Step {
 
 async function look(
   sql: Sql,
-  sought: Sought,
+  search: FeedSearch,
   place: DeliveryKey,
   room: number,
   wanted: number,
 ): Promise<Step> {
-  const start = isPassed(sought.filter) ? await jump(sql, sought, place) : place
+  const start = isPassed(search.filter) ? await jump(sql, search, place) : place
   if (!start) return { deliveries: [], next: undefined }
-  const { feed, ids, filter, lowest } = sought
+  const { feed, ids, filter, lowest } = search
   const { seq: highest, webhookId, round } = start
   const bounds = { ...feed, webhookIds: ids, highest, webhookId, round, lowest }
   const rows = await sql.query(chooseStatement(filter), { ...bounds, room, ...filter, wanted })
@@ -127,16 +127,20 @@ async function look(
   return { deliveries, next: reached && reached > lowest ? { ...endPlace, seq: reached - 1 } : undefined }
 }
 
-type Found = NonNullable<(typeof table.searchAll)['row']>
+type SearchRow = NonNullable<(typeof table.searchAll)['row']>
 
-function isDelivery(row: Found): row is Found & ReadDelivery {
+function isDelivery(row: SearchRow): row is SearchRow & ReadDelivery {
   return row.seq !== null
 }
 
 const isPassed = ({ state }: DeliveryFilter) => state === 'canceled' || state === 'expired'
 
 /** What was skipped or has expired lies below the last number that was passed, or was skipped one by one. */
-async function jump(sql: Sql, { feed, ids }: Sought, place: DeliveryKey): Promise<DeliveryKey | undefined> {
+async function jump(
+  sql: Sql,
+  { feed, ids }: FeedSearch,
+  place: DeliveryKey,
+): Promise<DeliveryKey | undefined> {
   const [passed] = await sql.query(table.selectPassed, {
     part: feed.part,
     webhookIds: ids,
@@ -148,7 +152,7 @@ async function jump(sql: Sql, { feed, ids }: Sought, place: DeliveryKey): Promis
 
 async function findStart(
   sql: Sql,
-  { feed, filter }: Sought,
+  { feed, filter }: FeedSearch,
   before: DeliveryKey,
 ): Promise<DeliveryKey | undefined> {
   if (!filter.to) return before

@@ -28,7 +28,7 @@ export interface Delivery extends DeliveryKey {
   readonly settledAt: Date | null
   /** The delivery that this one sends again. */
   readonly repeats: string | null
-  /** Of one that was canceled: why, and who did it. Null where nobody wrote it down. */
+  /** Of a canceled delivery: the reason, and the actor who canceled it. Null where neither was recorded. */
   readonly reason: string | null
   readonly canceledBy: string | null
   readonly uid: string
@@ -49,7 +49,10 @@ export interface Attempt {
   readonly outcome: 'accepted' | 'refused' | 'unreachable'
   readonly status: number | null
   readonly why: string | null
-  /** Of a failure: who answered, a header a line; or the error that the word stands for. */
+  /**
+   * Of a failure: the headers that tell which server answered, one a line; or the error that the word stands
+   * for.
+   */
   readonly detail: string | null
   readonly response: string | null
 }
@@ -182,7 +185,7 @@ export async function findLastAttempts(
 }
 
 /** What goes before a delivery that is blocked. */
-export interface Ahead {
+export interface BlockingDelivery {
   readonly aheadId: string
   readonly attempts: number
   readonly dueAt: Date
@@ -193,7 +196,7 @@ export async function findAhead(
   sql: Sql,
   { branchId }: Pick<Branch, 'branchId'>,
   deliveries: readonly Pick<Delivery, 'id' | 'state' | 'webhookId' | 'entity'>[],
-): Promise<ReadonlyMap<string, Ahead>> {
+): Promise<ReadonlyMap<string, BlockingDelivery>> {
   const blocked = deliveries.filter(({ state }) => state === 'blocked')
   if (blocked.length === 0) return new Map()
   const values = {

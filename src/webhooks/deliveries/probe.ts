@@ -1,4 +1,7 @@
-/** For whoever wants to know whether a receiver is well again: one attempt at once, and what became of it. */
+/**
+ * A probe tells an operator or a partner whether a receiver works again: one attempt at once, and its
+ * outcome.
+ */
 import { type Act, recordAct } from '../../audit/audit.ts'
 import type { Sql } from '../../database/database.ts'
 import { Conflict } from '../../problem.ts'
@@ -22,7 +25,8 @@ export interface Probe {
 
 /**
  * A real attempt of a real delivery, made by a worker through the same guard as any other: it counts as one
- * of the delivery's attempts, and what is behind it keeps its order. Whoever is switched off is sent nothing.
+ * of the delivery's attempts, and what is behind it keeps its order. A webhook that is not active is not
+ * probed.
  */
 export function startProbe(db: Sql, webhook: Webhook, act: Act): Promise<Probe> {
   if (webhook.state !== 'active')

@@ -4,8 +4,8 @@ import { fromPosition } from '../engine/waiting.sql.ts'
 import { filterAt, hasEnded, isFor } from '../events/branch-logs.sql.ts'
 
 /**
- * What the lane of a webhook would ask next: of what fails, of what is new, of what was asked for again. For
- * whoever has locked the cursor.
+ * The delivery that the lane of a webhook would send next: a failing one, a new one or a replayed one. The
+ * calling transaction has locked the cursor.
  */
 export const selectProbe = statement({
   name: 'select_probe',

@@ -64,7 +64,7 @@ export async function startRecovery(db: Sql, webhook: Webhook, since: Date, act:
   })
 }
 
-/** Why none can be started just now: who offers one asks first. */
+/** Why none can be started just now: a page that offers one asks first. */
 export async function findRecoveryRefusal(sql: Sql, webhook: Webhook): Promise<string | undefined> {
   if (webhook.state === 'paused') return 'This webhook is paused. Resume it, then recover.'
   if (await hasRunningRecovery(sql, webhook))

@@ -150,12 +150,12 @@ export async function addReplay(
   return getReplay(sql, webhook, started.round)
 }
 
-/** In a transaction. Whoever comes second waits, and sees what the first has started. */
+/** In a transaction. A second transaction waits, and sees the replay that the first has started. */
 export async function lockReplays(sql: Sql, { id, branchId }: Webhook): Promise<void> {
   await sql.query(acts.lockCursor, { part: partOf(branchId), webhookId: id })
 }
 
-/** Why none can be started just now: who offers one asks first. */
+/** Why none can be started just now: a page that offers one asks first. */
 export async function findReplayRefusal(sql: Sql, { id, branchId }: Webhook): Promise<string | undefined> {
   const running = await sql.query(table.selectRunning, { part: partOf(branchId), webhookId: id })
   if (running.length < runningAtMost) return undefined

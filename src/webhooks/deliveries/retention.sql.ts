@@ -63,7 +63,10 @@ export const lockPart = statement({
   text: 'SELECT FROM parts WHERE part = :part FOR NO KEY UPDATE',
 })
 
-/** Three steps, for whoever holds the part: a feed whose newest day leaves goes on where it was. */
+/**
+ * Three steps, in a transaction that holds the part's lock: a feed whose newest day is dropped keeps its
+ * numbering.
+ */
 export const forgetFormer = statement({
   name: 'forget_former_days',
   takes: { part: int, day: int },

@@ -1,7 +1,7 @@
 /**
  * What is old leaves by whole days (range partitions): a day's partitions are dropped, however much is in
- * them. What is still unfinished then is passed as expired, told and counted. A day that somebody is reading
- * just now, a dump say, is dropped at the next turn.
+ * them. What is still unfinished then is passed as expired, told and counted. A day that another transaction
+ * is reading, a dump for example, is dropped at the next turn.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayAct, recordAct } from '../../audit/audit.ts'
@@ -15,10 +15,10 @@ import * as table from './retention.sql.ts'
 
 const bite = 1_000
 /**
- * Everybody else who comes to the tables waits as long as whoever would drop a day: so it is short, and tried
- * again.
+ * While the transaction that drops a day waits for its lock, every later transaction on these tables queues
+ * behind it: so the wait is short, and tried again.
  */
-const lockPatienceMs = 25
+const lockTimeoutMs = 25
 const tries = 20
 const pauseMs = 100
 
@@ -27,7 +27,7 @@ interface RetentionPolicy {
   readonly eventDays: number
 }
 
-interface Retired {
+interface RetentionCounts {
   /** Days that were dropped, of the log and of what was answered. */
   readonly days: number
   /** Deliveries; of each webhook so many are counted and no more. */
@@ -40,7 +40,7 @@ export async function retireOnce(
   db: Sql,
   { attemptDays, eventDays }: RetentionPolicy,
   now: Date,
-): Promise<Retired> {
+): Promise<RetentionCounts> {
   const oldest = after(now, -eventDays * dayMs)
   const keys = await deleteKeys(db, oldest)
   let days = await dropAnswers(db, dayOf(after(now, -attemptDays * dayMs)))
@@ -97,7 +97,10 @@ async function dropAnswers(db: Sql, oldest: number): Promise<number> {
   const kept = await db.query(table.selectKept, { table: 'answers' })
   let dropped = 0
   for (const { day } of kept)
-    if (day < oldest && (await patiently(db, (sql) => sql.query(table.dropDay, { table: 'answers', day }))))
+    if (
+      day < oldest &&
+      (await withLockTimeout(db, (sql) => sql.query(table.dropDay, { table: 'answers', day })))
+    )
       dropped++
   return dropped
 }
@@ -106,29 +109,29 @@ async function dropAnswers(db: Sql, oldest: number): Promise<number> {
  * Only a day of which no feed has anything: a sequencer whose clock was set back may have been at it since.
  */
 function drop(db: Sql, day: number): Promise<boolean> {
-  return patiently(db, async (sql) => {
+  return withLockTimeout(db, async (sql) => {
     await sql.script(`LOCK TABLE log_d${day}, outcomes_d${day} IN ACCESS EXCLUSIVE MODE`)
     for (const part of allParts)
-      if ((await sql.query(table.selectFeedOfDay, { part, day })).length > 0) throw new StillUsed()
+      if ((await sql.query(table.selectFeedOfDay, { part, day })).length > 0) throw new DayInUse()
     for (const whole of ['log', 'outcomes', 'answers']) await sql.query(table.dropDay, { table: whole, day })
     await sql.query(table.deleteDay, { day })
   })
 }
 
-class StillUsed extends Error {}
+class DayInUse extends Error {}
 
-/** Nobody waits long for a day to leave. */
-async function patiently(db: Sql, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
+/** Tries so often with a short lock timeout. Answers false if the day could not be dropped this time. */
+async function withLockTimeout(db: Sql, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
   for (let tried = 1; ; tried++)
     try {
       await db.transaction(async (sql) => {
-        await sql.script(`SET LOCAL lock_timeout = ${lockPatienceMs}`)
+        await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
         await work(sql)
       })
       return true
     } catch (error) {
       // Another node may have dropped it in the same moment.
-      if (isMissing(error) || error instanceof StillUsed) return false
+      if (isMissing(error) || error instanceof DayInUse) return false
       if (!isBlocked(error)) throw error
       if (tried === tries) return false
       await wait(pauseMs)

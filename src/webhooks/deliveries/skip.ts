@@ -1,6 +1,6 @@
 /**
  * What a partner does not want any more is skipped: one delivery, or all that wait at a webhook. A skipped
- * delivery is canceled, with the reason and who wanted it; what waited behind it goes on.
+ * delivery is canceled, with the reason and the actor; what waited behind it goes on.
  */
 import { type Act, recordAct } from '../../audit/audit.ts'
 import type { Sql } from '../../database/database.ts'
@@ -93,7 +93,7 @@ export function listSkips(sql: Sql, { id, branchId }: Webhook): Promise<Skip[]> 
   return sql.query(table.selectSkips, { part: partOf(branchId), webhookId: id })
 }
 
-/** Who it was, for the partner: of the brokerage's people only that it was one of them. */
+/** The actor, for the partner: of the brokerage's people only that it was one of them. */
 export function printCanceler(actor: string): string {
   return /^(client|user):/.test(actor) ? actor : 'brokerage'
 }

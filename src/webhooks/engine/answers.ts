@@ -23,7 +23,7 @@ export function saidBy(
 }
 
 /** What this worker has had written down. It may forget: what is written again is there already. */
-export class AnswersWritten {
+export class WrittenAnswers {
   readonly #known = new BoundedMap<string, true>(4 * 1024 * 1024)
 
   /** Each once, without what is there. */

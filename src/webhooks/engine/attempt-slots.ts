@@ -1,8 +1,8 @@
 /**
- * How many attempts a node has under way, and which of them count. One that takes longer than a receiver
- * usually does keeps no slot: receivers that hang starve nobody, and thousands that are well wait for each
- * other in turns instead of being sent to all at once. While more are under way than the limit, an owner of
- * which something takes so long gets no further slot.
+ * How many attempts a node has under way, and which of them hold a slot. An attempt that takes longer than a
+ * receiver usually does keeps no slot: receivers that hang starve no other webhook, and thousands of healthy
+ * ones take turns instead of being sent to all at once. While more attempts are under way than the limit, a
+ * webhook with such a slow attempt gets no further slot.
  */
 import type { Pace } from '../outbound/pace.ts'
 
@@ -11,9 +11,9 @@ export const slotMs = 250
 
 export class AttemptSlots<Owner extends object> {
   readonly #pace: Pick<Pace, 'mostAt'>
-  /** In the order in which they began. */
+  /** Attempts that hold a slot, in the order in which they began. */
   readonly #young = new Map<object, { readonly owner: Owner; readonly startedMs: number }>()
-  /** How many older ones an owner has. */
+  /** How many slow attempts a webhook has under way. */
   readonly #slow = new Map<Owner, number>()
   #total = 0
 
@@ -21,18 +21,18 @@ export class AttemptSlots<Owner extends object> {
     this.#pace = pace
   }
 
-  /** Under way, whether they count or not. */
+  /** Attempts under way, whether they hold a slot or not. */
   get total(): number {
     return this.#total
   }
 
-  /** For so many more. */
+  /** Room for so many more attempts. */
   hasRoomFor(count: number, nowMs: number): boolean {
     this.#age(nowMs)
     return this.#young.size + count <= this.#pace.mostAt(nowMs)
   }
 
-  /** For one more of an owner. */
+  /** Room for one more attempt of this webhook. */
   hasRoomOf(owner: Owner, nowMs: number): boolean {
     return this.hasRoomFor(1, nowMs) && (this.#total < this.#pace.mostAt(nowMs) || !this.#slow.has(owner))
   }

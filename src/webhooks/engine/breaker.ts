@@ -22,7 +22,7 @@ export class Breaker {
   #failures: number
   #failingSince: Date | undefined
 
-  /** Of a lane that is taken over: what its last holder wrote down, and how many entities fail. */
+  /** Of a lane that is taken over: the failures that its last holder wrote, and how many entities fail. */
   constructor(failures = 0, failingSince?: Date, entities = 0) {
     this.#failures = failures
     this.#failingSince = failingSince
@@ -42,7 +42,10 @@ export class Breaker {
     return this.#failingSince
   }
 
-  /** Nothing before then; undefined while nothing holds. Not by a clock that has been set back since. */
+  /**
+   * No attempt before then; undefined while the breaker is closed. A time by a clock that has been set back
+   * since does not count.
+   */
   probeAt(now: Date): Date | undefined {
     return this.#isOpen && !(this.#refusedAt && now < this.#refusedAt) ? this.#probeAt : undefined
   }
@@ -65,7 +68,7 @@ export class Breaker {
     if (this.#isOpen) this.#probeAt = after(now, Math.min(firstProbeMs * 2 ** this.#probes++, longestProbeMs))
   }
 
-  /** Somebody wants to know now. */
+  /** A probe was requested: the pause before the next one ends. */
   probeNow(): void {
     this.#probeAt = undefined
     this.#probes = 0

@@ -10,10 +10,10 @@ const cursor = { part: int, webhookId: int }
 /** An entry of the log, of which the webhook has a delivery. */
 const entry = { seq: int, day: int }
 
-/** Why, who, and when. */
+/** The reason, the actor and the moment. */
 const said = { reason: text, by: text, now: instant }
 
-/** Whoever else wants to change it waits, and sees what this transaction has done. */
+/** Other transactions that change the cursor wait, and see what this one has done. */
 export const lockCursor = statement({
   name: 'lock_cursor',
   takes: cursor,
@@ -28,7 +28,7 @@ export const sendAgain = statement({
   text: 'SELECT send_again(:part, :webhookId, :seq, :day, :entity, :now) AS round',
 })
 
-/** Of one entity, or all that wait for their next attempt. */
+/** Makes one entity due now, or all that wait for their next attempt. */
 export const hurryCursor = statement({
   name: 'hurry_cursor',
   takes: { ...cursor, entity: orNull(text), now: instant },
@@ -36,7 +36,7 @@ export const hurryCursor = statement({
   text: 'SELECT hurry_cursor(:part, :webhookId, :entity, :now) AS hurried',
 })
 
-/** One that was asked for again is due now. For whoever has locked its cursor. */
+/** A replayed delivery becomes due now. The calling transaction has locked the cursor. */
 export const hurryAgain = statement({
   name: 'hurry_again',
   takes: { ...cursor, seq: int, round: int, now: instant },
@@ -51,7 +51,7 @@ export const skipOne = statement({
   text: 'SELECT skip_one(:part, :webhookId, :seq, :day, :entity, :reason, :by, :now) AS skipped',
 })
 
-/** One that was asked for again. */
+/** Skips a replayed delivery. */
 export const skipAgain = statement({
   name: 'skip_again',
   takes: { ...cursor, ...entry, round: int, ...said },
@@ -100,7 +100,7 @@ export const cancelReplay = statement({
   text: 'SELECT cancel_replay(:part, :webhookId, :round, :now) AS canceled',
 })
 
-/** A hint for the worker that has the lane, or will take it: nothing depends on it. */
+/** A hint for the worker that holds the lane, or will take it: correctness does not depend on it. */
 export const tellOfAct = statement({
   name: 'tell_of_act',
   takes: cursor,

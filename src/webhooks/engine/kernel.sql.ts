@@ -63,7 +63,7 @@ export const take = statement({
     FROM take(:part::smallint, :worker, :now, :most, :exceptIds::bigint[])`,
 })
 
-/** First of a transaction: its statements look at the same moment. */
+/** First of a transaction: all its statements read one snapshot. */
 export const readOneMoment = statement({
   name: 'read_one_moment',
   text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
@@ -71,7 +71,7 @@ export const readOneMoment = statement({
 
 const lanes = { part: int, webhookIds: list(int) }
 
-/** What the holder of a lane has to know; in a transaction after the one that took it. */
+/** What the holder of a lane has to know; read in a transaction after the one that took it. */
 export const loadCursors = statement({
   name: 'load_cursors',
   takes: lanes,
@@ -150,7 +150,7 @@ export const loadAgains = statement({
    WHERE part = :part AND webhook_id = ANY (:webhookIds::bigint[]) ORDER BY webhook_id, seq, round`,
 })
 
-/** What is done ahead of the position. */
+/** Entries that are finished ahead of the position. */
 export const loadAhead = statement({
   name: 'load_ahead',
   takes: lanes,
@@ -164,7 +164,7 @@ export const loadAhead = statement({
    WHERE c.part = :part AND c.webhook_id = ANY (:webhookIds::bigint[])`,
 })
 
-/** What a replay that runs has finished ahead of its position. */
+/** Entries that a running replay has finished ahead of its position. */
 export const loadReplayed = statement({
   name: 'load_replayed',
   takes: lanes,
@@ -185,8 +185,8 @@ export const loadReplays = statement({
 })
 
 /**
- * When attempts were begun since a moment, of webhooks that have a rate: whoever takes a lane goes on with
- * what is left of its second.
+ * When attempts were begun since a moment, of webhooks that have a rate: a worker that takes a lane goes on
+ * with what is left of its second.
  */
 export const loadBegun = statement({
   name: 'load_begun',
@@ -310,7 +310,7 @@ export const selectHolders = statement({
   text: 'SELECT DISTINCT holder FROM cursors WHERE part = :part AND holder IS NOT NULL',
 })
 
-/** The lanes that are a worker's, by every number that it had. */
+/** The lanes that a worker holds, by every number that it has had. */
 export const selectHeld = statement({
   name: 'select_held_lanes',
   takes: { part: int, holders: list(int) },
@@ -318,7 +318,10 @@ export const selectHeld = statement({
   text: 'SELECT webhook_id AS "webhookId" FROM cursors WHERE part = :part AND holder = ANY (:holders::int[])',
 })
 
-/** Those of them that it does not know of: what it may once have known counts no more. */
+/**
+ * Takes anew those of the worker's lanes that it does not know of: their epoch grows, so that older writes of
+ * its own are refused.
+ */
 export const takeForgotten = statement({
   name: 'take_forgotten_lanes',
   takes: { part: int, holders: list(int), webhookIds: list(int) },

@@ -16,8 +16,8 @@ import { Breaker } from './breaker.ts'
 
 export const attemptsAtOnce = 10
 /**
- * Sent and not settled: what a crash would send again, and what may go out after a pause that has not been
- * heard of.
+ * Sent and not settled: so many a crash would send again, and so many may go out after a pause that the
+ * worker has not heard of yet.
  */
 const unsettledAtMost = 100
 /** Read and not sent. */
@@ -27,14 +27,11 @@ const queuedBytesAtMost = 256 * 1024
 export const exceptionsAtMost = 1_000
 /** Asked for again, and waiting: a replay that meets more waits for them. */
 const againsAtMost = 1_000
-/** Read above the position: what whoever takes over has to read again. */
+/** Read above the position: a worker that takes the lane over has to read as many again. */
 const windowAtMost = 10_000
-/**
- * So many are finished ahead of the position that is written down: it is time to write it. Otherwise it has
- * time.
- */
+/** So many finished entries ahead of the written position make it due to be written. Fewer have time. */
 const positionAhead = 1_000
-/** Retries keep a fifth of the attempts at once from what is new, and what is new a fifth from them. */
+/** Retries leave a fifth of the concurrent attempts to new entries, and new entries a fifth to retries. */
 const fifth = (slots: number) => (slots > 1 ? Math.max(1, Math.floor(slots / 5)) : 0)
 
 export interface CursorRow {
@@ -82,7 +79,7 @@ export interface LoadedLane {
     | undefined
 }
 
-/** One attempt that is to be made. Its number is given here, and not when it is written down. */
+/** One attempt to make. Its number is assigned here, and not when its answer is written. */
 export interface Sending {
   readonly source: 'new' | 'exception' | 'again' | 'replay'
   readonly seq: number
@@ -91,9 +88,9 @@ export interface Sending {
   readonly round: number
   readonly attempt: number
   readonly dueAt: Date
-  /** Of one that waited: when that was written down. */
+  /** Of a retry or a replayed delivery: when its row was written. */
   readonly writtenAt?: Date
-  /** Where it is at hand; otherwise it is read first. */
+  /** The entry, where the worker has it in memory; otherwise it is read first. */
   readonly entry: LogEntry | undefined
 }
 
@@ -102,7 +99,7 @@ export interface Verdict {
   readonly dueAt: Date | undefined
 }
 
-export interface Answered<Answer> {
+export interface AttemptResult<Answer> {
   readonly sending: Sending
   readonly verdict: Verdict
   readonly answer: Answer
@@ -110,15 +107,15 @@ export interface Answered<Answer> {
 }
 
 /**
- * What a lane has to have written down. Bound when it is composed: whatever the lane learns later does not
- * change it.
+ * What a lane has the worker write. Fixed when it is composed: whatever the lane learns later does not change
+ * it.
  */
 export interface LaneSettlement<Answer> {
   readonly epoch: number
-  readonly results: readonly Answered<Answer>[]
+  readonly results: readonly AttemptResult<Answer>[]
   readonly position: number | undefined
   readonly read: number
-  /** Null: nothing holds it; undefined: as it was. */
+  /** Null: no attempt is held back; undefined: as it was. */
   readonly holdUntil: Date | null | undefined
   readonly failures: number | undefined
   readonly failingSince: Date | undefined
@@ -132,17 +129,17 @@ export interface LaneSettlement<Answer> {
     | undefined
 }
 
-/** Where entities that recovered go on; undefined where nothing of one is left. */
-export type Nexts = ReadonlyMap<string, { readonly seq: number; readonly day: number } | undefined>
+/** Where entities that recovered go on; undefined where no entry of one is left. */
+export type Continuations = ReadonlyMap<string, { readonly seq: number; readonly day: number } | undefined>
 
-interface Replaying {
+interface ReplayProgress {
   readonly round: number
   readonly last: number
   position: number
   read: number
   readonly open: Map<number, LogEntry>
   readonly queue: LogEntry[]
-  /** Behind others of their entity that are sent again, and to be written down. */
+  /** Entries behind an earlier replayed one of their entity, still to be written. */
   deferred: LogEntry[]
   /** Finished above the position. */
   readonly ahead: Set<number>
@@ -150,7 +147,8 @@ interface Replaying {
 
 /**
  * Open: it sends. Closed: its webhook is paused or disabled, or its partner may not act. Leaving: it finishes
- * what is in the air and is given back. Lost: it is somebody else's, and no answer of it counts any more.
+ * what is in the air and is given back. Lost: another worker may hold it, and no answer that this one gets
+ * counts any more.
  */
 type LaneMode = 'open' | 'closed' | 'leaving' | 'lost'
 
@@ -161,25 +159,25 @@ export class Lane<Answer> {
   #state: LaneMode = 'closed'
   #filters: readonly Filter[] = []
   #passed = 0
-  /** As it is written down. */
+  /** As the database has it. */
   #position = 0
-  /** Everything up to here was looked at. */
+  /** The lane has read everything up to here. */
   #read = 0
   #ahead = new Set<number>()
   /** Read and unfinished, in order: queued, in the air or not settled. */
   #open = new Map<number, LogEntry>()
   #lines = new Map<string, LogEntry[]>()
-  /** Entities whose first may be sent. */
+  /** Entities whose first entry may be sent. */
   #ready = new Set<string>()
   #queued = 0
   #queuedBytes = 0
-  /** What was sent before the lane was loaded, and is read once more. */
+  /** Entries sent before the lane was loaded anew, and read once more. */
   #sentBefore = new Set<number>()
   #exceptions = new Map<string, ExceptionRow>()
   #agains = new Map<string, AgainRow>()
-  #replay: Replaying | undefined
+  #replay: ReplayProgress | undefined
   readonly #flying = new Set<Sending>()
-  #results: Answered<Answer>[] = []
+  #results: AttemptResult<Answer>[] = []
   #settling: LaneSettlement<Answer> | undefined
   #settlements = 0
   #breaker = new Breaker()
@@ -214,8 +212,8 @@ export class Lane<Answer> {
   }
 
   /**
-   * Everything up to it is finished, or its entity is an exception. Of what is being written down it counts
-   * nothing.
+   * Every entry up to it is finished, or its entity is an exception. Settlements that are being written do
+   * not count yet.
    */
   get finished(): number {
     const first = this.#open.keys().next().value
@@ -236,8 +234,8 @@ export class Lane<Answer> {
   }
 
   /**
-   * How often something of it was written down. What was read before the last time is older than what the
-   * lane knows.
+   * How often a settlement of the lane was written. A load that was read before the last one is older than
+   * what the lane knows.
    */
   get settlements(): number {
     return this.#settlements
@@ -255,15 +253,15 @@ export class Lane<Answer> {
     return this.#exceptions.size >= exceptionsAtMost
   }
 
-  /** Something waits for one of its answers to be on disk. */
+  /** A delivery is blocked until one of its answers is on disk. */
   get isAwaited(): boolean {
     if (this.unsettled >= unsettledAtMost / 2) return true
-    const waits = ({ sending: { source, entity } }: Answered<Answer>) =>
+    const waits = ({ sending: { source, entity } }: AttemptResult<Answer>) =>
       source === 'exception' || source === 'replay' || (this.#lines.get(entity)?.length ?? 0) > 1
     return this.#results.some(waits)
   }
 
-  /** A replay has come further, and nobody has an answer that would say so. */
+  /** A replay has advanced, and no answer is there whose settlement would record it. */
   get hasProgress(): boolean {
     const replay = this.#replay
     return (
@@ -272,12 +270,12 @@ export class Lane<Answer> {
     )
   }
 
-  /** It has come further than is written down. */
+  /** It has finished more than the written position says. */
   get isBehind(): boolean {
     return this.finished > this.#position
   }
 
-  /** Nothing is under way, and nothing but moments is waited for. */
+  /** No attempt is under way, and the lane waits for nothing but due times. */
   get isIdle(): boolean {
     return (
       this.unsettled === 0 &&
@@ -286,7 +284,7 @@ export class Lane<Answer> {
     )
   }
 
-  /** When the next of what waits for its moment is due. */
+  /** When the next retry or replayed delivery is due. */
   findDue(now: Date): Date | undefined {
     let earliest: Date | undefined
     for (const { dueAt, writtenAt } of this.#waiting()) {
@@ -300,13 +298,13 @@ export class Lane<Answer> {
   // ---- taking and losing ----
 
   /**
-   * Reads anew what is written down. What is in the air stays so; answers that no longer matter are
+   * Takes over what the database has. Attempts in the air stay so; answers that no longer matter are
    * forgotten.
    */
   load({ cursor, filters, exceptions, agains, ahead, replay }: LoadedLane): void {
     const isFirst = this.#epoch === -1
-    // Where nobody has acted on it, what the lane knows of its receiver is as new as what is written, or
-    // newer.
+    // Unless an act has changed the cursor, which its epoch tells, the lane's view of its receiver is as new
+    // as what is written, or newer.
     const wasTouched = cursor.epoch !== this.#epoch
     this.#epoch = cursor.epoch
     if (this.#state === 'open' || this.#state === 'closed') this.#state = cursor.isOpen ? 'open' : 'closed'
@@ -377,8 +375,8 @@ export class Lane<Answer> {
   }
 
   /**
-   * While an entity that failed is being written down as finished, its next is looked for up to what was
-   * read: nothing more is read meanwhile.
+   * While the recovery of an entity is being written, the transaction looks for its next entry up to what the
+   * lane has read: the lane reads nothing more meanwhile.
    */
   #isFrozen(): boolean {
     return (
@@ -486,7 +484,7 @@ export class Lane<Answer> {
     return mayBegin ? this.#nextNew(now) : this.#nextReplayed(now)
   }
 
-  /** Failing entities, and what is under way and may become one. */
+  /** Bounded are failing entities, and attempts under way that may make one. */
   #hasRoomForNew(): boolean {
     if (this.#exceptions.size + unsettledAtMost < exceptionsAtMost) return true
     const underWay =
@@ -496,10 +494,13 @@ export class Lane<Answer> {
     return this.#exceptions.size + underWay < exceptionsAtMost
   }
 
-  /** With an open breaker: one at a time, whoever was tried longest ago, in turns with something new. */
+  /**
+   * With an open breaker: one attempt at a time, of the failing entity tried longest ago, in turns with
+   * something new.
+   */
   #nextProbe(now: Date): Sending | undefined {
     if (this.unsettled > 0) return undefined
-    // Somebody wants this one to be tried.
+    // A probe of this one was requested.
     const hurried = this.#nextHurried(now)
     if (hurried) return hurried
     const isNew =
@@ -515,7 +516,7 @@ export class Lane<Answer> {
       : (this.#nextDue(now) ?? (this.#ready.size > 0 ? this.#nextNew(now) : undefined))
   }
 
-  /** Made due by hand after it was written down: `due_at` and `written_at` are that moment. */
+  /** Made due by a person after it was written: `due_at` and `written_at` are that moment. */
   #nextHurried(now: Date): Sending | undefined {
     for (const sending of this.#waiting())
       if (sending.dueAt <= now && sending.dueAt.getTime() === sending.writtenAt!.getTime()) return sending
@@ -538,8 +539,8 @@ export class Lane<Answer> {
   }
 
   /**
-   * In the order of each entity. What waits behind one that failed is written down as asked for, so that the
-   * replay goes on with the others.
+   * In the order of each entity. Entries behind one that failed are written as rows of their own, so that the
+   * replay goes on with other entities.
    */
   #nextReplayed(now: Date): Sending | undefined {
     const replay = this.#replay
@@ -562,7 +563,7 @@ export class Lane<Answer> {
     return undefined
   }
 
-  /** An earlier one of the entity was asked for again, too. */
+  /** An earlier delivery of the entity is being replayed, too. */
   #holdsBack({ seq, entity }: { readonly seq: number; readonly entity: string }): boolean {
     for (const row of this.#agains.values()) if (row.entity === entity && row.seq < seq) return true
     return this.#replay?.deferred.some((each) => each.entity === entity && each.seq < seq) ?? false
@@ -614,7 +615,7 @@ export class Lane<Answer> {
 
   #isUnderWay(is: (sending: Sending) => boolean): boolean {
     for (const sending of this.#flying) if (is(sending)) return true
-    const has = ({ sending }: Answered<Answer>) => is(sending)
+    const has = ({ sending }: AttemptResult<Answer>) => is(sending)
     return this.#results.some(has) || (this.#settling?.results.some(has) ?? false)
   }
 
@@ -636,8 +637,8 @@ export class Lane<Answer> {
   }
 
   /**
-   * It could not be sent at all: it is as if it had not been begun. What a lane that was loaded anew has not
-   * read yet, it will read.
+   * The attempt could not be made at all: it is as if it had not been begun. A lane that was loaded anew and
+   * has not read the entry yet will read it.
    */
   putBack(sending: Sending): void {
     const { source, seq, round, entity, entry } = sending
@@ -666,7 +667,7 @@ export class Lane<Answer> {
 
   /**
    * Whether an answer still changes something: not if the entry was skipped or has expired meanwhile, or if
-   * this attempt is written down already.
+   * this attempt is written already.
    */
   #matters({ source, seq, entity, round, attempt }: Sending): boolean {
     if (source === 'replay') return this.#replay?.round === round && seq > this.#replay.position
@@ -724,10 +725,14 @@ export class Lane<Answer> {
   }
 
   /**
-   * What was composed is written down. A lane that was loaded meanwhile has its answers still, where they
-   * matter, and writes them down once more.
+   * The settlement is written. A lane that was loaded meanwhile still has its answers, where they matter, and
+   * writes them once more.
    */
-  settled(settlement: LaneSettlement<Answer>, nexts: Nexts, now: Date): { readonly replayEnded: boolean } {
+  settled(
+    settlement: LaneSettlement<Answer>,
+    continuations: Continuations,
+    now: Date,
+  ): { readonly replayEnded: boolean } {
     if (this.#settling !== settlement) return { replayEnded: false }
     const { results, position, replay } = settlement
     this.#settling = undefined
@@ -738,7 +743,7 @@ export class Lane<Answer> {
       for (const seq of this.#ahead) if (seq <= this.#position) this.#ahead.delete(seq)
     }
     for (const { sending, verdict } of results) {
-      if (isLive(sending)) this.#settleLive(sending, verdict, nexts, now)
+      if (isLive(sending)) this.#settleLive(sending, verdict, continuations, now)
       else this.#settleAgain(sending, verdict, now)
     }
     for (const { sending } of results) if (isLive(sending)) this.#free(sending.entity)
@@ -757,7 +762,7 @@ export class Lane<Answer> {
   #settleLive(
     { source, seq, day, entity, attempt }: Sending,
     verdict: Verdict,
-    nexts: Nexts,
+    continuations: Continuations,
     now: Date,
   ): void {
     if (verdict.state === 'retrying') {
@@ -769,12 +774,12 @@ export class Lane<Answer> {
         dueAt: verdict.dueAt!,
         writtenAt: now,
       })
-      // What waits behind it is found in the log when its turn comes.
+      // Entries behind it are found in the log when their turn comes.
       for (const entry of this.#lines.get(entity) ?? []) this.#forget(entry, entry.seq !== seq)
       this.#lines.delete(entity)
       this.#ready.delete(entity)
-    } else if (source === 'exception' || nexts.has(entity)) {
-      const next = nexts.get(entity)
+    } else if (source === 'exception' || continuations.has(entity)) {
+      const next = continuations.get(entity)
       if (next) this.#exceptions.set(entity, { entity, ...next, attempts: 0, dueAt: now, writtenAt: now })
       else this.#exceptions.delete(entity)
     } else {
@@ -812,7 +817,7 @@ export class Lane<Answer> {
       })
   }
 
-  /** The next of an entity may go. */
+  /** The next entry of an entity may go. */
   #free(entity: string): void {
     if (this.#lines.has(entity) && !this.#exceptions.has(entity) && !this.#isBusy(entity))
       this.#ready.add(entity)
@@ -834,7 +839,7 @@ function retryOf(
  * Judged by a clock that has been set back since: its moment would be taken for one of the clock that is
  * right.
  */
-function dueBy<Answer>(result: Answered<Answer>, now: Date): Answered<Answer> {
+function dueBy<Answer>(result: AttemptResult<Answer>, now: Date): AttemptResult<Answer> {
   const { verdict, judgedAt } = result
   return verdict.dueAt && now < judgedAt ? { ...result, verdict: { ...verdict, dueAt: now } } : result
 }

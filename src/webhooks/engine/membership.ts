@@ -1,9 +1,9 @@
 /**
- * Who delivers, and who of them lives (a failure detector). The connection by which a worker hears of work
- * holds the lock of its number: PostgreSQL lets go of it when the process is gone, and whoever sees that
- * frees the lanes of the dead one. A worker that loses the connection and lives takes a new number, and takes
- * along what it holds. Who is wrongly taken for dead loses lanes and nothing else: epochs keep it from
- * writing.
+ * Which workers deliver, and which of them live (a failure detector). The connection by which a worker hears
+ * of work holds the lock of its number: PostgreSQL releases it when the process is gone, and a worker that
+ * sees that frees the lanes of the dead one. A worker that loses the connection and lives takes a new number,
+ * and takes along the lanes it holds. A worker wrongly taken for dead loses lanes and nothing else: epochs
+ * keep it from writing.
  */
 import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../../clock.ts'
@@ -16,16 +16,17 @@ import * as table from './workers.sql.ts'
 /** A connection that hears of work and is silent for longer is opened anew. */
 const silenceLimitMs = 5_000
 const openAgainMs = 250
-/** A worker that has said nothing for so long is not counted on. */
+/** A worker that has not reported for so long does not count in the shares. */
 const absentAfterMs = 5 * second
-/** Nor are its lanes left to it: it is connected, and does nothing. */
+/** After this its lanes may be taken over: it is connected, and does nothing. */
 export const silentAfterMs = 12 * second
-/** Lanes of workers that are no more: there should be none. */
+/** How many reports apart a worker looks for lanes of workers that are no more: there should be none. */
 const orphansEvery = 10
-/** Somebody who lost no more than the connection is back by then. */
+/** A worker that lost no more than its connection has joined again by then. */
 const graceMs = 600
 /**
- * When the database itself was away, everybody's lock is gone: whoever is back first waits for the others.
+ * After an outage of the database every worker's lock is gone: the first worker that is back waits so long
+ * for the others.
  */
 const reunionMs = 3 * second
 
@@ -40,13 +41,13 @@ interface MembershipOptions {
 /** What a worker learns of the others. */
 export interface ClusterView {
   readonly others: number
-  /** That they hold. */
+  /** The lanes that the other workers hold. */
   readonly lanes: number
-  /** Somebody follows a branch's log on another node. */
+  /** A client follows a branch's log on another node. */
   readonly follows: boolean
-  /** Who is gone, by the look of it. */
+  /** Workers that seem to be gone. */
   readonly missing: number
-  /** Who has said nothing since then is one of them. */
+  /** Workers that have not reported since then are among them. */
   readonly silentSince: Date
 }
 
@@ -72,7 +73,7 @@ export class Membership {
     this.#options = options
   }
 
-  /** Undefined while others cannot see that it lives. */
+  /** Undefined while other workers cannot see that it lives. */
   get number(): number | undefined {
     return this.#listener && this.#member?.number
   }
@@ -114,7 +115,7 @@ export class Membership {
   }
 
   /**
-   * Says that this worker is there, and sees who else is; undefined when it could not. By the connection that
+   * Reports that this worker lives, and sees the others; undefined when it could not. By the connection that
    * holds its lock: one that does not answer is left, whether or not it says that it has ended.
    */
   async report(lanes: number, follows: boolean): Promise<ClusterView | undefined> {
@@ -131,19 +132,19 @@ export class Membership {
       follows,
       silentSince,
     }
-    const asked = listener.query(table.reportWorker, values, silenceLimitMs)
-    const [view] = await asked.catch((error: unknown) => {
+    const reporting = listener.query(table.reportWorker, values, silenceLimitMs)
+    const [view] = await reporting.catch((error: unknown) => {
       if (error instanceof DatabaseUnavailable) this.#leave(listener)
       throw error
     })
-    // Taken for gone: the connection is opened anew, and with it comes a number that counts.
+    // Evicted by another worker: the connection is opened anew, and with it comes a number that counts.
     if (!view) await listener.close().finally(() => this.#leave(listener))
     return view && { ...view, silentSince }
   }
 
   /**
-   * Who has said nothing since then is gone; nobody, where the clock was moved and the others have not had
-   * the time to look at it.
+   * Workers that have not reported since then count as gone; none do, where the clock was moved and the other
+   * workers have not yet had the time to report by it.
    */
   #findSilence(now: Date): Date {
     if (Math.abs(now.getTime() - this.#reportedAt.getTime()) > absentAfterMs)
@@ -158,9 +159,9 @@ export class Membership {
     const isTime = missing > 0 && performance.now() >= this.#buriesFromMs
     const now = clock.now()
     const limits = { missingSince: after(now, -this.#graceMs), silentSince }
-    const gone = isTime ? await db.query(table.buryWorkers, { ...limits, now }) : []
+    const evicted = isTime ? await db.query(table.evictWorkers, { ...limits, now }) : []
     this.#graceMs = graceMs
-    if (gone.length === 0 && this.#reports++ % orphansEvery !== 0) return false
+    if (evicted.length === 0 && this.#reports++ % orphansEvery !== 0) return false
     const living = new Set((await db.query(table.selectNumbers)).map(({ number }) => number))
     let freed = 0
     for (const part of allParts) {
@@ -173,7 +174,7 @@ export class Membership {
     return freed > 0
   }
 
-  /** Last of all: until then others must not take it for dead. */
+  /** Last of all: until then other workers must not take it for dead. */
   async close(): Promise<void> {
     this.#isClosing = true
     await this.#joining.landed()

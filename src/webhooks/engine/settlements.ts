@@ -1,7 +1,6 @@
 /**
- * Writes down what lanes have to have written down: one statement at a time for each part, of all lanes of
- * the part that have something. Few answers linger for more to come, unless a delivery is blocked on one of
- * them.
+ * Writes the settlements of lanes: one statement at a time for each part, of all lanes of the part that have
+ * something. Few answers linger for more to come, unless a delivery is blocked on one of them.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
@@ -10,9 +9,9 @@ import type { Database } from '../../database/database.ts'
 import { dayOf } from '../events/days.ts'
 import { poolOf } from '../events/part.ts'
 import type { Outcome } from '../outbound/attempt.ts'
-import { AnswersWritten, type ReceiverWords, saidBy } from './answers.ts'
+import { type ReceiverWords, saidBy, WrittenAnswers } from './answers.ts'
 import { settle } from './kernel.sql.ts'
-import type { Answered, Lane, LaneSettlement, Nexts } from './lane.ts'
+import type { AttemptResult, Continuations, Lane, LaneSettlement } from './lane.ts'
 
 /** What a receiver said. */
 export interface ReceiverAnswer {
@@ -24,9 +23,9 @@ export interface ReceiverAnswer {
 export type DeliveryLane = Lane<ReceiverAnswer>
 
 const lingerMs = 50
-/** Before the same is tried again that the database has just refused. */
+/** The pause before a statement that the database has just refused is tried again. */
 const retryMs = 250
-/** Enough of a part to be worth a statement at once. */
+/** So many answers of a part are worth a statement at once. */
 const lingerCount = 200
 /**
  * How often positions are written. Each time leaves a dead version of the cursor behind, for as long as any
@@ -40,18 +39,18 @@ interface SettlementsOptions {
 }
 
 /** What became of one statement. */
-export interface Written {
-  /** What was composed is written down, and the lane knows it. */
+export interface SettlementResult {
+  /** The settlement is written, and the lane knows it. */
   readonly settled: readonly { readonly lane: DeliveryLane; readonly replayEnded: boolean }[]
   /**
-   * Refused by their epoch (a fencing token), or nobody knows whether they were written: they are to be
-   * loaded anew.
+   * Refused by their epoch (a fencing token), or the connection failed before it told whether they were
+   * written: the worker has to load them anew.
    */
   readonly refused: readonly DeliveryLane[]
   readonly error?: unknown
 }
 
-type Composed = ReadonlyMap<DeliveryLane, LaneSettlement<ReceiverAnswer>>
+type LaneSettlements = ReadonlyMap<DeliveryLane, LaneSettlement<ReceiverAnswer>>
 
 class Part {
   readonly lanes = new Set<DeliveryLane>()
@@ -67,7 +66,7 @@ export class Settlements {
   /** Parts that are to be written now, in their order. */
   readonly #ripe = new Set<number>()
   readonly #bell = new Bell()
-  readonly #answers = new AnswersWritten()
+  readonly #answers = new WrittenAnswers()
   #writing = 0
   #isClosing = false
 
@@ -83,7 +82,7 @@ export class Settlements {
     if (!part.isWriting) this.#plan(lane.feed.part, part, part.answers >= lingerCount || lane.isAwaited)
   }
 
-  /** A lane has a position, or a replay has come further, without an answer. */
+  /** A lane has a new position, or a replay has advanced, without an answer. */
   touch(lane: DeliveryLane): void {
     const part = this.#partOf(lane)
     part.lanes.add(lane)
@@ -94,7 +93,7 @@ export class Settlements {
    * What was written, statement by statement, until nothing is left to write after it was closed. As many may
    * run as parts are written at once.
    */
-  async *run(): AsyncGenerator<Written, void, void> {
+  async *run(): AsyncGenerator<SettlementResult, void, void> {
     for (;;) {
       const [number] = this.#ripe
       if (number !== undefined) yield* this.#write(number)
@@ -128,15 +127,15 @@ export class Settlements {
     this.#bell.ring()
   }
 
-  async *#write(number: number): AsyncGenerator<Written, void, void> {
+  async *#write(number: number): AsyncGenerator<SettlementResult, void, void> {
     const part = this.#parts.get(number)!
     this.#ripe.delete(number)
-    const composed = this.#compose(part)
-    if (composed.size === 0) return
+    const settlements = this.#compose(part)
+    if (settlements.size === 0) return
     part.isWriting = true
     this.#writing++
     try {
-      yield await this.#execute(number, composed)
+      yield await this.#execute(number, settlements)
     } finally {
       part.isWriting = false
       this.#writing--
@@ -144,7 +143,7 @@ export class Settlements {
     }
   }
 
-  #compose(part: Part): Composed {
+  #compose(part: Part): LaneSettlements {
     const nowMs = performance.now()
     const isThorough = this.#isClosing || nowMs - part.writtenMs >= positionEveryMs
     if (isThorough) part.writtenMs = nowMs
@@ -158,47 +157,47 @@ export class Settlements {
     return composed
   }
 
-  /** What came meanwhile. */
+  /** Lanes that came while the statement ran. */
   #goOn(number: number, part: Part): void {
     if (part.lanes.size > 0)
       this.#plan(number, part, part.answers >= lingerCount || [...part.lanes].some((lane) => lane.isAwaited))
     if (this.#isClosing) this.#bell.ring()
   }
 
-  async #execute(part: number, composed: Composed): Promise<Written> {
+  async #execute(part: number, settlements: LaneSettlements): Promise<SettlementResult> {
     const { db, clock } = this.#options
     const now = clock.now()
-    const results = resultsOf(composed)
+    const results = resultsOf(settlements)
     const answers = this.#answers.selectNew(
       dayOf(now),
       results.flatMap(({ words }) => words ?? []),
     )
     try {
-      const columns = columnsOf(composed, results, answers, now)
+      const columns = columnsOf(settlements, results, answers, now)
       const rows = await poolOf(db, part).query(settle, { part, now, today: dayOf(now), ...columns })
       const held = new Set(rows.flatMap((row) => (row.entity === null ? [row.webhookId] : [])))
       this.#answers.note(
         dayOf(now),
         answers.filter(({ webhookId }) => held.has(webhookId)),
       )
-      const nexts = nextsOf(rows)
-      const settled = [...composed].flatMap(([lane, settlement]) => {
+      const nexts = continuationsOf(rows)
+      const settled = [...settlements].flatMap(([lane, settlement]) => {
         const { webhookId } = lane
         if (!held.has(webhookId)) return []
         return [{ lane, ...lane.settled(settlement, nexts.get(webhookId) ?? new Map(), now) }]
       })
-      return { settled, refused: [...composed.keys()].filter(({ webhookId }) => !held.has(webhookId)) }
+      return { settled, refused: [...settlements.keys()].filter(({ webhookId }) => !held.has(webhookId)) }
     } catch (error) {
       if (!this.#isClosing) await wait(retryMs)
-      // Never told again: what was written is found by whoever loads.
-      return { settled: [], refused: [...composed.keys()], error }
+      // Not written a second time: the worker that loads the lane next finds what was written.
+      return { settled: [], refused: [...settlements.keys()], error }
     }
   }
 }
 
 type SettledRow = NonNullable<(typeof settle)['row']>
 
-function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
+function continuationsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Continuations> {
   const nexts = new Map<number, Map<string, { seq: number; day: number } | undefined>>()
   for (const { webhookId, entity, next, nextDay } of rows) {
     if (entity === null) continue
@@ -208,13 +207,13 @@ function nextsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Nexts> {
   return nexts
 }
 
-interface Result extends Answered<ReceiverAnswer> {
+interface Result extends AttemptResult<ReceiverAnswer> {
   readonly webhookId: number
   readonly words: ReceiverWords | undefined
 }
 
-function resultsOf(composed: Composed): Result[] {
-  return [...composed].flatMap(([{ webhookId }, { results }]) =>
+function resultsOf(settlements: LaneSettlements): Result[] {
+  return [...settlements].flatMap(([{ webhookId }, { results }]) =>
     results.map((result) => {
       const { outcome } = result.answer
       return { ...result, webhookId, words: saidBy(webhookId, responseOf(outcome), detailOf(outcome)) }
@@ -224,12 +223,12 @@ function resultsOf(composed: Composed): Result[] {
 
 /** The arrays of `settle`, group by group. */
 function columnsOf(
-  composed: Composed,
+  settlements: LaneSettlements,
   results: readonly Result[],
   answers: readonly ReceiverWords[],
   now: Date,
 ) {
-  const lanes = [...composed]
+  const lanes = [...settlements]
   const entities = results.filter(
     ({ sending, verdict }) =>
       isLive(sending) && (sending.source === 'exception' || verdict.state === 'retrying'),
@@ -307,7 +306,8 @@ function columnsOf(
   }
 }
 
-const isLive = ({ source }: Answered<ReceiverAnswer>['sending']) => source === 'new' || source === 'exception'
+const isLive = ({ source }: AttemptResult<ReceiverAnswer>['sending']) =>
+  source === 'new' || source === 'exception'
 
 function responseOf(outcome: Outcome): string | undefined {
   return outcome.kind === 'unreachable' ? undefined : outcome.response

@@ -60,5 +60,5 @@ export const waiting = `LATERAL (
      least(failing.behind, :most)::int AS blocked, failing.entities::int AS entities
    FROM ${wantedAbove} above, ${endedAbove} ended, ${failing} failing, ${again} again)`
 
-/** A lane that sleeps until somebody wakes it has read everything, and nothing of it waits. */
+/** A lane that sleeps until a notification wakes it has read everything, and nothing of it waits. */
 export const mayHaveWork = `NOT (k.holder IS NULL AND k.is_open AND k.wake_at = 'infinity')`

@@ -1,4 +1,4 @@
-/** Who delivers, for people to see: a worker for each process that has the role. */
+/** The workers, for people to see: one for each process that has the role. */
 import { second } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
 import { silentAfterMs } from './membership.ts'
@@ -12,13 +12,16 @@ export interface SeenWorker {
   readonly since: Date | null
   readonly seenAt: Date
   /**
-   * `silent`: it is there and has said nothing for so long that others have its lanes; `gone`: nobody holds
-   * its lock.
+   * `silent`: it holds its lock and has not reported for so long that other workers have its lanes; `gone`:
+   * no connection holds its lock.
    */
   readonly state: 'well' | 'silent' | 'gone'
 }
 
-/** Without a time of one's own, which may not be theirs, who is silent is told by the others. */
+/**
+ * Without `now`, because the caller's clock may not be the workers', silence is judged by the newest report
+ * of any worker.
+ */
 export function listWorkers(sql: Sql, now?: Date): Promise<SeenWorker[]> {
   return sql.query(selectSeenWorkers, { now, silentSeconds: silentAfterMs / second })
 }

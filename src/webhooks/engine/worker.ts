@@ -1,13 +1,14 @@
 /**
- * What a node delivers: it takes lanes, reads their feeds, sends what may be sent, and has the answers
- * written down. Notifications are hints: what is not heard of is found by a look. A worker knows no lease:
- * whoever lost a lane is refused by its epoch, and has sent no more than may be unsettled.
+ * What a node delivers: its worker takes lanes, reads their feeds, sends what may be sent, and has the
+ * answers written. Notifications are hints: a worker finds by its own looks what it has not heard of. A
+ * worker knows no lease: its writes for a lane that it has lost are refused by the epoch, and it has sent no
+ * more than may be unsettled.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { gatewayAct } from '../../audit/audit.ts'
 import { after, type Clock, second } from '../../clock.ts'
-import type { Repeated } from '../../concurrency/repeat.ts'
+import type { Repetition } from '../../concurrency/repeat.ts'
 import { openRerun } from '../../concurrency/rerun.ts'
 import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Changes, everything } from '../../database/changes.ts'
@@ -19,8 +20,8 @@ import { Feed, FeedRoom } from '../events/feed.ts'
 import * as log from '../events/log.sql.ts'
 import { type News, printNews, readNews } from '../events/news.ts'
 import { allParts, branchOfFeed, partOf, poolOf } from '../events/part.ts'
-import { Sequencer } from '../events/sequencer.ts'
-import { notPosted, type Posted, type Sender } from '../outbound/attempt.ts'
+import { type NumberedBatch, Sequencer } from '../events/sequencer.ts'
+import { notPosted, type PostResult, type Sender } from '../outbound/attempt.ts'
 import { Pace } from '../outbound/pace.ts'
 import { printHead } from '../outbound/request-head.ts'
 import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../outbound/retry-schedule.ts'
@@ -29,7 +30,7 @@ import { SignaturesOfEvents } from '../outbound/signature.ts'
 import type { SecretKeeper } from '../subscriptions/signing-secrets.ts'
 import { disableWebhook } from '../subscriptions/webhook.ts'
 import type { HeaderKeeper } from '../subscriptions/webhook-headers.ts'
-import type { AttemptMade } from './attempt-made.ts'
+import type { AttemptRecord } from './attempt-record.ts'
 import { AttemptSlots, slotMs } from './attempt-slots.ts'
 import { printDeliveryId } from './delivery-id.ts'
 import * as kernel from './kernel.sql.ts'
@@ -41,7 +42,7 @@ import { selectTargets } from './targets.sql.ts'
 
 const attemptsForAll = { most: 500, least: 100 }
 const takenAtOnce = 500
-/** Parts at once: the other connections are for whoever else wants something. */
+/** Parts at once: the pool's other connections are for requests and housekeeping. */
 const looksAtOnce = 2
 const writesAtOnce = 3
 const lookEveryMs = second
@@ -51,9 +52,11 @@ const replayedAtOnce = 50
 /** How long a lane is kept that has nothing to do. */
 export const usualLingerMs = 60_000
 const retryLoadMs = 250
-/** Lanes that are its own and that it does not know of: there should be none. */
+/**
+ * How many reports apart a worker looks for lanes that it holds and does not know of: there should be none.
+ */
 const forgottenEvery = 10
-/** Somebody may be gone: that is known sooner. */
+/** The interval of reports while another worker may be gone. */
 const suspectEveryMs = 300
 
 interface WorkerOptions {
@@ -66,29 +69,16 @@ interface WorkerOptions {
   readonly secrets: SecretKeeper
   readonly headers: HeaderKeeper
   /** Each is told of every attempt that was settled. */
-  readonly attempted: readonly ((attempt: AttemptMade) => void)[]
+  readonly attempted: readonly ((attempt: AttemptRecord) => void)[]
   /** Called when it is known whose log has grown; undefined: it may be any. */
   readonly grown: (feeds: readonly number[] | undefined) => void
-  /** Whether somebody on this node follows a log. */
+  /** Whether a client on this node follows a log. */
   readonly isFollowed: () => boolean
   readonly lingerMs: number
 }
 
-export interface Worker {
-  wake(): void
-  /** Something was published in these parts. */
-  published(parts: Iterable<number>): void
-  /** These have numbers already. */
-  numbered(looked: {
-    readonly part: number
-    readonly entries: readonly (LogEntry & { readonly feed: number })[]
-    readonly woken: number
-  }): void
-  close(): Promise<void>
-}
-
 /** A lane with what the worker knows beside it. */
-interface Held {
+interface HeldLane {
   readonly lane: DeliveryLane
   readonly part: number
   readonly branchId: number
@@ -103,26 +93,22 @@ interface Held {
   readonly grown: () => void
 }
 
-export function openWorker(options: WorkerOptions): Worker {
-  return new DeliveryWorker(options)
-}
-
-class DeliveryWorker implements Worker {
+export class DeliveryWorker {
   readonly #options: WorkerOptions
-  readonly #held = new Map<number, Held>()
+  readonly #held = new Map<number, HeldLane>()
   readonly #feeds = new Map<number, Feed>()
   readonly #room = new FeedRoom()
   readonly #membership: Membership
   readonly #sequencer: Sequencer
   readonly #settlements: Settlements
-  readonly #slots = new AttemptSlots<Held>(new Pace(attemptsForAll))
+  readonly #slots = new AttemptSlots<HeldLane>(new Pace(attemptsForAll))
   readonly #signatures = new SignaturesOfEvents()
-  readonly #chores: readonly Repeated[]
+  readonly #chores: readonly Repetition[]
   readonly #timers: NodeJS.Timeout[]
   readonly #numbering: readonly Promise<void>[]
   readonly #writing: readonly Promise<void>[]
   /** Lanes that would send, in their order. */
-  readonly #turns = new RoundRobin<Held>()
+  readonly #turns = new RoundRobin<HeldLane>()
   readonly #partsToTake = new Set<number>()
   readonly #takes = openRerun(
     () => this.#takeAll(),
@@ -144,12 +130,12 @@ class DeliveryWorker implements Worker {
   /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
   readonly #arriving = new Set<number>()
   readonly #touched = new Set<number>()
-  readonly #evictions = openFlights((company: ClusterView) => this.#evict(company).catch(() => {}))
+  readonly #evictions = openFlights((view: ClusterView) => this.#evict(view).catch(() => {}))
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
   readonly #givenBack = new Map<number, number>()
   #feedsAt = 0
-  /** Whether there may be lanes that are its own and that it does not know of. */
+  /** Whether this worker may hold lanes that it does not know of. */
   #mayForget = false
   #reported = 0
   #isClosing = false
@@ -191,11 +177,13 @@ class DeliveryWorker implements Worker {
     this.#lookAround()
   }
 
+  /** Something was published in these parts. */
   published(parts: Iterable<number>): void {
     for (const part of parts) this.#sequencer.wake(part)
   }
 
-  numbered({ part, entries, woken }: Parameters<Worker['numbered']>[0]): void {
+  /** These have numbers already. */
+  numbered({ part, entries, woken }: NumberedBatch): void {
     const byFeed = Map.groupBy(entries, ({ feed }) => feed)
     for (const [feed, of] of byFeed) this.#feeds.get(feed)?.append(of.at(-1)!.seq, of)
     const feeds = [...byFeed].map(([feed, of]) => ({ feed, head: of.at(-1)!.seq }))
@@ -227,7 +215,7 @@ class DeliveryWorker implements Worker {
   // ---- hearing ----
 
   async #hearOfNumbers(): Promise<void> {
-    for await (const looked of this.#sequencer.run()) this.numbered(looked)
+    for await (const batch of this.#sequencer.run()) this.numbered(batch)
   }
 
   async #hearOfWritten(): Promise<void> {
@@ -256,7 +244,7 @@ class DeliveryWorker implements Worker {
       .catch((error: unknown) => this.#complain(error))
   }
 
-  /** What stands in a cursor may have changed, or where it goes. */
+  /** A webhook's cursor or its target may have changed. */
   #reconsider(tag: string): void {
     const [kind, id] = tag.split(':')
     for (const webhookId of this.#arriving)
@@ -275,8 +263,8 @@ class DeliveryWorker implements Worker {
   }
 
   /**
-   * A new number, or the first: what it still holds by its epochs is its own, and others may have freed some
-   * of it.
+   * The worker has a new number, or its first: lanes that it still holds by their epochs are its own, and
+   * other workers may have freed some of them.
    */
   #rejoin(): void {
     this.#load([...this.#held.values()])
@@ -317,8 +305,8 @@ class DeliveryWorker implements Worker {
   }
 
   /**
-   * Lanes that were taken by a statement whose answer was lost, or that could not be loaded: nobody else
-   * would come for them as long as this worker lives.
+   * Lanes that were taken by a statement whose answer was lost, or that could not be loaded: no other worker
+   * would take them as long as this one lives.
    */
   async #takeForgotten(): Promise<void> {
     const { db } = this.#options
@@ -340,8 +328,8 @@ class DeliveryWorker implements Worker {
   }
 
   /**
-   * How many lanes are a worker's, with a little more that is not worth a move. What is above it is given
-   * back (rebalancing).
+   * How many lanes are this worker's share, with a little more that is not worth a move. Lanes above it are
+   * given back (rebalancing).
    */
   #share(): number {
     const { count, lanes } = this.#others
@@ -367,7 +355,7 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  /** With what its last holder began within the second before. */
+  /** With the attempts that its last holder began within the second before. */
   async #readNew(part: number, webhookIds: readonly number[]) {
     const { db, clock } = this.#options
     const loaded = await this.#read(part, webhookIds)
@@ -378,13 +366,13 @@ class DeliveryWorker implements Worker {
     return [loaded, new Map([...begun].map(([id, of]) => [id, of.map(({ at }) => at)]))] as const
   }
 
-  #hold({ cursor, url, rateLimit }: LoadedLane & Around, begun: readonly Date[]): Held {
+  #hold({ cursor, url, rateLimit }: LoadedLane & LaneTarget, begun: readonly Date[]): HeldLane {
     const known = this.#held.get(cursor.webhookId)
     if (known) return known
     const feed = this.#feeds.get(cursor.feed) ?? new Feed(this.#options.db, cursor.feed, this.#room)
     this.#feeds.set(cursor.feed, feed)
     const lane: DeliveryLane = new Lane(cursor.webhookId, feed)
-    const held: Held = {
+    const held: HeldLane = {
       lane,
       part: feed.part,
       branchId: branchOfFeed(cursor.feed).branchId,
@@ -401,8 +389,8 @@ class DeliveryWorker implements Worker {
     return held
   }
 
-  /** What is in the air goes on, and is nobody's any more. */
-  #drop(held: Held): void {
+  /** Attempts in the air go on, and their answers are not written. */
+  #drop(held: HeldLane): void {
     held.lane.lose()
     held.lane.feed.grown.delete(held.grown)
     if (held.lane.feed.grown.size === 0) {
@@ -418,11 +406,11 @@ class DeliveryWorker implements Worker {
     if (held?.lane === lane) this.#load([held])
   }
 
-  #load(all: readonly Held[]): void {
+  #load(all: readonly HeldLane[]): void {
     for (const [part, of] of Map.groupBy(all, (held) => held.part)) void this.#loadHeld(part, of)
   }
 
-  async #loadHeld(part: number, all: readonly Held[]): Promise<void> {
+  async #loadHeld(part: number, all: readonly HeldLane[]): Promise<void> {
     for (const held of all) if (held.isLoading) held.isStale = true
     const mine = all.filter((held) => !held.isLoading && held.lane.state !== 'lost')
     if (mine.length === 0) return
@@ -430,14 +418,13 @@ class DeliveryWorker implements Worker {
       held.isLoading = true
       this.#turns.delete(held)
     }
-    // One that was touched, or of which something was written down meanwhile, is read again: what was read
-    // might not have it.
-    for (let left: readonly Held[] = mine; left.length > 0 && !this.#isClosing; )
+    // A lane that was touched, or settled meanwhile, is read again: the first read might lack that.
+    for (let left: readonly HeldLane[] = mine; left.length > 0 && !this.#isClosing; )
       left = await this.#loadOnce(part, left)
   }
 
-  /** Answers those that are to be loaded once more. They send nothing until then, so that this ends. */
-  async #loadOnce(part: number, all: readonly Held[]): Promise<readonly Held[]> {
+  /** Answers the lanes that are to be loaded once more. They send nothing until then, so that this ends. */
+  async #loadOnce(part: number, all: readonly HeldLane[]): Promise<readonly HeldLane[]> {
     const before = all.map(({ lane }) => lane.settlements)
     const webhookIds = all.map(({ lane }) => lane.webhookId)
     const loaded = await this.#read(part, webhookIds).catch((error: unknown) => this.#complain(error))
@@ -460,7 +447,7 @@ class DeliveryWorker implements Worker {
     })
   }
 
-  #learn(held: Held, of: LoadedLane & Around): void {
+  #learn(held: HeldLane, of: LoadedLane & LaneTarget): void {
     held.url = of.url
     if (held.limit?.perSecond !== (of.rateLimit ?? undefined))
       held.limit = of.rateLimit === null ? undefined : new SendLimit(of.rateLimit, held.limit)
@@ -472,10 +459,10 @@ class DeliveryWorker implements Worker {
   async #read(
     part: number,
     webhookIds: readonly number[],
-  ): Promise<ReadonlyMap<number, LoadedLane & Around>> {
+  ): Promise<ReadonlyMap<number, LoadedLane & LaneTarget>> {
     const { db } = this.#options
     const values = { part, webhookIds }
-    // Of one moment: half of what a settlement writes would be taken for all of it.
+    // Of one snapshot: half of what a settlement writes would be taken for all of it.
     const [[, cursors, heads, filters, exceptions, agains, ahead, replays, replayed], targets] =
       await Promise.all([
         poolOf(db, part).together([
@@ -491,7 +478,7 @@ class DeliveryWorker implements Worker {
         ]),
         db.query(selectTargets, { webhookIds }),
       ])
-    const of = <Row extends Of>(rows: readonly Row[]) => Map.groupBy(rows, (row) => row.webhookId)
+    const of = <Row extends WebhookKey>(rows: readonly Row[]) => Map.groupBy(rows, (row) => row.webhookId)
     const seqs = (rows: readonly { readonly seq: number }[] = []) => rows.map(({ seq }) => seq)
     const [filtersOf, exceptionsOf, againsOf, aheadOf] = [of(filters), of(exceptions), of(agains), of(ahead)]
     const [replayOf, replayedOf, targetOf] = [of(replays), of(replayed), of(targets)]
@@ -518,9 +505,9 @@ class DeliveryWorker implements Worker {
   // ---- serving ----
 
   /** Reads on, and sends what may be sent. */
-  #serve(held: Held): void {
+  #serve(held: HeldLane): void {
     const { lane } = held
-    // One that is being loaded may be closed by now, or somebody else's.
+    // A lane that is being loaded may be closed by now, or held by another worker.
     if (lane.state === 'lost' || held.isLoading || this.#isClosing) return
     const after = lane.scan()
     if (after !== undefined) lane.feed.read(after).catch((error: unknown) => this.#complain(error))
@@ -548,7 +535,7 @@ class DeliveryWorker implements Worker {
     }, slotMs).unref()
   }
 
-  #sendFrom(held: Held): void {
+  #sendFrom(held: HeldLane): void {
     const { lane } = held
     const now = this.#options.clock.now()
     while (this.#slots.hasRoomOf(held, performance.now())) {
@@ -567,7 +554,7 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  #waitForRate(held: Held, now: Date): void {
+  #waitForRate(held: HeldLane, now: Date): void {
     const clearAt = held.limit!.clearAt(now)
     setTimeout(
       () => this.#serve(held),
@@ -576,7 +563,7 @@ class DeliveryWorker implements Worker {
   }
 
   async #readReplay(
-    held: Held,
+    held: HeldLane,
     { round, after }: { readonly round: number; readonly after: number },
   ): Promise<void> {
     held.isReplaying = true
@@ -599,13 +586,13 @@ class DeliveryWorker implements Worker {
     this.#serve(held)
   }
 
-  async #deliver(held: Held, sending: Sending): Promise<void> {
+  async #deliver(held: HeldLane, sending: Sending): Promise<void> {
     const { lane } = held
     try {
       const entry = sending.entry ?? (await this.#readEntry(held, sending))
       if (entry) await this.#attempt(held, sending, entry)
       else {
-        // It has left with its day: what is written down says so.
+        // The entry was dropped with its day: the database says so.
         lane.putBack(sending)
         this.#load([held])
       }
@@ -619,7 +606,7 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  async #readEntry({ lane, part }: Held, { seq, day }: Sending): Promise<LogEntry | undefined> {
+  async #readEntry({ lane, part }: HeldLane, { seq, day }: Sending): Promise<LogEntry | undefined> {
     const known = lane.feed.find(seq)
     if (known) return known
     const values = { part, feed: lane.feed.id, seqs: [seq], days: [day] }
@@ -627,7 +614,7 @@ class DeliveryWorker implements Worker {
     return entry
   }
 
-  async #attempt(held: Held, sending: Sending, entry: LogEntry): Promise<void> {
+  async #attempt(held: HeldLane, sending: Sending, entry: LogEntry): Promise<void> {
     const { clock } = this.#options
     const { lane } = held
     const at = clock.now()
@@ -661,7 +648,7 @@ class DeliveryWorker implements Worker {
     )
   }
 
-  async #post({ lane, url }: Held, sending: Sending, entry: LogEntry, at: Date): Promise<Posted> {
+  async #post({ lane, url }: HeldLane, sending: Sending, entry: LogEntry, at: Date): Promise<PostResult> {
     const { secrets: keeper, headers: chosenKeeper, sender } = this.#options
     const { webhookId } = lane
     const found = keeper.find(webhookId, at)
@@ -732,8 +719,8 @@ class DeliveryWorker implements Worker {
   }
 
   /**
-   * Judged and told in one go: a lane that reads on in between would be put to rest above what it has begun.
-   * Until the answer is there it does nothing.
+   * Judged and sent in one go: a lane that reads on in between would be put to rest above what it has begun.
+   * Until the answer is there the lane does nothing.
    */
   async #restIn(part: number): Promise<void> {
     const now = this.#options.clock.now()
@@ -767,7 +754,7 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  #findTired(part: number, now: Date): Held[] {
+  #findTired(part: number, now: Date): HeldLane[] {
     const { lingerMs } = this.#options
     const nowMs = performance.now()
     return [...this.#held.values()].filter((held) => {
@@ -780,7 +767,7 @@ class DeliveryWorker implements Worker {
     })
   }
 
-  async #giveBack(all: readonly Held[]): Promise<void> {
+  async #giveBack(all: readonly HeldLane[]): Promise<void> {
     for (const [part, of] of Map.groupBy(all, (held) => held.part)) {
       const lanes = of.map(({ lane }) => lane)
       for (const held of of) this.#drop(held)
@@ -801,22 +788,24 @@ class DeliveryWorker implements Worker {
 
   async #report(): Promise<void> {
     if (this.#isClosing) return
-    const company = await this.#membership.report(this.#held.size, this.#options.isFollowed())
-    if (!company) return
-    this.#others = { count: company.others, lanes: company.lanes, follow: company.follows }
+    const view = await this.#membership.report(this.#held.size, this.#options.isFollowed())
+    if (!view) return
+    this.#others = { count: view.others, lanes: view.lanes, follow: view.follows }
     const share = this.#share()
     const above = [...this.#held.values()]
       .sort((a, b) => a.lane.unsettled - b.lane.unsettled)
       .slice(0, Math.max(0, this.#held.size - share))
     for (const { lane } of above) lane.leave()
     this.#mayForget ||= ++this.#reported % forgottenEvery === 0
-    void this.#evictions.join(company)
+    void this.#evictions.join(view)
   }
 
-  /** Not by whoever reports: with a database far away it takes longer than a worker may be silent. */
-  async #evict(company: ClusterView): Promise<void> {
-    if ((await this.#membership.evict(company)) || this.#mayForget) this.#take(allParts)
-    else if (company.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
+  /**
+   * Beside the report and not within it: with a distant database it takes longer than a worker may be silent.
+   */
+  async #evict(view: ClusterView): Promise<void> {
+    if ((await this.#membership.evict(view)) || this.#mayForget) this.#take(allParts)
+    else if (view.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
   }
 
   #complain(error: unknown): void {
@@ -825,7 +814,7 @@ class DeliveryWorker implements Worker {
   }
 }
 
-interface Of {
+interface WebhookKey {
   readonly webhookId: number
 }
 
@@ -835,8 +824,8 @@ interface Target {
 }
 
 /** What is read with a lane and is not its own. */
-interface Around extends Target {
-  /** Of its feed: whoever takes a lane begins at once, and not when it looks next. */
+interface LaneTarget extends Target {
+  /** Of its feed: a worker that takes a lane begins at once, and not at its next look. */
   readonly head: number
 }
 
@@ -847,14 +836,18 @@ function isEntry<Row extends MaybeEntry>(row: Row): row is Row & LogEntry {
   return row.seq !== null
 }
 
-function judge(outcome: Posted['outcome'], attempt: number, now: Date): Verdict {
+function judge(outcome: PostResult['outcome'], attempt: number, now: Date): Verdict {
   if (outcome.kind === 'accepted') return { state: 'delivered', dueAt: undefined }
   const retryAfterMs = outcome.kind === 'refused' ? parseRetryAfter(outcome.retryAfter, now) : 0
   const dueAt = nextAttemptAt(attempt, now, retryAfterMs)
   return dueAt ? { state: 'retrying', dueAt } : { state: 'exhausted', dueAt: undefined }
 }
 
-function findReasonToDisable(lane: DeliveryLane, outcome: Posted['outcome'], now: Date): string | undefined {
+function findReasonToDisable(
+  lane: DeliveryLane,
+  outcome: PostResult['outcome'],
+  now: Date,
+): string | undefined {
   if (outcome.kind === 'refused' && outcome.status === 410) return 'the receiver answered 410 Gone'
   return lane.breaker.shouldDisable(now)
     ? 'no success in five days among a hundred attempts or more'

@@ -21,10 +21,10 @@ export const registerWorker = statement({
 })
 
 /**
- * A worker says that it is there, which is what its lanes are leased by, and sees who else is: how many, how
- * many lanes they hold, whether anybody follows a log with them, and how many are gone: those whose lock
- * nobody holds, and those that have been silent for too long. Answers no row to a worker that was taken for
- * gone.
+ * A worker reports that it lives, so that its lanes stay its own, and sees the others: how many there are,
+ * how many lanes they hold, whether a client follows a log with them, and how many are gone: those whose lock
+ * no connection holds, and those that have been silent for too long. Answers no row to a worker that was
+ * taken for gone.
  */
 export const reportWorker = statement({
   name: 'report_worker',
@@ -46,11 +46,11 @@ export const reportWorker = statement({
 })
 
 /**
- * Those whose lock nobody has held for a while, and those that have been silent for too long. Who was missed
- * after now was so by a clock that has been set back since.
+ * Workers whose lock no connection has held for a while, and those that have been silent for too long. A
+ * worker missed at a time after now was missed by a clock that has been set back since.
  */
-export const buryWorkers = statement({
-  name: 'bury_workers',
+export const evictWorkers = statement({
+  name: 'evict_workers',
   takes: { missingSince: instant, silentSince: instant, now: instant },
   gives: { number: int },
   text: `WITH ${alive}
@@ -72,8 +72,8 @@ export const removeWorker = statement({
 })
 
 /**
- * For people to see. Who has said nothing for so many seconds before now, or before the newest word of
- * anybody, is silent.
+ * For people to see. A worker that has not reported for so many seconds before now, or before the newest
+ * report of any worker, is silent.
  */
 export const selectSeenWorkers = statement({
   name: 'select_seen_workers',

@@ -1,42 +1,43 @@
 /**
  * Says that something was published, outside the transaction that did it: to the worker of this process, or,
- * where there is none, to those of others, once for many. Who is not reached finds it by a look of its own.
+ * where there is none, to those of other processes, once for many. A worker that is not reached finds it by a
+ * look of its own.
  */
 import type { Clock } from '../../clock.ts'
 import { type Database, isBlocked, step } from '../../database/database.ts'
-import { beImpatientFor, look, notify } from './log.sql.ts'
+import { look, notify, setLockTimeout } from './log.sql.ts'
 import { printNews } from './news.ts'
 import { poolOf } from './part.ts'
-import { entriesAtMost, type Looked, lookedAt } from './sequencer.ts'
+import { batchOf, entriesAtMost, type NumberedBatch } from './sequencer.ts'
 
 const quietMs = 5
-/** For whoever is at the part: somebody waits for an answer. */
-const beImpatient = step(beImpatientFor, { timeout: '500ms' })
+/** For the wait on the sequencer that holds the part: a caller is waiting for the answer. */
+const shortLockTimeout = step(setLockTimeout, { timeout: '500ms' })
 
 /** The worker of this process, which is told at once. */
-interface Served {
+interface LocalWorker {
   /** Something was published in these parts. */
   published(parts: Iterable<number>): void
   /** These have numbers already. */
-  numbered(looked: Looked): void
+  numbered(batch: NumberedBatch): void
 }
 
 export interface Announcer {
   published(parts: readonly number[]): void
-  numbered(looked: Looked): void
+  numbered(batch: NumberedBatch): void
   /** Whether this process delivers. */
   readonly isLocal: boolean
   /**
-   * For whoever wants to see the deliveries of what it has just committed. It has no number yet where others
-   * are at the part for long.
+   * For a caller that wants to see the deliveries of what it has just committed. The events have no numbers
+   * yet where other sequencers hold the part for long.
    */
   number(part: number): Promise<void>
   /** From now on this worker is told. */
-  serve(worker: Served): void
+  serve(worker: LocalWorker): void
 }
 
 export function openAnnouncer(db: Database, clock: Clock): Announcer {
-  let served: Served | undefined
+  let localWorker: LocalWorker | undefined
   const untold = new Set<number>()
   function tellOthers(parts: readonly number[]): void {
     const isPlanned = untold.size > 0
@@ -48,36 +49,36 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
       db.query(notify, { news: printNews({ feeds: [], parts: [], published }) }).catch(() => {})
     }, quietMs).unref()
   }
-  function numbered(looked: Looked): void {
-    if (served) {
-      served.numbered(looked)
+  function numbered(batch: NumberedBatch): void {
+    if (localWorker) {
+      localWorker.numbered(batch)
       return
     }
-    const heads = new Map(looked.entries.map(({ feed, seq }) => [feed, seq]))
+    const heads = new Map(batch.entries.map(({ feed, seq }) => [feed, seq]))
     const feeds = [...heads].map(([feed, head]) => ({ feed, head }))
     if (feeds.length > 0)
-      db.query(notify, { news: printNews({ feeds, parts: [looked.part] }) }).catch(() => {})
+      db.query(notify, { news: printNews({ feeds, parts: [batch.part] }) }).catch(() => {})
   }
   return {
     get isLocal() {
-      return served !== undefined
+      return localWorker !== undefined
     },
     published(parts) {
-      if (served) served.published(parts)
+      if (localWorker) localWorker.published(parts)
       else tellOthers(parts)
     },
     numbered,
     async number(part) {
       try {
         const looking = step(look, { part, now: clock.now(), most: entriesAtMost })
-        const [, rows] = await poolOf(db, part).together([beImpatient, looking])
-        if (rows.length > 0) numbered(lookedAt(part, rows))
+        const [, rows] = await poolOf(db, part).together([shortLockTimeout, looking])
+        if (rows.length > 0) numbered(batchOf(part, rows))
       } catch (error) {
         if (!isBlocked(error)) throw error
       }
     },
     serve(worker) {
-      served = worker
+      localWorker = worker
     },
   }
 }

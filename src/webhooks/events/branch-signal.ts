@@ -1,5 +1,5 @@
 /**
- * Wakes those who follow a branch's log, and nobody else. A follower says what it has seen before it looks:
+ * Wakes the followers of one branch's log, and no others. A follower says what it has seen before it looks:
  * what happens between its look and its wait is not missed, because the count has moved on by then.
  */
 
@@ -13,7 +13,7 @@ export function branchKey({ branchId, environment }: Branch): string {
 export interface BranchSignal {
   /** Undefined: it may have been any branch. */
   fire(branches: readonly string[] | undefined): void
-  /** Somebody waits, or has until a moment ago. */
+  /** A follower waits, or did until a moment ago. */
   isAwaited(): boolean
   /** To be asked for before looking. */
   seen(branch: Branch): number
@@ -37,7 +37,8 @@ export function openBranchSignal(): BranchSignal {
     isAwaited: () => waiting.size > 0 || performance.now() - lastMs < awaitedForMs,
     fire(branches) {
       if (branches === undefined) all++
-      // Only those that somebody follows are counted: who follows none has seen nothing.
+      // Only branches with followers are counted: a branch without any has no count that a follower could
+      // have seen.
       const keys = branches ?? [...waiting.keys()]
       for (const key of keys) {
         if (branches !== undefined && counts.has(key)) counts.set(key, counts.get(key)! + 1)

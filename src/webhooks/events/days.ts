@@ -12,14 +12,17 @@ const daysAhead = 2
 /** Later days would not fit. */
 const lastDay = 900_101
 
-/** 0 for what lies before this century: nothing does, but somebody may ask for it. As `day_of` in SQL. */
+/**
+ * 0 for what lies before this century: no event does, but a caller may ask for such a day. As `day_of` in
+ * SQL.
+ */
 export function dayOf(at: Date): number {
   const year = at.getUTCFullYear()
   if (year < 2000 || year >= 2090) return year < 2000 ? 0 : lastDay
   return ((year % 100) * 100 + at.getUTCMonth() + 1) * 100 + at.getUTCDate()
 }
 
-/** Today's and the next, before anybody needs them. */
+/** Today's and the next, before a publisher needs them. */
 export async function openDaysAhead(sql: Sql, now: Date): Promise<void> {
   for (let ahead = 0; ahead <= daysAhead; ahead++)
     await sql.query(openDay, { day: dayOf(after(now, ahead * dayMs)) })

@@ -11,7 +11,7 @@ export interface LogEntry {
   /** Of a test event for one webhook alone. */
   readonly webhookId: number | null
   readonly createdAt: Date
-  /** The span it was published under; null where nobody traced. */
+  /** The span it was published under; null where the publisher sent none. */
   readonly traceparent: string | null
   readonly body: string
 }

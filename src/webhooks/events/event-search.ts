@@ -1,5 +1,5 @@
 /**
- * What somebody has copied from a log finds its way: events by name, webhooks by address or number. Nothing
+ * A text copied from a log finds its event or webhook: events by name, webhooks by address or number. Nothing
  * reads a table to its end.
  */
 import type { Sql } from '../../database/database.ts'
@@ -34,7 +34,7 @@ export function parseEventName(text: string): string | undefined {
   return /^[0-9a-f]{32}$/.test(hex) ? hex : undefined
 }
 
-/** Of this branch and environment alone, unless anybody's is sought. */
+/** Of this branch and environment alone, unless the search is for every branch. */
 export async function findNamedEvent(
   sql: Sql,
   name: string,

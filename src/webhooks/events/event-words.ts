@@ -1,6 +1,6 @@
 /**
- * What each kind of event, each of its actions and each header of a delivery means, for whoever writes a
- * receiver. A new one does not compile without its words.
+ * What each kind of event, each of its actions and each header of a delivery means, for developers of
+ * receivers. A new one does not compile without its words.
  */
 import type { actions, Kind } from './kind.ts'
 

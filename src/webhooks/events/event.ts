@@ -30,7 +30,8 @@ export function printEventId(uid: string): string {
 }
 
 /**
- * It begins with its moment (RFC 9562, version 7), so that whoever has the name knows where to look for it.
+ * It begins with its moment (RFC 9562, version 7), so that the name alone tells in which day's partition to
+ * look.
  */
 export function makeEventUids(events: readonly unknown[], at: Date): string[] {
   const time = at.getTime().toString(16).padStart(12, '0')
@@ -38,7 +39,7 @@ export function makeEventUids(events: readonly unknown[], at: Date): string[] {
   return events.map(() => begins + randomUUID().slice(15))
 }
 
-/** One an event; undefined while nobody traces, so that the statement has nothing more to do. */
+/** One per event; undefined while tracing is off, so that the statement has nothing more to do. */
 export type Traceparents = readonly (string | undefined)[] | undefined
 
 /** Events with their names, as they are published: by one statement for each part. */
@@ -95,7 +96,7 @@ export class Publication {
   }
 }
 
-/** In somebody's transaction, or each part's in one of its own. */
+/** In the caller's transaction, or each part's events in a transaction of its own. */
 export async function insertEvents(
   sql: Sql,
   events: readonly NewEvent[],

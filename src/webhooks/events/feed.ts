@@ -76,7 +76,7 @@ export class Feed {
     return this.#first
   }
 
-  /** All of it is read again by whoever needs it. */
+  /** Lanes that need it read all of it again. */
   forget(): void {
     this.#room.remove(this, this.#bytes)
     this.#entries.clear()

@@ -7,7 +7,7 @@ import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 export const kinds = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION'] as const
 export type Kind = (typeof kinds)[number]
 
-/** AUTHORIZATION is told only to those who ask for it. */
+/** AUTHORIZATION is sent only to webhooks that name it. */
 export const defaultKinds: readonly Kind[] = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE']
 
 /** The kinds that the brokerage publishes itself. */

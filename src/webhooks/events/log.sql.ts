@@ -32,8 +32,8 @@ export function plainList<Word extends string | null>(of: Column<Word>): Column<
 }
 
 /**
- * Numbers what it can, of `most` at most, where nobody else is at the part; otherwise no row, and the
- * sequencer that is at it, or the next, takes what is there.
+ * Numbers what it can, of `most` at most, unless another sequencer holds the part; then it answers no row,
+ * and that sequencer, or the next, takes what is there.
  */
 export const publish = statement({
   name: 'publish_events',
@@ -65,9 +65,9 @@ export const look = statement({
   text: `SELECT feed, ${entryColumns}, woken FROM look(:part::smallint, :now, :most) ORDER BY feed, seq`,
 })
 
-/** How long this transaction waits for others at most. */
-export const beImpatientFor = statement({
-  name: 'be_impatient',
+/** How long this transaction waits at most for locks of others. */
+export const setLockTimeout = statement({
+  name: 'set_lock_timeout',
   takes: { timeout: text },
   text: "SELECT set_config('lock_timeout', :timeout, true)",
 })

@@ -13,8 +13,8 @@ export function partOf(branchId: number): number {
 }
 
 /**
- * Which pool serves a part: whoever speaks to the engine's tables of one asks here. One database has them
- * all.
+ * Which pool serves a part: every statement on the engine's tables of a part goes to the pool named here. One
+ * database has them all.
  */
 export function poolOf(db: Database, _part: number): Database {
   return db

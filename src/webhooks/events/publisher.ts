@@ -1,6 +1,6 @@
 /**
  * Publishes that arrive together share a commit, with a key and without: requests with few events, and those
- * with many. Few that come by themselves are numbered in it, on the node that will send them.
+ * with many. Few events that come by themselves are numbered in it, on the node that will send them.
  */
 import { sha256 } from '../../crypto/hash.ts'
 import { type Batch, openBatch } from '../../database/batch.ts'
@@ -9,11 +9,11 @@ import { Conflict, Invalid } from '../../problem.ts'
 import { makeEventUids, type NewEvent, Publication, type PublishedEvent, type Traceparents } from './event.ts'
 import * as table from './events.sql.ts'
 import { publish } from './log.sql.ts'
-import { entriesAtMost, type Looked, lookedAt } from './sequencer.ts'
+import { batchOf, entriesAtMost, type NumberedBatch } from './sequencer.ts'
 
 /** In one statement. */
 const eventsAtOnce = 500
-/** More are numbered by the sequencer, who takes many at once. */
+/** More are numbered by the sequencer, which takes many at once. */
 const numberedAtOnce = 25
 
 /** A publisher that did not hear the answer asks again with the same key (an idempotency key). */
@@ -24,7 +24,7 @@ interface Idempotency {
 
 interface PublishOptions {
   readonly idempotency?: Idempotency | undefined
-  /** The span that they are published under, where somebody traces. */
+  /** The span that they are published under, where the publisher traces. */
   readonly traceparent?: string | undefined
 }
 
@@ -37,11 +37,11 @@ export interface Publisher {
   ): Promise<readonly PublishedEvent[]>
 }
 
-/** Who numbers what was published. */
-interface Numbering {
+/** Hears of events that were published, and of those that have numbers already. */
+interface NumberingListener {
   /** Something waits in these parts to be numbered. */
   readonly published: (parts: readonly number[]) => void
-  readonly numbered: (looked: Looked) => void
+  readonly numbered: (batch: NumberedBatch) => void
   /**
    * Whether this process delivers: then few events that come by themselves are numbered with their
    * publishing.
@@ -49,14 +49,16 @@ interface Numbering {
   readonly isLocal: boolean
 }
 
-const nobody: Numbering = { published: () => {}, numbered: () => {}, isLocal: false }
+const noListener: NumberingListener = { published: () => {}, numbered: () => {}, isLocal: false }
 
-/** The branches of events are looked at first: one stranger would fail all that are published with it. */
-export function openPublisher(db: Database, numbering: Numbering = nobody): Publisher {
+/**
+ * The branches of events are looked at first: one unknown branch would fail all that are published with it.
+ */
+export function openPublisher(db: Database, listener: NumberingListener = noListener): Publisher {
   let place = 0
   const branches = new Set<number>()
-  const open = (waitsBelow: number): Batch<Publishing, readonly PublishedEvent[]> =>
-    openBatch((items) => publishAll(db, numbering, items), {
+  const open = (waitsBelow: number): Batch<PublishRequest, readonly PublishedEvent[]> =>
+    openBatch((items) => publishAll(db, listener, items), {
       keyOf: ({ idempotency }) => (idempotency ? printKey(idempotency) : String(place++)),
       sizeOf: (item) => item.events.length,
       maxItems: eventsAtOnce,
@@ -64,7 +66,7 @@ export function openPublisher(db: Database, numbering: Numbering = nobody): Publ
       waitsBelow,
     })
   // A lone event neither waits for hundreds that were published together nor leaves with them. A second
-  // statement of few beside the first would find the part taken.
+  // statement of few beside the first would find the part locked.
   const few = open(numberedAtOnce)
   const many = open(0)
   return {
@@ -80,7 +82,7 @@ export function openPublisher(db: Database, numbering: Numbering = nobody): Publ
   }
 }
 
-interface Publishing {
+interface PublishRequest {
   readonly events: readonly NewEvent[]
   readonly now: Date
   readonly traceparent: string | undefined
@@ -89,31 +91,42 @@ interface Publishing {
 
 async function publishAll(
   db: Database,
-  numbering: Numbering,
-  items: readonly Publishing[],
+  listener: NumberingListener,
+  items: readonly PublishRequest[],
 ): Promise<(readonly PublishedEvent[])[]> {
   const stored = items.some((item) => item.idempotency)
-    ? await storeOnce(db, numbering, items)
-    : await storeAll(db, numbering, items)
+    ? await storeOnce(db, listener, items)
+    : await storeAll(db, listener, items)
   return Promise.all(items.map(async (item) => stored.get(item) ?? (await repeatAnswer(db, item))))
 }
 
 /** One round trip: the events, and where they are few the look that numbers them. */
-async function storeAll(db: Database, numbering: Numbering, items: readonly Publishing[]): Promise<Stored> {
+async function storeAll(
+  db: Database,
+  listener: NumberingListener,
+  items: readonly PublishRequest[],
+): Promise<StoredEvents> {
   const publication = publicationOf(items)
-  const looks = numbering.isLocal && publication.events.length <= numberedAtOnce
+  const looks = listener.isLocal && publication.events.length <= numberedAtOnce
   const steps = publication.values(looks ? entriesAtMost : 0).map((values) => step(publish, values))
   const answers = await db.together(steps)
   for (const [place, part] of publication.parts.entries()) {
     const rows = answers[place]!
-    if (rows.length > 0) numbering.numbered(lookedAt(part, rows))
-    else numbering.published([part])
+    if (rows.length > 0) listener.numbered(batchOf(part, rows))
+    else listener.published([part])
   }
   return storedOf(items, publication)
 }
 
-/** Keys are taken first: whoever does not get one finds what the request before was answered. */
-async function storeOnce(db: Database, numbering: Numbering, items: readonly Publishing[]): Promise<Stored> {
+/**
+ * Keys are taken first: a request that does not get its key finds the answer that the request before it was
+ * given.
+ */
+async function storeOnce(
+  db: Database,
+  listener: NumberingListener,
+  items: readonly PublishRequest[],
+): Promise<StoredEvents> {
   const uids = new Map(items.map((item) => [item, makeEventUids(item.events, item.now)]))
   const { winners, publication } = await db.transaction(async (sql) => {
     const taken = await takeKeys(sql, items, uids)
@@ -125,28 +138,32 @@ async function storeOnce(db: Database, numbering: Numbering, items: readonly Pub
     for (const values of publication.values(0)) await sql.query(publish, values)
     return { winners, publication }
   })
-  numbering.published(publication.parts)
+  listener.published(publication.parts)
   return storedOf(winners, publication)
 }
 
-function publicationOf(items: readonly Publishing[], uids?: readonly string[]): Publication {
+function publicationOf(items: readonly PublishRequest[], uids?: readonly string[]): Publication {
   const events = items.flatMap((item) => item.events)
   return new Publication(events, items[0]?.now ?? new Date(0), traceparentsOf(items), uids)
 }
 
-function storedOf(items: readonly Publishing[], publication: Publication): Stored {
+function storedOf(items: readonly PublishRequest[], publication: Publication): StoredEvents {
   const all = publication.published()
   return new Map(items.map((item) => [item, all.splice(0, item.events.length)]))
 }
 
 /** Of the events of each. */
-type Uids = ReadonlyMap<Publishing, readonly string[]>
+type Uids = ReadonlyMap<PublishRequest, readonly string[]>
 
-type Stored = ReadonlyMap<Publishing, readonly PublishedEvent[]>
+type StoredEvents = ReadonlyMap<PublishRequest, readonly PublishedEvent[]>
 
 const printKey = ({ owner, key }: Idempotency) => `${owner} ${key}`
 
-async function takeKeys(sql: Sql, items: readonly Publishing[], uids: Uids): Promise<ReadonlySet<string>> {
+async function takeKeys(
+  sql: Sql,
+  items: readonly PublishRequest[],
+  uids: Uids,
+): Promise<ReadonlySet<string>> {
   const keyed = items.filter((item) => item.idempotency)
   const rows = await sql.query(table.insertIdempotencyKeys, {
     owners: keyed.map((item) => item.idempotency!.owner),
@@ -158,19 +175,19 @@ async function takeKeys(sql: Sql, items: readonly Publishing[], uids: Uids): Pro
   return new Set(rows.map(printKey))
 }
 
-/** Without the trace: who asks again asks under another span. */
+/** Without the trace: a client that repeats a request does it under another span. */
 function hashOf(events: readonly NewEvent[]): Buffer {
   return sha256(JSON.stringify(events))
 }
 
-function traceparentsOf(items: readonly Publishing[]): Traceparents {
+function traceparentsOf(items: readonly PublishRequest[]): Traceparents {
   if (items.every((item) => item.traceparent === undefined)) return undefined
   return items.flatMap(({ events, traceparent }) => events.map(() => traceparent))
 }
 
 async function repeatAnswer(
   sql: Sql,
-  { events, idempotency }: Publishing,
+  { events, idempotency }: PublishRequest,
 ): Promise<readonly PublishedEvent[]> {
   const { owner, key } = idempotency!
   const [stored] = await sql.query(table.selectIdempotencyKey, { owner, key })
@@ -180,10 +197,8 @@ async function repeatAnswer(
 }
 
 async function refuseUnknownBranches(sql: Sql, events: readonly NewEvent[]): Promise<void> {
-  const asked = [...new Set(events.map((event) => event.branchId))]
-  const known = new Set(
-    (await sql.query(table.selectBranches, { branchIds: asked })).map((row) => row.branchId),
-  )
+  const branchIds = [...new Set(events.map((event) => event.branchId))]
+  const known = new Set((await sql.query(table.selectBranches, { branchIds })).map((row) => row.branchId))
   const problems = events.flatMap((event, index) =>
     known.has(event.branchId) ? [] : [{ field: `events.${index}.branchId`, problem: 'names no branch' }],
   )

@@ -1,6 +1,6 @@
 /**
- * Gives what was published its numbers, part by part. Any node may: the part's row lets one at a time. What
- * it appended it hands on, so that lanes of this node need not read it.
+ * Gives published events their numbers, part by part. Any node may: the lock of the part's row lets one
+ * sequencer at a time. It hands on what it appended, so that lanes of this node need not read it.
  */
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.ts'
@@ -14,23 +14,26 @@ import { poolOf } from './part.ts'
 export const entriesAtMost = 1_000
 
 /** An entry that has just been numbered. */
-interface Numbered extends LogEntry {
+interface NumberedEntry extends LogEntry {
   readonly feed: number
 }
 
-export interface Looked {
+export interface NumberedBatch {
   readonly part: number
-  readonly entries: readonly Numbered[]
+  readonly entries: readonly NumberedEntry[]
   /** How many lanes were woken. */
   readonly woken: number
 }
 
-export function lookedAt(part: number, rows: readonly (Numbered & { readonly woken: number })[]): Looked {
+export function batchOf(
+  part: number,
+  rows: readonly (NumberedEntry & { readonly woken: number })[],
+): NumberedBatch {
   return { part, entries: rows, woken: rows[0]?.woken ?? 0 }
 }
 
-export async function lookAt(sql: Sql, part: number, now: Date): Promise<Looked> {
-  return lookedAt(part, await sql.query(look, { part, now, most: entriesAtMost }))
+export async function lookAt(sql: Sql, part: number, now: Date): Promise<NumberedBatch> {
+  return batchOf(part, await sql.query(look, { part, now, most: entriesAtMost }))
 }
 
 interface SequencerOptions {
@@ -57,7 +60,7 @@ export class Sequencer {
   }
 
   /** What was numbered, look by look, until it is closed. As many may run as parts are looked at at once. */
-  async *run(): AsyncGenerator<Looked, void, void> {
+  async *run(): AsyncGenerator<NumberedBatch, void, void> {
     while (!this.#isClosing) {
       const part = [...this.#wanted].find((each) => !this.#busy.has(each))
       if (part === undefined) await this.#bell.rung
@@ -70,14 +73,14 @@ export class Sequencer {
     this.#bell.ring()
   }
 
-  async *#lookAt(part: number): AsyncGenerator<Looked, void, void> {
+  async *#lookAt(part: number): AsyncGenerator<NumberedBatch, void, void> {
     const { db, clock, log } = this.#options
     this.#wanted.delete(part)
     this.#busy.add(part)
     try {
-      const looked = await lookAt(poolOf(db, part), part, clock.now())
-      if (looked.entries.length === entriesAtMost) this.#wanted.add(part)
-      if (looked.entries.length > 0) yield looked
+      const batch = await lookAt(poolOf(db, part), part, clock.now())
+      if (batch.entries.length === entriesAtMost) this.#wanted.add(part)
+      if (batch.entries.length > 0) yield batch
     } catch (error) {
       if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
     } finally {

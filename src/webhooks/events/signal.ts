@@ -1,13 +1,13 @@
 /** Lets any number of waiters sleep until something may have happened, or for a while. */
 export interface Signal {
   fire(): void
-  /** Somebody waits, or has until a moment ago. */
+  /** A listener waits, or did until a moment ago. */
   isAwaited(): boolean
   /** `until` ends it early. */
   wait(atMostMs: number, until?: AbortSignal): Promise<void>
 }
 
-/** Who waits again and again is not always waiting. */
+/** A listener that waits again and again is not waiting at every moment. */
 export const awaitedForMs = 5_000
 
 export function openSignal(): Signal {

@@ -3,7 +3,7 @@ import { statement } from '../../database/statement.ts'
 import { environments } from '../../vocabulary/environment.ts'
 import { webhookColumns, webhookRow } from '../subscriptions/webhooks.sql.ts'
 
-/** Lanes of a part that fail, longest first; what somebody holds back is left out. */
+/** Lanes of a part that fail, longest first; webhooks that are paused, disabled or held back are left out. */
 export const selectFailing = statement({
   name: 'select_failing_lanes',
   takes: { part: int, most: int },

@@ -47,7 +47,7 @@ export async function listFailingWebhooks(sql: Sql, most: number): Promise<Faili
   })
 }
 
-export interface FailingOfBranch {
+export interface BranchFailure {
   readonly webhook: Webhook
   readonly condition: Condition
   /** Undefined when it has left with its day. */
@@ -63,7 +63,7 @@ export async function listFailingOf(
   environment: Environment,
   mostOfEach: number,
   now: Date,
-): Promise<ReadonlyMap<number, readonly FailingOfBranch[]>> {
+): Promise<ReadonlyMap<number, readonly BranchFailure[]>> {
   if (branchIds.length === 0) return new Map()
   const webhooks = await sql.query(selectServed, { branchIds, environment })
   const states = await readLaneStates(sql, now, webhooks)

@@ -1,8 +1,8 @@
 /**
- * What must hold at every moment, whoever crashed, and whatever happened beside what. Each statement looks
- * with one snapshot, so that nothing that is half done is taken for broken. Each looks at one part, and at so
- * many rows at most: of each feed the newest of its log, of each webhook what lies just below its position,
- * where what is lost would lie.
+ * What must hold at every moment, whichever process crashed, and whatever ran at the same time. Each
+ * statement looks with one snapshot, so that nothing that is half done is taken for broken. Each looks at one
+ * part, and at so many rows at most: of each feed the newest of its log, of each webhook what lies just below
+ * its position, where what is lost would lie.
  */
 import { instant, int, list, oneOf, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'

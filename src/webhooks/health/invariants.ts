@@ -19,10 +19,10 @@ export const promises = {
   holder: 'every lane that is held has a worker',
 } as const
 
-export type Promised = keyof typeof promises
+export type PromiseName = keyof typeof promises
 
-export interface Broken {
-  readonly promise: Promised
+export interface BrokenPromise {
+  readonly promise: PromiseName
   readonly part: number
   readonly subject: string
 }
@@ -41,7 +41,7 @@ function recentScope(now: Date): CheckedScope {
   return { parts: allParts, rowsAtMost: 1_000, fromDay: dayOf(after(now, -dayMs)), keysAtMost: 200 }
 }
 
-/** For somebody who waits for the answer. */
+/** For a person who waits for the answer. */
 export function wideScope(now: Date): CheckedScope {
   return {
     ...recentScope(now),
@@ -71,13 +71,13 @@ export async function findBroken(
   sql: Sql,
   now: Date,
   scope: CheckedScope = recentScope(now),
-): Promise<Broken[]> {
+): Promise<BrokenPromise[]> {
   const { parts, rowsAtMost, fromDay, keysAtMost } = scope
-  const broken: Broken[] = []
+  const broken: BrokenPromise[] = []
   const turn = Math.floor(now.getTime() / turnMs)
   // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
   for (const part of parts) {
-    const note = (found: readonly Omit<Broken, 'part'>[]) =>
+    const note = (found: readonly Omit<BrokenPromise, 'part'>[]) =>
       broken.push(...found.map((each) => ({ ...each, part })))
     const bounds = { part, rowsAtMost, turn }
     note(await sql.query(table.findBrokenLogs, { ...bounds, fromDay }))
@@ -98,7 +98,7 @@ async function numbersOf(sql: Sql): Promise<number[]> {
  * What publishers have an answer for that names it is there: a database that was restored behind its
  * publishers says so here.
  */
-async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken[]> {
+async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<BrokenPromise[]> {
   const named = await sql.query(table.selectPublished, { since: after(now, -keysMs), most: keysAtMost })
   let unknown = named.map(({ uid }) => uid)
   for (const part of allParts) {
@@ -109,6 +109,6 @@ async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken
   return unknown.map((uid) => ({ promise: 'log', part: -1, subject: `event:${uid}` }))
 }
 
-export function printBroken({ promise, subject }: Pick<Broken, 'promise' | 'subject'>): string {
+export function printBroken({ promise, subject }: Pick<BrokenPromise, 'promise' | 'subject'>): string {
   return `${subject}: not so that ${promises[promise]}`
 }

@@ -21,8 +21,8 @@ const stateRow = {
 
 /**
  * Lanes of a part that have work: when the first of what they have is or was due, and since when something
- * waits that should have been sent. What is sent again waits behind what happens, and whoever has chosen a
- * rate (`rated`) takes its time: both are late only while nobody is at the lane.
+ * waits that should have been sent. What is sent again waits behind what happens, and a webhook with a rate
+ * limit (`rated`) takes its time: both are late only while no worker holds the lane.
  */
 const states = (which: string) =>
   `SELECT "webhookId", failures, "failingSince", entities, least(due_at, again_at) AS "dueAt",

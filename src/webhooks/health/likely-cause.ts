@@ -1,7 +1,7 @@
 /**
- * What most likely makes a receiver fail, in the words of whoever has to fix it. A table: the first row that
- * fits is the cause. It judges by what an attempt left behind, so it is a guess and says so; what was seen
- * stands beside it.
+ * What most likely makes a receiver fail, in the words of the developer who has to fix it. A table: the first
+ * row that fits is the cause. It judges by what an attempt left behind, so it is a guess and says so; what
+ * was seen stands beside it.
  */
 import type { FailedAttempt } from './failure.ts'
 
@@ -17,15 +17,15 @@ interface Cause {
 
 interface Rule {
   readonly name: string
-  readonly fits: (signs: Signs) => boolean
-  readonly title: string | ((signs: Signs) => string)
+  readonly fits: (signs: AttemptSigns) => boolean
+  readonly title: string | ((signs: AttemptSigns) => string)
   readonly fix: string
 }
 
 /** What the rules ask for. */
-interface Signs {
+interface AttemptSigns {
   readonly why: string | null
-  /** 0 when nobody answered. */
+  /** 0 when no answer came. */
   readonly status: number
   readonly code: string
   readonly detail: string
@@ -42,7 +42,7 @@ export function findCause(attempt: FailureSigns): Cause {
   return { name, title: typeof title === 'string' ? title : title(signs), fix }
 }
 
-function signsOf({ status, why, detail, response }: FailureSigns): Signs {
+function signsOf({ status, why, detail, response }: FailureSigns): AttemptSigns {
   const lines = (detail ?? '').split('\n')
   const header = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
   const body = (response ?? '').trimStart()
@@ -53,12 +53,13 @@ function signsOf({ status, why, detail, response }: FailureSigns): Signs {
   }
 }
 
-const by = (why: string, codes?: RegExp) => (signs: Signs) =>
+const by = (why: string, codes?: RegExp) => (signs: AttemptSigns) =>
   signs.why === why && (codes?.test(signs.code) ?? true)
-const answered = (from: number, to: number) => (signs: Signs) => signs.status >= from && signs.status <= to
+const answered = (from: number, to: number) => (signs: AttemptSigns) =>
+  signs.status >= from && signs.status <= to
 const status =
   (...wanted: number[]) =>
-  (signs: Signs) =>
+  (signs: AttemptSigns) =>
     wanted.includes(signs.status)
 
 const whoSays = (server: string | undefined) => (server === undefined ? '' : ` It calls itself ${server}.`)
@@ -169,7 +170,7 @@ const unreachable: readonly Rule[] = [
   },
 ]
 
-const saysSignature = ({ response }: Signs) => /signature|hmac/i.test(response)
+const saysSignature = ({ response }: AttemptSigns) => /signature|hmac/i.test(response)
 
 const refused: readonly Rule[] = [
   {

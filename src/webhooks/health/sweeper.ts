@@ -5,27 +5,27 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
-import { type Broken, findBroken, type Promised, printBroken } from './invariants.ts'
+import { type BrokenPromise, findBroken, type PromiseName, printBroken } from './invariants.ts'
 
-interface SweeperDesk {
+interface SweeperDependencies {
   readonly db: Sql
   readonly clock: Clock
   readonly log: Logger
-  /** Absent when nobody asks. */
-  readonly metrics: { swept(broken: readonly Broken[]): void } | undefined
+  /** Absent when metrics are off. */
+  readonly metrics: { swept(broken: readonly BrokenPromise[]): void } | undefined
 }
 
 interface Sweeper {
-  sweep(): Promise<readonly Broken[]>
+  sweep(): Promise<readonly BrokenPromise[]>
 }
 
 /** What is so for a moment, because workers come and go and clocks differ: only what stays so is broken. */
-const passing: ReadonlySet<Promised> = new Set(['holder', 'sleep', 'log'])
+const passing: ReadonlySet<PromiseName> = new Set(['holder', 'sleep', 'log'])
 
-export function openSweeper({ db, clock, log, metrics }: SweeperDesk): Sweeper {
+export function openSweeper({ db, clock, log, metrics }: SweeperDependencies): Sweeper {
   let seen: ReadonlySet<string> = new Set()
 
-  async function findLasting(): Promise<readonly Broken[]> {
+  async function findLasting(): Promise<readonly BrokenPromise[]> {
     const found = await findBroken(db, clock.now())
     const before = seen
     seen = new Set(found.map(printBroken))

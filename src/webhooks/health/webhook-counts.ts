@@ -1,13 +1,13 @@
 /**
  * What charts show of a webhook, and of all together: attempts by when they were made and how they ended, how
- * long answers took, how much waited. Whoever sends pays an entry in a map; a process writes what it has
- * counted every few seconds, and what waits is looked at once a minute. A page reads a few hundred small
+ * long answers took, how much waited. An attempt costs its lane an entry in a map; a process writes what it
+ * has counted every few seconds, and what waits is looked at once a minute. A page reads a few hundred small
  * rows, however many deliveries there are.
  */
 import { after, day, hour, minute } from '../../clock.ts'
 import { inTurn } from '../../concurrency/in-turn.ts'
 import type { Sql } from '../../database/database.ts'
-import type { AttemptMade } from '../engine/attempt-made.ts'
+import type { AttemptRecord } from '../engine/attempt-record.ts'
 import { allParts } from '../events/part.ts'
 import { type Period, periods, startOf } from '../subscriptions/columns.ts'
 import { addCells, addDuration, addPrinted, type Cells, quantileOf } from './durations.ts'
@@ -32,7 +32,7 @@ interface Tally {
 }
 
 export interface AttemptCounter {
-  note(attempt: AttemptMade): void
+  note(attempt: AttemptRecord): void
   /** Answers when every attempt of before is counted. */
   flush(): Promise<void>
 }
@@ -42,7 +42,7 @@ export function openAttemptCounter(db: Sql): AttemptCounter {
   let noted = new Map<number, Map<number, Tally>>()
   return {
     note(attempt) {
-      // What was not written down will be sent again, by whoever has the lane now.
+      // An attempt that was not written will be made again, by the worker that holds the lane now.
       if (!attempt.isKept) return
       const startMs = Math.floor(attempt.at.getTime() / spanMs) * spanMs
       for (const webhookId of [attempt.delivery.webhookId, everyWebhook])
@@ -73,8 +73,8 @@ function tallyOf(noted: Map<number, Map<number, Tally>>, startMs: number, webhoo
 
 const emptyTally = (): Tally => ({ accepted: 0, refused: 0, unreachable: 0, answered: [], delivered: [] })
 
-/** Of what is sent again nobody asks how soon. */
-function addAttempt(tally: Tally, { delivery, outcome, timing, answeredAt }: AttemptMade): void {
+/** Replayed deliveries count in no latency. */
+function addAttempt(tally: Tally, { delivery, outcome, timing, answeredAt }: AttemptRecord): void {
   tally[outcome.kind]++
   if (outcome.kind !== 'unreachable') addDuration(tally.answered, timing.totalMs)
   if (outcome.kind === 'accepted' && !delivery.isRepeat)

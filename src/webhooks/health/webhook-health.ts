@@ -42,7 +42,7 @@ export async function readHealth(
 
 export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'disabled'
 
-/** As its lane judges it: whoever takes it over goes on from these two. */
+/** As its lane judges it: a worker that takes the lane over goes on from these two. */
 export function isBreakerOpen({ failures, entities }: Pick<WebhookHealth, 'failures' | 'entities'>): boolean {
   return failures >= attemptsLooked && entities >= entitiesAtLeast
 }

@@ -6,7 +6,7 @@ import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
 import { allParts } from '../events/part.ts'
 import { selectFailingLong, tellFailing } from './webhook-notices.sql.ts'
 
-/** How long a breaker is open before somebody is told: shorter outages mend themselves. */
+/** How long a breaker is open before the partner is notified: shorter outages mend themselves. */
 export const failingMs = hour
 
 /** Once for each time it fails: when it has worked in between, the next is told again. */

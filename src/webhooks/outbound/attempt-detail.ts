@@ -1,13 +1,13 @@
 /**
- * What is kept of a failure beside its status or its word, for whoever has to find the cause. It comes from a
- * stranger: bounded, and without what no text may hold.
+ * What is kept of a failure beside its status or its word, for the developer who has to find the cause. It
+ * comes from a receiver that is not trusted: bounded, and without what no text may hold.
  */
 import { cut } from '../../text/cut.ts'
 
 const longest = 300
 const headerLongest = 150
 
-/** Who answered, and where it wants to send the caller. */
+/** Headers that tell which server answered, and where it wants to send the caller. */
 const tellingHeaders = ['server', 'via', 'content-type', 'location', 'www-authenticate'] as const
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -29,8 +29,8 @@ interface SystemError {
 }
 
 /**
- * The code of the error at the bottom, and of a certificate for somebody else the names that it has.
- * Undefined when the word says it all.
+ * The code of the error at the bottom, and of a certificate for another host the names that it has. Undefined
+ * when the word says it all.
  */
 export function detailOfError(error: unknown): string | undefined {
   const { code, reason } = deepest(error)

@@ -19,7 +19,7 @@ const readMs = 250
 const readLimitBytes = 64 * 1024
 const keptBytes = 8 * 1024
 
-type Why = 'timeout' | 'dns' | 'tls' | 'connection' | 'protocol' | 'forbidden-address' | 'no-secret'
+type FailureReason = 'timeout' | 'dns' | 'tls' | 'connection' | 'protocol' | 'forbidden-address' | 'no-secret'
 
 export type Outcome =
   | { readonly kind: 'accepted'; readonly status: number; readonly response: string }
@@ -33,7 +33,7 @@ export type Outcome =
     }
   | {
       readonly kind: 'unreachable'
-      readonly why: Why
+      readonly why: FailureReason
       /**
        * What the word does not say: the error's code, the names of a certificate, how far it came in its
        * time.
@@ -50,7 +50,7 @@ export interface Timing {
   readonly answerMs: number | undefined
 }
 
-export interface Posted {
+export interface PostResult {
   readonly outcome: Outcome
   readonly timing: Timing
 }
@@ -64,7 +64,7 @@ export interface PostRequest {
 }
 
 export interface Sender {
-  post(message: PostRequest): Promise<Posted>
+  post(message: PostRequest): Promise<PostResult>
   close(): Promise<void>
 }
 
@@ -87,7 +87,7 @@ export interface SenderOptions {
 interface Target {
   readonly origin: string
   readonly path: string
-  /** False for a literal address that nobody may dial: it never passes through the look-up hook. */
+  /** False for a literal address that no webhook may dial: it never passes through the look-up hook. */
   readonly isAllowed: boolean
 }
 
@@ -114,7 +114,7 @@ export function openSender({ policy, dnsServers, certificateAuthority, builtIn }
     targets.set(url, target)
     return target
   }
-  async function dial(message: PostRequest): Promise<Posted> {
+  async function dial(message: PostRequest): Promise<PostResult> {
     const target = targetOf(message.url)
     if (!target.isAllowed) return notPosted('forbidden-address')
     return send(await open(), target, message)
@@ -127,7 +127,7 @@ export function openSender({ policy, dnsServers, certificateAuthority, builtIn }
   }
 }
 
-async function handOver(builtIn: BuiltIn, message: PostRequest, dial: Sender['post']): Promise<Posted> {
+async function handOver(builtIn: BuiltIn, message: PostRequest, dial: Sender['post']): Promise<PostResult> {
   const startedMs = performance.now()
   const outcome = await builtIn.take(message)
   if (!outcome) return dial(message)
@@ -136,7 +136,7 @@ async function handOver(builtIn: BuiltIn, message: PostRequest, dial: Sender['po
 }
 
 /** An attempt that ended before anything was sent. */
-export function notPosted(why: Why): Posted {
+export function notPosted(why: FailureReason): PostResult {
   return {
     outcome: { kind: 'unreachable', why },
     timing: { totalMs: 0, connectMs: undefined, answerMs: undefined },
@@ -151,7 +151,7 @@ function send(
   connections: Connections,
   { origin, path }: Target,
   { headers, body }: PostRequest,
-): Promise<Posted> {
+): Promise<PostResult> {
   return new Promise((resolve) => {
     const startedMs = performance.now()
     let connectMs: number | undefined
@@ -243,7 +243,7 @@ function reached(connectMs: number | undefined, answerMs: number | undefined): s
   return answerMs === undefined ? 'no answer' : 'unfinished answer'
 }
 
-function explain(error: unknown): Why {
+function explain(error: unknown): FailureReason {
   const { name = '', code = '', cause } = error as { name?: string; code?: string; cause?: { code?: string } }
   const all = `${name} ${code} ${cause?.code ?? ''}`
   if (/FORBIDDEN_ADDRESS/.test(all)) return 'forbidden-address'

@@ -43,7 +43,10 @@ export class SendLimit {
     return new Date(Math.min(freeing, now.getTime()) + second)
   }
 
-  /** What lies a second ahead was written by a clock that has been set back since: nobody waits for that. */
+  /**
+   * Times more than a second ahead were written by a clock that has been set back since: no attempt waits for
+   * them.
+   */
   #forget(now: Date): void {
     const nowMs = now.getTime()
     const isOver = (ms: number) => Math.abs(nowMs - ms) >= second

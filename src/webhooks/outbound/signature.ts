@@ -31,7 +31,7 @@ export function printSignatures(message: SignedMessage, secrets: SigningSecrets)
   }
 }
 
-interface Printed {
+interface CachedSignatures {
   readonly secrets: SigningSecrets
   readonly signatures: Record<string, string>
 }
@@ -41,7 +41,7 @@ interface Printed {
  * by the same secrets: within a second its signatures are the same, and are computed once.
  */
 export class SignaturesOfEvents {
-  readonly #last = new WeakMap<object, Printed>()
+  readonly #last = new WeakMap<object, CachedSignatures>()
 
   /** Of a message that carries this event. */
   print(event: object, message: SignedMessage, secrets: SigningSecrets): Record<string, string> {
@@ -69,7 +69,7 @@ const standardPrefix = 'whsec_'
 
 /**
  * A secret is the UTF-8 of its text. Libraries of Standard Webhooks read what follows `whsec_` as base64:
- * such a secret signs by both keys, and whoever verifies needs to know of one.
+ * such a secret signs by both keys, and a receiver needs to know only one of them.
  */
 function standardKeysOf(secret: string): (string | Buffer)[] {
   const decoded = decodeStandardKey(secret)

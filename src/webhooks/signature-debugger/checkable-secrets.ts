@@ -15,7 +15,7 @@ import type { NamedSecret } from './signature-check.ts'
 /** Of each kind. */
 const secretsAtMost = 20
 
-interface Sealed {
+interface SealedSecret {
   readonly sealed: Buffer
   readonly signsFrom: Date
   readonly endsAt: Date | null
@@ -44,7 +44,7 @@ export async function listCheckableSecrets(
 }
 
 /** Newest first. One whose key is gone cannot be tried. */
-function named<Row extends Sealed>(
+function named<Row extends SealedSecret>(
   name: string,
   secrets: readonly Row[],
   now: Date,
@@ -60,8 +60,8 @@ function named<Row extends Sealed>(
 }
 
 function stateOf(
-  row: Sealed,
-  current: Sealed | undefined,
+  row: SealedSecret,
+  current: SealedSecret | undefined,
   isLiving: boolean,
   now: Date,
 ): NamedSecret['state'] {

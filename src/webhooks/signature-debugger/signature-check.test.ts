@@ -33,19 +33,19 @@ function headersOf(secret = current, text = body): string {
     .join('\n')
 }
 
-interface Asked {
+interface CheckInput {
   readonly headers?: string
   readonly body?: string | Buffer
   readonly computed?: string
   readonly sent?: string
 }
 
-function ask({ headers = '', body: pasted = body, computed, sent }: Asked): SignatureAnswer {
+function ask({ headers = '', body: pasted = body, computed, sent }: CheckInput): SignatureAnswer {
   const bytes = typeof pasted === 'string' ? Buffer.from(pasted) : pasted
   return checkSignature({ headers: readHeaders(headers), body: bytes, computed, secrets, sent })
 }
 
-/** What is said of one signature: who made it, and what is wrong. */
+/** What is said of one signature: the secret that made it, and what is wrong. */
 function said(answer: SignatureAnswer, source: string) {
   const { secret, mistakes, isRight } = answer.findings.find((finding) => finding.source === source)!
   assert.equal(isRight, mistakes.length === 0)
@@ -83,7 +83,7 @@ const reordered = JSON.stringify({
   url: 'https://a.example/é',
 })
 
-/** What somebody pastes as the body, where another was sent. */
+/** The body that a developer pastes, where another was sent. */
 const pastedBodies: readonly (readonly [string, string | Buffer])[] = [
   ['trailing newline added', `${body}\n`],
   ['trailing newline added', `${body}\r\n`],

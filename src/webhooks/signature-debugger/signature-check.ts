@@ -1,7 +1,7 @@
 /**
- * Why a signature does not verify. Whoever asks pastes the headers and the body that came, and, if they like,
- * what their own program computed. Every signature among these is held against the secrets of the one who
- * asks, over the body as it is and as the usual mistakes make it (signature-mistakes.ts). It says which
+ * Why a signature does not verify. A partner's developer pastes the headers and the body that came, and, if
+ * they like, what their own program computed. Every signature among these is checked against that partner's
+ * secrets, over the body as it is and as the usual mistakes make it (signature-mistakes.ts). It says which
  * secret matches by its name, and nothing else of any secret; comparisons take the same time wherever bytes
  * differ.
  */
@@ -23,12 +23,12 @@ import {
 export const checksPerMinute = 20
 export const checkedBytesAtMost = 64 * 1024
 /**
- * All that a check may hash: a large body is tried in fewer ways, so that nobody is kept waiting by
- * somebody's question.
+ * All that a check may hash: a large body is tried in fewer ways, so that one check does not keep other
+ * requests waiting.
  */
 const hashedBytesAtMost = 32 * 1024 * 1024
 
-/** Of the one who asks, and of nobody else. */
+/** Only secrets of the partner who asks. */
 export interface NamedSecret {
   readonly name: string
   /** `next` has not begun to sign, `previous` still verifies, `ended` does not. */
@@ -69,7 +69,7 @@ export interface SignatureAnswer {
 }
 
 /** One way in which a signature may have come about. */
-interface Way {
+interface SignatureCandidate {
   readonly secret: NamedSecret
   readonly body: TriedBody
   readonly keyMistakes: readonly SignatureMistake[]
@@ -105,8 +105,11 @@ function presentedIn({ headers, computed }: SignatureQuestion): PresentedMac[] {
 }
 
 /** For each signature the first way that leads to it. */
-function findWays(presented: readonly PresentedMac[], ways: Iterable<Way>): Map<PresentedMac, Way> {
-  const found = new Map<PresentedMac, Way>()
+function findWays(
+  presented: readonly PresentedMac[],
+  ways: Iterable<SignatureCandidate>,
+): Map<PresentedMac, SignatureCandidate> {
+  const found = new Map<PresentedMac, SignatureCandidate>()
   const open = new Set(presented)
   for (const way of ways) {
     for (const mac of open) {
@@ -120,7 +123,7 @@ function findWays(presented: readonly PresentedMac[], ways: Iterable<Way>): Map<
 }
 
 /** From the likely to the far-fetched. */
-function* waysOf(question: SignatureQuestion, budget: Budget): Generator<Way> {
+function* waysOf(question: SignatureQuestion, budget: Budget): Generator<SignatureCandidate> {
   const { secrets, sent, body, headers } = question
   const own: TriedBody = { bytes: body }
   const asSent: TriedBody[] = sent === undefined ? [] : [{ bytes: Buffer.from(sent), ...notAsSent }]
@@ -168,7 +171,7 @@ function* sign(
   bodies: readonly TriedBody[],
   { id, timestamp }: PastedHeaders,
   budget: Budget,
-): Generator<Way> {
+): Generator<SignatureCandidate> {
   const prefix = id === undefined || timestamp === undefined ? undefined : `${id}.${timestamp}.`
   for (const body of bodies) {
     for (const { secret, key, mistakes: wrong, mistakesOfBody = wrong } of keys) {
@@ -188,13 +191,13 @@ function* signOtherwise(
   secrets: readonly NamedSecret[],
   bodies: readonly TriedBody[],
   budget: Budget,
-): Generator<Way> {
+): Generator<SignatureCandidate> {
   for (const body of bodies) {
     for (const secret of secrets) {
       budget.bytes -= 4 * body.bytes.length
       if (budget.bytes < 0) return
       const { text } = secret
-      const by = (mistake: SignatureMistake, digest: Buffer): Way => ({
+      const by = (mistake: SignatureMistake, digest: Buffer): SignatureCandidate => ({
         secret,
         body,
         keyMistakes: [mistake],
@@ -212,7 +215,7 @@ function* signOtherwise(
 /** Of `webhook-signature` any may match: the one that does speaks for it. */
 function findingsOf(
   presented: readonly PresentedMac[],
-  found: ReadonlyMap<PresentedMac, Way>,
+  found: ReadonlyMap<PresentedMac, SignatureCandidate>,
   question: SignatureQuestion,
 ): SignatureFinding[] {
   return [...Map.groupBy(presented, ({ source }) => source).values()].map((macs) => {
@@ -221,7 +224,11 @@ function findingsOf(
   })
 }
 
-function explain(mac: PresentedMac, way: Way | undefined, question: SignatureQuestion): SignatureFinding {
+function explain(
+  mac: PresentedMac,
+  way: SignatureCandidate | undefined,
+  question: SignatureQuestion,
+): SignatureFinding {
   const { source } = mac
   if (!way) return { source, secret: undefined, isRight: false, mistakes: unexplained(mac, question) }
   const { secret, body, keyMistakes: ofKey } = way
@@ -242,7 +249,10 @@ function explain(mac: PresentedMac, way: Way | undefined, question: SignatureQue
 }
 
 /** A program that means the one header and computes the other. */
-function findShapeMistakes({ source, encoding }: PresentedMac, { isStandard }: Way): SignatureMistake[] {
+function findShapeMistakes(
+  { source, encoding }: PresentedMac,
+  { isStandard }: SignatureCandidate,
+): SignatureMistake[] {
   if (source === 'webhook-signature') return isStandard ? [] : [mistakes.bodyAlone]
   // What a program computed may be meant for either: in base64 over all three, or in hex over the body.
   const isForOther = isStandard && (source === 'x-webhook-signature' || encoding === 'hex')

@@ -1,5 +1,6 @@
 /**
- * What somebody pastes as headers: lines of a request, of curl, of a log or of JSON, or a signature alone.
+ * The text that a developer pastes as headers: lines of a request, of curl, of a log or of JSON, or a
+ * signature alone.
  */
 import { mistakes, type SignatureMistake } from './signature-mistakes.ts'
 

@@ -1,5 +1,5 @@
 /**
- * The usual mistakes of those who verify a signature: what each is called, how it is undone, and what it
+ * The usual mistakes of programs that verify a signature: what each is called, how it is undone, and what it
  * makes of a body or a key.
  */
 import { decodeStandardKey } from '../outbound/signature.ts'
@@ -155,7 +155,7 @@ export const mistakes = {
 /** A body as a mistake leaves it. */
 export interface MistakenBody {
   readonly bytes: Buffer
-  /** Whoever signed this made the mistake. */
+  /** The program that signed this made the mistake. */
   readonly made: SignatureMistake
   /** This is what was sent, and the other has been through the mistake. */
   readonly undone: SignatureMistake

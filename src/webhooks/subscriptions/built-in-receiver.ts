@@ -1,8 +1,8 @@
 /**
- * The receiver that the sandbox has built in, for whoever has no server yet: a webhook of the branch whose
- * deliveries are signed, queued, retried and settled like all others, and then handed over inside the gateway
- * instead of being dialled. So it opens no way into a network, nobody else can send to it, and it works
- * wherever the gateway does. It keeps the last few that it was handed, cut to a bounded size.
+ * The receiver that the sandbox has built in, for partners that have no server yet: a webhook of the branch
+ * whose deliveries are signed, queued, retried and settled like all others, and then handed over inside the
+ * gateway instead of being dialled. So it opens no way into a network, only the gateway can send to it, and
+ * it works wherever the gateway does. It keeps the last few that it was handed, cut to a bounded size.
  */
 import { createHmac } from 'node:crypto'
 import type { Act } from '../../audit/audit.ts'
@@ -18,7 +18,7 @@ import type { BuiltIn, Outcome, PostRequest } from '../outbound/attempt.ts'
 import { isOwnHeader } from '../outbound/request-head.ts'
 import * as table from './built-in-receivers.sql.ts'
 import type { SecretKeeper } from './signing-secrets.ts'
-import { createWebhook, hasSigner, type RegistrationDesk, type Webhook } from './webhook.ts'
+import { createWebhook, hasSigner, type RegistrationDependencies, type Webhook } from './webhook.ts'
 import { lockBranch } from './webhooks.sql.ts'
 
 /** 256 bits. */
@@ -65,18 +65,18 @@ export function listReceipts(sql: Sql, branchId: number): Promise<Receipt[]> {
  * one makes it.
  */
 export async function ensureReceiver(
-  desk: RegistrationDesk,
+  deps: RegistrationDependencies,
   branch: Branch,
   baseUrl: string,
   act: Act,
 ): Promise<BuiltInReceiver> {
   if (branch.environment !== 'sandbox') throw new Conflict('The built-in receiver is in the sandbox alone.')
-  await desk.db.query(lockBranch, { branchId: branch.branchId })
-  return (await findReceiver(desk.db, branch.branchId)) ?? makeReceiver(desk, branch, baseUrl, act)
+  await deps.db.query(lockBranch, { branchId: branch.branchId })
+  return (await findReceiver(deps.db, branch.branchId)) ?? makeReceiver(deps, branch, baseUrl, act)
 }
 
 async function makeReceiver(
-  desk: RegistrationDesk,
+  deps: RegistrationDependencies,
   branch: Branch,
   baseUrl: string,
   act: Act,
@@ -84,11 +84,11 @@ async function makeReceiver(
   const token = randomLetters(tokenLetters)
   const url = `${baseUrl}/receiver/${token}`
   // Signed as the partner's own webhooks are, once there is something to sign with.
-  const secret = (await hasSigner(desk.db, branch)) ? undefined : randomLetters(tokenLetters)
+  const secret = (await hasSigner(deps.db, branch)) ? undefined : randomLetters(tokenLetters)
   const draft = { url, secret, kinds: undefined, description: 'Built-in receiver' }
-  const policy = { ...desk.policy, builtIn: url }
-  const { id, state } = await createWebhook({ ...desk, policy }, branch, undefined, draft, act)
-  await desk.db.query(table.upsertReceiver, {
+  const policy = { ...deps.policy, builtIn: url }
+  const { id, state } = await createWebhook({ ...deps, policy }, branch, undefined, draft, act)
+  await deps.db.query(table.upsertReceiver, {
     branchId: branch.branchId,
     token,
     webhookId: id,
@@ -101,7 +101,7 @@ export function removeOldReceipts(sql: Sql, now: Date, most: number): Promise<ob
   return sql.query(table.deleteOldReceipts, { until: after(now, -receiptDays * day), most })
 }
 
-interface ReceivingDesk {
+interface ReceiverDependencies {
   readonly db: Sql
   readonly clock: Clock
   readonly secrets: SecretKeeper
@@ -111,7 +111,7 @@ interface ReceivingDesk {
  * Where deliveries are handed over. What looks like its address and is not the webhook's own goes the way of
  * all others.
  */
-export function openBuiltIn({ db, clock, secrets }: ReceivingDesk): BuiltIn {
+export function openBuiltIn({ db, clock, secrets }: ReceiverDependencies): BuiltIn {
   const mayKeep = openAllowance(clock)
   return {
     isMeant: ({ url, webhookId }) => webhookId !== undefined && pathPattern.test(url),

@@ -104,7 +104,7 @@ export function printBody(kind: Kind, payload: Payload): string {
   return `{${fields.join(', ')}}`
 }
 
-/** What the examples are signed with: whoever has it can check them. */
+/** The examples are signed with this secret: a reader who has it can check them. */
 export const exampleSecret = 'correct horse battery'
 const exampleId = 'evt_0198c5f2a3b47d6e8f90a1b2c3d4e5f6'
 const exampleSentAt = new Date('2026-03-02T10:00:00Z')

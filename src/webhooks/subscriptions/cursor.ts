@@ -1,13 +1,13 @@
 /**
- * A cursor of the engine follows the configuration of its webhook: whoever changes a webhook has it follow in
- * the same transaction. What was changed by a hand in SQL is found each minute, and followed then.
+ * A cursor of the engine follows the configuration of its webhook: a transaction that changes a webhook
+ * changes its cursor too. What an operator changed in SQL is found each minute, and followed then.
  */
 import type { Sql } from '../../database/database.ts'
 import { allParts, feedOf, partOf } from '../events/part.ts'
 import * as table from './cursors.sql.ts'
 
 /** What a cursor has of its webhook's configuration. */
-type Wishes = NonNullable<(typeof table.selectCursors)['row']>
+type CursorConfig = NonNullable<(typeof table.selectCursors)['row']>
 
 export async function followWebhook(
   sql: Sql,
@@ -48,6 +48,6 @@ async function findStrays(sql: Sql): Promise<{ readonly id: number; readonly bra
   return strays
 }
 
-function printWishes({ isActive, mayAct, kinds, actions }: Wishes): string {
+function printWishes({ isActive, mayAct, kinds, actions }: CursorConfig): string {
   return JSON.stringify([isActive, mayAct, kinds, actions])
 }

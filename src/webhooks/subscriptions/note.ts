@@ -25,7 +25,7 @@ export const textPattern = `^[\\t\\n\\r${spaces}]*[^\\x00-\\x1F\\x7F-\\x9F${spac
 const line = new RegExp(linePattern, 'u')
 const text = new RegExp(textPattern, 'u')
 
-/** Half a character is no text to anybody, whatever a pattern says. */
+/** Half a surrogate pair is no text, whatever a pattern says. */
 const fits = (note: string, pattern: RegExp) =>
   [...note].length <= noteCharacters && note.isWellFormed() && pattern.test(note)
 

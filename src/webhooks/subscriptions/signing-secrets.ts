@@ -16,11 +16,11 @@ interface TimedSecret {
   readonly endsAtMs: number
 }
 
-interface Of {
+interface WebhookKey {
   readonly webhookId: number
 }
 
-const ofWebhook = ({ webhookId }: Of) => webhookId
+const ofWebhook = ({ webhookId }: WebhookKey) => webhookId
 
 export interface SecretKeeper {
   /**

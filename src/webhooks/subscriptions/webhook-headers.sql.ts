@@ -1,7 +1,7 @@
 import { bytes, instant, int, list, text } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 
-/** With the sealed values, for whoever sends. */
+/** With the sealed values, for the worker that sends them. */
 export const selectHeaders = statement({
   name: 'select_webhook_headers',
   takes: { webhookIds: list(int) },

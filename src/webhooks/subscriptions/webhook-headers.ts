@@ -1,6 +1,6 @@
 /**
  * Headers that a partner has sent with each delivery of a webhook. They may be credentials of its receiver:
- * values are sealed, shown to nobody, and sent to no other host than the one they were given for.
+ * values are sealed, never shown, and sent to no other host than the one they were given for.
  */
 
 import { openGathering } from '../../concurrency/gather.ts'
@@ -152,12 +152,12 @@ export interface HeaderKeeper {
   find(webhookId: number): Headers | undefined | Promise<Headers | undefined>
 }
 
-interface Kept {
+interface StoredHeaders {
   readonly headers: Headers | undefined
 }
 
 export function openHeaderKeeper(db: Sql, vault: Vault, changes: Changes): HeaderKeeper {
-  const memory = openMemory<Kept>(changes)
+  const memory = openMemory<StoredHeaders>(changes)
   const readRows = openGathering(async (webhookIds: readonly number[]) => {
     const rows = Map.groupBy(
       await db.query(table.selectHeaders, { webhookIds }),

@@ -93,7 +93,8 @@ function findDescriptionProblems(description: string): FieldProblem[] {
 }
 
 /**
- * Headers were given for one server. Whoever may change the URL must not learn by it what is shown to nobody.
+ * Headers were given for one server. A user who may change the URL must not learn by it values that are never
+ * shown.
  */
 export function refuseStrangeHost(
   before: string,

@@ -53,7 +53,7 @@ export interface WebhookDraft extends SettingsChange {
   readonly kinds: readonly Kind[] | undefined
 }
 
-export interface RegistrationDesk {
+export interface RegistrationDependencies {
   readonly db: Sql
   readonly vault: Vault
   readonly policy: GuardPolicy
@@ -62,7 +62,7 @@ export interface RegistrationDesk {
 const secretPurpose = (webhookId: number) => `webhook-secret:${webhookId}`
 
 export async function createWebhook(
-  { db, vault, policy }: RegistrationDesk,
+  { db, vault, policy }: RegistrationDependencies,
   { branchId, environment }: Branch,
   clientId: string | undefined,
   draft: WebhookDraft,
@@ -111,7 +111,7 @@ export function listWebhooks(
 }
 
 export async function updateWebhook(
-  { db, vault, policy }: RegistrationDesk,
+  { db, vault, policy }: RegistrationDependencies,
   webhook: Webhook,
   change: Partial<WebhookDraft>,
   act: Act,
@@ -189,7 +189,7 @@ export async function disableWebhook(sql: Sql, webhookId: number, reason: string
  * switch.
  */
 export async function rotateWebhookSecret(
-  { db, vault }: RegistrationDesk,
+  { db, vault }: RegistrationDependencies,
   webhook: Webhook,
   secret: string,
   switchAt: Date,

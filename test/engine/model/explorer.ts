@@ -4,7 +4,7 @@
  */
 import { openModel } from './model.ts'
 import type { Mutant } from './mutants.ts'
-import { Broken, type Scene, type World } from './world.ts'
+import { BrokenInvariant, type Scene, type World } from './world.ts'
 
 export interface Report {
   readonly states: number
@@ -89,7 +89,7 @@ export function explore(scene: Scene, mutant?: Mutant, limit = 3_000_000): Repor
     try {
       check(s)
     } catch (error) {
-      if (error instanceof Broken) return error.message
+      if (error instanceof BrokenInvariant) return error.message
       throw error
     }
   }
@@ -135,7 +135,7 @@ export function explore(scene: Scene, mutant?: Mutant, limit = 3_000_000): Repor
           step.run(next)
           what = broken(next)
         } catch (error) {
-          if (!(error instanceof Broken)) throw error
+          if (!(error instanceof BrokenInvariant)) throw error
           what = error.message
         }
         if (what) return report(false, { what, trace: [...traceTo(base + i), step.label] })

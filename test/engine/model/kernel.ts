@@ -10,8 +10,8 @@ import {
   isDue,
   isFinal,
   keyOf,
+  type LaneMemory,
   logOf,
-  type Remembered,
   type Rules,
   type Settlement,
   type World,
@@ -143,7 +143,7 @@ export function hear(s: World, rules: Rules, n: number, w: number): void {
   s.lanes[n]![w]!.settling = settling
 }
 
-export function take(s: World, rules: Rules, n: number, w: number, before?: Remembered): void {
+export function take(s: World, rules: Rules, n: number, w: number, before?: LaneMemory): void {
   const c = s.cursors[w]!
   c.holder = n
   c.wake = 'now'

@@ -8,8 +8,8 @@ import {
   isDue,
   keyOf,
   type Lane,
+  type LaneMemory,
   logOf,
-  type Remembered,
   type Result,
   type Rules,
   type Sending,
@@ -18,13 +18,13 @@ import {
   wants,
 } from './world.ts'
 
-export const read = (s: World, w: number): Remembered => ({
+export const read = (s: World, w: number): LaneMemory => ({
   done: [...s.finals[w]!],
   exceptions: s.exceptions[w]!.map((x) => ({ ...x })),
   agains: s.agains[w]!.map((x) => ({ ...x })),
 })
 
-export function load(s: World, { is }: Rules, n: number, w: number, before?: Remembered): void {
+export function load(s: World, { is }: Rules, n: number, w: number, before?: LaneMemory): void {
   const c = s.cursors[w]!
   const old = s.lanes[n]![w]
   const { done, exceptions, agains } = before ?? read(s, w)

@@ -40,7 +40,7 @@ import {
 export interface Model {
   readonly start: World
   steps(s: World): Step[]
-  /** Throws `Broken` where a property does not hold. */
+  /** Throws `BrokenInvariant` where a property does not hold. */
   check(s: World): void
   isEnd(s: World): boolean
 }

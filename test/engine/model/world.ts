@@ -1,7 +1,7 @@
 /** What the model knows of: the database, what nodes remember, and what the properties have to remember. */
 import type { Mutant } from './mutants.ts'
 
-export interface Published {
+export interface ModelEvent {
   id: number
   feed: number
   entity: string
@@ -31,7 +31,7 @@ export interface Exception {
   written: number
 }
 /** What was asked for again. */
-export interface Again {
+export interface Repeat {
   seq: number
   round: number
   tries: number
@@ -100,19 +100,19 @@ export interface Lane {
   replay: Replay | null
   done: string[]
   exceptions: Exception[]
-  agains: Again[]
+  agains: Repeat[]
   flying: Sending[]
   results: Result[]
   settling: Settlement[]
 }
-export type Remembered = Pick<Lane, 'done' | 'exceptions' | 'agains'>
+export type LaneMemory = Pick<Lane, 'done' | 'exceptions' | 'agains'>
 export interface World {
   now: number
   isAhead: boolean
   txs: { step: number; xid: number }[]
   nextId: number
   nextXid: number
-  events: Published[]
+  events: ModelEvent[]
   /** One for each feed. */
   logs: Entry[][]
   /** Up to here the days of a feed have left. */
@@ -125,11 +125,11 @@ export interface World {
   highest: number
   cursors: Cursor[]
   exceptions: Exception[][]
-  agains: Again[][]
+  agains: Repeat[][]
   /** Keys of deliveries that have a final outcome. */
   finals: string[][]
   lanes: (Lane | null)[][]
-  taking: (Remembered | null)[][]
+  taking: (LaneMemory | null)[][]
   left: { crash: number; takeover: number; fail: number; lostReply: number; clock: number }
   acts: boolean[]
   /**
@@ -215,9 +215,9 @@ export interface Step {
   run: (s: World) => void
 }
 
-export class Broken extends Error {}
+export class BrokenInvariant extends Error {}
 export const broken = (what: string): never => {
-  throw new Broken(what)
+  throw new BrokenInvariant(what)
 }
 
 /** A scene, and what is wrong with the rules. */

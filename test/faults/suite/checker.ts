@@ -6,8 +6,8 @@ import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { ask } from '../../support/ask.ts'
 import { findBrokenPromises, findOvertaken } from '../../support/delivery-promises.ts'
 import { eventually } from '../../support/eventually.ts'
-import { patienceMs } from '../../support/patience.ts'
 import { readProfile } from '../../support/process.ts'
+import { testTimeoutMs } from '../../support/timeout.ts'
 import type { House, Node } from './house.ts'
 import type { Promises } from './traffic.ts'
 
@@ -24,7 +24,7 @@ export interface Findings {
 export async function checkPromises(
   house: House,
   promises: Promises,
-  withinMs = patienceMs,
+  withinMs = testTimeoutMs,
 ): Promise<Findings> {
   await untilAllArrived(house, promises, withinMs)
   const { events, tokens, revoked, refusals } = promises

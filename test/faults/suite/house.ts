@@ -20,7 +20,6 @@ import { openPasswords } from '../../../src/users/password.ts'
 import { createUser } from '../../../src/users/user.ts'
 import { createWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { operatorAct, password } from '../../support/gateway.ts'
-import { patienceMs } from '../../support/patience.ts'
 import { findFreePort } from '../../support/ports.ts'
 import {
   type Credentials,
@@ -32,6 +31,7 @@ import {
   startGateway,
 } from '../../support/process.ts'
 import { openReceiver, type Receiver } from '../../support/receiver.ts'
+import { testTimeoutMs } from '../../support/timeout.ts'
 import { openPair, type Pair, urlOf } from './postgres.ts'
 import { openRelay, type Relay, type Weather } from './relay.ts'
 
@@ -124,8 +124,8 @@ async function open(options: HouseOptions = {}): Promise<House> {
  * As an init system does it: again and again, until it stays up. On a busy machine a primary that answers
  * late is taken for one that is away.
  */
-async function startPatiently(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
-  const giveUpAt = performance.now() + patienceMs
+async function startWithRetries(settings: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+  const giveUpAt = performance.now() + testTimeoutMs
   for (;;) {
     const started = await startGateway(settings).catch((error: unknown) => {
       if (performance.now() > giveUpAt) throw error
@@ -152,7 +152,7 @@ async function openNode(
   const node = {
     origin: `http://127.0.0.1:${settings.PORT}`,
     // What a node that does not start leaves open would keep the whole file from ending.
-    gateway: await startPatiently(settings).catch(async (error: unknown) => {
+    gateway: await startWithRetries(settings).catch(async (error: unknown) => {
       for (const relay of relays) await relay.close()
       throw error
     }),
@@ -160,7 +160,7 @@ async function openNode(
       for (const relay of relays) relay.change(weather)
     },
     async restart() {
-      node.gateway = await startPatiently(settings)
+      node.gateway = await startWithRetries(settings)
     },
     async close() {
       node.gateway.kill('SIGKILL')

@@ -12,7 +12,7 @@ import { type Answer, send } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
 import { followByHand } from '../../support/follow.ts'
 import { basic, operatorAct } from '../../support/gateway.ts'
-import { patienceMs } from '../../support/patience.ts'
+import { testTimeoutMs } from '../../support/timeout.ts'
 import type { House } from './house.ts'
 import { urlOf } from './postgres.ts'
 import type { Scenario } from './scenarios.ts'
@@ -143,7 +143,7 @@ async function sendAgainAllTheWhile(house: House, faultMs: number): Promise<void
   const hasAsked = () => asked.redeliveries > 0 && asked.replays > 0
   // On a slow machine a turn may take as long as all of them should: it goes on until there was something to
   // tell.
-  for (let turn = 0; performance.now() < (hasAsked() ? until : until + patienceMs); turn++) {
+  for (let turn = 0; performance.now() < (hasAsked() ? until : until + testTimeoutMs); turn++) {
     const at = (method: 'GET' | 'POST', path: string, body?: object) =>
       callAsPartner(house, `${house.nodes[turn % house.nodes.length]!.origin}${path}`, method, body)
     const { webhooks } = (await at('GET', '/v2/webhooks')).json<{ webhooks: { id: number }[] }>()

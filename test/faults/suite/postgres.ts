@@ -138,7 +138,7 @@ function openServer(folder: string, port: number): Server {
       port,
       user: superuser,
       database: 'postgres',
-      ...patience,
+      ...timeouts,
     })
     client.on('error', () => {})
     await client.connect()
@@ -174,7 +174,7 @@ function openServer(folder: string, port: number): Server {
 }
 
 const startAgainMs = 50
-const patience = { connectionTimeoutMillis: 30_000, query_timeout: 120_000 }
+const timeouts = { connectionTimeoutMillis: 30_000, query_timeout: 120_000 }
 const signals = { 'in order': 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null

@@ -1,7 +1,7 @@
 /** One scenario from the first request to the verdict. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
-import { patienceMs } from '../../support/patience.ts'
+import { testTimeoutMs } from '../../support/timeout.ts'
 import { checkPromises, type Findings } from './checker.ts'
 import { type House, openHouse } from './house.ts'
 import type { Scenario } from './scenarios.ts'
@@ -62,7 +62,7 @@ async function measureResumption({ nodes, hooks, receiver }: House, traffic: Tra
   await Promise.all(
     nodes.map(async (node) => {
       await eventually(`${node.origin} is ready`, () => isReady(node.origin))
-      const id = await traffic.publishAt(node, patienceMs)
+      const id = await traffic.publishAt(node, testTimeoutMs)
       const hasArrived = () => hooks.every((path) => receiver.at(path).some((request) => request.id === id))
       await eventually('the event reaches every webhook', hasArrived)
     }),

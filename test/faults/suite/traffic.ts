@@ -34,7 +34,7 @@ export interface Traffic {
 
 const publishers = 6
 /** What a caller waits for an answer before it asks elsewhere. */
-const patienceMs = 4_000
+const requestTimeoutMs = 4_000
 
 /** Each of them rests for so long between two requests. */
 export function startTraffic(house: House, pauseMs: number): Traffic {
@@ -148,7 +148,7 @@ async function call(
       method: 'POST',
       headers,
       body,
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(requestTimeoutMs),
     })
     const text = await answer.text()
     if (!expected.includes(status)) wrongAnswers.push(`${url} answered ${status} ${text}`)

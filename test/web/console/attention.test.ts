@@ -22,12 +22,12 @@ import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { failDeliveries } from '../../support/by-hand.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { type Desk, openDesk } from '../../support/console.ts'
+import { type ConsoleSession, openConsole } from '../../support/console.ts'
 import { followByHand } from '../../support/follow.ts'
 import { openTestGateway, operator, type TestGateway } from '../../support/gateway.ts'
 import { importLines } from '../../support/imports.ts'
+import { openLenientDatabase } from '../../support/lenient-database.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { openPatiently } from '../../support/patiently.ts'
 import { type Looks, openLookingDatabase } from '../../support/plans.ts'
 import { openPartner } from '../../support/portal.ts'
 import { makeFolder } from '../../support/process.ts'
@@ -39,11 +39,11 @@ const keys = [randomBytes(32), randomBytes(32)].map((key) => key.toString('hex')
 
 let house: TestGateway
 let db: Database
-let olga: Desk
+let olga: ConsoleSession
 before(async () => {
   house = await openTestGateway({ SECRET_KEY: keys[0]! })
   db = house.gateway.context.db
-  olga = await openDesk(house)
+  olga = await openConsole(house)
 })
 after(() => house?.close())
 
@@ -271,15 +271,15 @@ test('what ends soon is told before it does: a secret in use, a certificate, a r
 
 test('a second sealing key is told of until it is gone', async () => {
   const two = await openTestGateway({ SECRET_KEY: keys.join(',') })
-  const desk = await openDesk(two)
-  assert.match((await desk.browser.get('/console')).text, /2 keys are in use[\s\S]*>See the rotations</)
+  const admin = await openConsole(two)
+  assert.match((await admin.browser.get('/console')).text, /2 keys are in use[\s\S]*>See the rotations</)
   await two.close()
 })
 
 test('the queue is found by indexes, however many people, partners and entries there are', async () => {
   // Without the limits of the gateway's own connections: it takes as long as the machine needs.
-  const patient = openPatiently({ connectionString: house.databaseUrl, connections: 2 })
-  await patient.script(`
+  const lenient = openLenientDatabase({ connectionString: house.databaseUrl, connections: 2 })
+  await lenient.script(`
     INSERT INTO users (id, username, name, password_hash, created_at, updated_at)
       SELECT 'id-' || lpad(n::text, 12, '0'), 'crowd-' || n, 'One of many', '', now(), now()
         FROM generate_series(1, 20000) n;
@@ -293,10 +293,10 @@ test('the queue is found by indexes, however many people, partners and entries t
     ${followByHand}
     ANALYZE`)
   const looks: Looks = new Map()
-  const looking = await openLookingDatabase(patient, looks)
+  const looking = await openLookingDatabase(lenient, looks)
   const { config, vault } = house.gateway.context
   await findAttention({ db: looking, config, vault, operator: everything, now: house.clock.now() })
-  await patient.close()
+  await lenient.close()
   assert.ok(looks.size >= 7, `${looks.size} statements`)
   const large = ['users', 'partners', 'audit_entries', 'webhooks', 'cursors']
   for (const [name, { readWhole, rows: touched }] of looks) {
@@ -312,7 +312,7 @@ test('the queue is found by indexes, however many people, partners and entries t
 test('whom the source disabled or removed is nobody’s lock: thousands of them bury none of an operator, and pages say who it was', async () => {
   const now = () => house.clock.now()
   const source = await nameSource(house)
-  const { browser } = await openDesk(house)
+  const { browser } = await openConsole(house)
   const people = (from: number, to: number, more: object) =>
     Array.from({ length: to - from }, (_, n) => ({ kind: 'customer', externalId: `C${from + n}`, ...more }))
   await importLines(house, source, people(0, 300, { name: 'Gone', version: 1 }))

@@ -12,22 +12,22 @@ import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { drawPng, secondWords, svgLogo } from '../../support/brand.ts'
 import { Browser, hiddenFields, send } from '../../support/browser.ts'
-import { openDesk, press } from '../../support/console.ts'
+import { openConsole, press } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse, openTestGateway } from '../../support/gateway.ts'
 import { tokenOf } from '../../support/web.ts'
 
 const house = await openHouse()
-const desk = await openDesk(house)
+const admin = await openConsole(house)
 const home = '/console/brand/live'
 const { db } = house.gateway.context
 
 const words = Object.fromEntries(Object.entries(secondWords).map(([name, value]) => [name, value ?? '']))
-const save = (more: Record<string, string> = {}) => press(desk.browser, home, '/save', { ...words, ...more })
+const save = (more: Record<string, string> = {}) => press(admin.browser, home, '/save', { ...words, ...more })
 
 async function upload(bytes: Buffer, place = 'logoLight') {
-  const csrf = await tokenOf(desk.browser)
-  return desk.browser.upload(`${home}/image`, { csrf, place }, { image: bytes })
+  const csrf = await tokenOf(admin.browser)
+  return admin.browser.upload(`${home}/image`, { csrf, place }, { image: bytes })
 }
 
 const imagesStored = () => ask<{ hash: string }>(db, 'SELECT hash FROM images')
@@ -39,13 +39,13 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
   try {
     const shown = async (baseUrl: string) => (await new Browser(baseUrl).get('/login')).text
     assert.match(await shown(other.baseUrl), /Countersign/)
-    await assertAnswered(desk.browser, await save())
-    await assertAnswered(desk.browser, await upload(svgLogo('#7a1f5c')))
+    await assertAnswered(admin.browser, await save())
+    await assertAnswered(admin.browser, await upload(svgLogo('#7a1f5c')))
     assert.match(await shown(house.baseUrl), /<title>Sign in · Countersign</)
-    const preview = await desk.browser.get(`${home}/preview?page=consent&mode=dark`)
+    const preview = await admin.browser.get(`${home}/preview?page=consent&mode=dark`)
     assert.match(preview.text, /<title>Allow Portfolio\? · Northwind<\/title>/)
     assert.match(preview.text, /colours\/7a1f5c-f09ad0-faf5f8-170f14-dark\.css/)
-    const mail = await desk.browser.get(`${home}/preview?page=mail&mode=dark`)
+    const mail = await admin.browser.get(`${home}/preview?page=mail&mode=dark`)
     assert.match(
       String(mail.headers['content-security-policy']),
       /^default-src 'none'; style-src 'unsafe-inline'; img-src 'self';/,
@@ -53,7 +53,7 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
     assert.match(mail.text, /Sent by Northwind at[\s\S]*Northwind Securities Ltd/)
     assert.match(mail.text, /@media all \{ \.paper/)
     assert.doesNotMatch(mail.text, /Countersign/)
-    const done = await press(desk.browser, home, '/activate')
+    const done = await press(admin.browser, home, '/activate')
     assert.match(await shown(house.baseUrl), /Northwind/, 'whoever activates it sees it with the next page')
     for (const baseUrl of [house.baseUrl, other.baseUrl]) {
       // The other node is told, which takes a moment.
@@ -71,14 +71,14 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
       assert.doesNotMatch(page, /Countersign/)
     }
     assert.match(await shown(house.sandboxUrl), /Countersign/, 'the other site has its own')
-    const told = await assertAnswered(desk.browser, done)
+    const told = await assertAnswered(admin.browser, done)
     assert.equal(told.undo, `${home}/return`)
     const entries = await findEntries(db, { subject: 'brand:live', action: 'brand' })
     assert.deepEqual(
       entries.map(({ action }) => action),
       ['brand.activated', 'brand.drafted', 'brand.drafted'],
     )
-    assert.equal(entries[0]!.actor, `user:${desk.user.id}`)
+    assert.equal(entries[0]!.actor, `user:${admin.user.id}`)
   } finally {
     await other.close()
   }
@@ -122,27 +122,28 @@ test('what a page loads of a brand comes from us, may be kept for ever, and hold
 test('what was in force can be gone back to, and that can be undone', async () => {
   const before = (await listBrands(db, 'live')).active!.id
   await save({ shortName: 'Southwind' })
-  await press(desk.browser, home, '/activate')
+  await press(admin.browser, home, '/activate')
   assert.equal(await titleOf(), 'Southwind')
-  const csrf = await tokenOf(desk.browser)
-  const back = await desk.browser.post(`${home}/return`, { csrf, brand: String(before) })
+  const csrf = await tokenOf(admin.browser)
+  const back = await admin.browser.post(`${home}/return`, { csrf, brand: String(before) })
   assert.equal(await titleOf(), 'Northwind')
-  const page = await desk.browser.get(back.location!)
-  const undone = await desk.browser.post(`${home}/return`, hiddenFields(page.text, `${home}/return`))
+  const page = await admin.browser.get(back.location!)
+  const undone = await admin.browser.post(`${home}/return`, hiddenFields(page.text, `${home}/return`))
   assert.equal(undone.status, 303)
   assert.equal(await titleOf(), 'Southwind')
-  await desk.browser.post(`${home}/return`, { csrf })
+  await admin.browser.post(`${home}/return`, { csrf })
   assert.equal(await titleOf(), 'Countersign', 'without a brand it is the one that the gateway comes with')
-  assert.equal((await desk.browser.post(`${home}/return`, { csrf, brand: '999999' })).status, 404)
-  await desk.browser.post(`${home}/return`, { csrf, brand: String(before) })
+  assert.equal((await admin.browser.post(`${home}/return`, { csrf, brand: '999999' })).status, 404)
+  await admin.browser.post(`${home}/return`, { csrf, brand: String(before) })
   assert.equal(await titleOf(), 'Northwind')
   assert.equal(await titleOf('/nowhere'), 'Northwind', 'also the page of an error')
 })
 
 test('of two who change a draft the second learns of the first, and nothing is put in force that its operator has not seen', async () => {
   await save()
-  const [one, other] = [await desk.browser.get(home), await desk.browser.get(home)]
-  const send = (page: typeof one, verb: string, fields = {}) => desk.browser.submit(page, home + verb, fields)
+  const [one, other] = [await admin.browser.get(home), await admin.browser.get(home)]
+  const send = (page: typeof one, verb: string, fields = {}) =>
+    admin.browser.submit(page, home + verb, fields)
   assert.equal((await send(one, '/save', { ...words, shortName: 'First' })).status, 303)
   for (const [verb, fields] of [
     ['/save', { ...words, shortName: 'Second' }],
@@ -154,7 +155,7 @@ test('of two who change a draft the second learns of the first, and nothing is p
     assert.match(refused.text, /The draft was changed since this page was loaded/)
   }
   assert.equal((await listBrands(db, 'live')).draft!.shortName, 'First')
-  assert.equal((await send(await desk.browser.get(home), '/discard')).status, 303)
+  assert.equal((await send(await admin.browser.get(home), '/discard')).status, 303)
   assert.equal((await listBrands(db, 'live')).draft, undefined)
   assert.equal(await titleOf(), 'Northwind')
 })
@@ -213,7 +214,7 @@ test('a logo that is an attack is refused in words, and nothing of it is stored'
 })
 
 test('a hundred megabytes are refused before they are read, and take no memory', async () => {
-  const csrf = await tokenOf(desk.browser)
+  const csrf = await tokenOf(admin.browser)
   assert.equal((await upload(Buffer.alloc(300 * 1024))).status, 413)
   const before = process.memoryUsage.rss()
   const ways: [Record<string, string>, number][] = [
@@ -222,7 +223,7 @@ test('a hundred megabytes are refused before they are read, and take no memory',
     [{ 'transfer-encoding': 'chunked' }, 1_600],
   ]
   for (const [head, pieces] of ways) {
-    const headers = { ...head, cookie: desk.browser.cookieHeader }
+    const headers = { ...head, cookie: admin.browser.cookieHeader }
     assert.equal(await pour(`${house.baseUrl}${home}/image`, headers, csrf, pieces), 413)
   }
   assert.ok(process.memoryUsage.rss() - before < 80 * 1024 * 1024)
@@ -260,12 +261,12 @@ function pour(
 }
 
 test('a body with files is read where files are taken, and nowhere else', async () => {
-  const csrf = await tokenOf(desk.browser)
-  const elsewhere = await desk.browser.upload(`${home}/save`, { csrf, ...words }, { image: drawPng(4, 4) })
+  const csrf = await tokenOf(admin.browser)
+  const elsewhere = await admin.browser.upload(`${home}/save`, { csrf, ...words }, { image: drawPng(4, 4) })
   assert.equal(elsewhere.status, 415)
   const broken = await send(`${house.baseUrl}${home}/image`, {
     method: 'POST',
-    headers: { 'content-type': 'multipart/form-data; boundary=b', cookie: desk.browser.cookieHeader },
+    headers: { 'content-type': 'multipart/form-data; boundary=b', cookie: admin.browser.cookieHeader },
     body: '--b\r\nnothing',
   })
   assert.equal(broken.status, 400)
@@ -294,7 +295,7 @@ test('images that nobody shows are removed after a day, and those of any brand s
 })
 
 test('whoever uploads too many images in an hour waits for the next, before any more is unpacked', async () => {
-  const [eager, other] = [await openDesk(house), await openDesk(house)]
+  const [eager, other] = [await openConsole(house), await openConsole(house)]
   const send = async ({ browser }: typeof eager, image: Buffer) =>
     browser.upload(`${home}/image`, { csrf: await tokenOf(browser), place: 'favicon' }, { image })
   for (let sent = 0; sent < imagesPerHour; sent++)

@@ -9,7 +9,7 @@ import { minute } from '../../../src/clock.ts'
 import { getImport, readImport } from '../../../src/provisioning/import.ts'
 import { toldBy } from '../../support/answers.ts'
 import type { Answer } from '../../support/browser.ts'
-import { openDesk, press, turnPages } from '../../support/console.ts'
+import { openConsole, press, turnPages } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdSnapshot, household, households, importLines, readSome } from '../../support/imports.ts'
@@ -20,7 +20,7 @@ import { pathOf, tokenOf } from '../../support/web.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
-const { browser, user } = await openDesk(house)
+const { browser, user } = await openConsole(house)
 const at = (id: number) => `/console/imports/${id}`
 
 async function* linesOf(record: unknown): AsyncGenerator<Buffer> {
@@ -124,7 +124,7 @@ test('a snapshot that would remove too much waits in the queue; its page says ho
 
 test('a yes removes what is missing, once: the second is told that it waits no more', async () => {
   const held = await holdSnapshot(house)
-  const other = await openDesk(house, 'Second Operator')
+  const other = await openConsole(house, 'Second Operator')
   const stale = await other.browser.get(at(held.id))
   const yes = await press(browser, at(held.id), '/remove')
   assert.equal(toldBy(await browser.get(pathOf(yes)))!.text, 'The records are being removed.')
@@ -189,7 +189,7 @@ test('an import that is stopped while it is read takes no more lines', async () 
 
 test('a yes takes a sign-in of minutes ago', async () => {
   const held = await holdSnapshot(house)
-  const late = await openDesk(house, 'Lara Late')
+  const late = await openConsole(house, 'Lara Late')
   const page = await late.browser.get(at(held.id))
   house.clock.advance(6 * minute)
   const answer = await late.browser.submit(page, `${at(held.id)}/remove`, { reason: 'x' })

@@ -15,13 +15,13 @@ import { pathOf } from '../../support/web.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const { db } = house.gateway.context
-const desk = await house.signIn(await house.makeOperator())
+const adminBrowser = await house.signIn(await house.makeOperator())
 const kindsOf = async (user: User) => (await noticesOf(db, user)).map(({ kind }) => kind)
 
 test('an operator makes a user, who gets a link for a password', async () => {
-  const page = await desk.get('/console/users/new')
+  const page = await adminBrowser.get('/console/users/new')
   const fields = { username: 'Nora', name: 'Nora New', email: 'nora@example.com' }
-  const answer = await desk.submit(page, '/console/users/create', fields)
+  const answer = await adminBrowser.submit(page, '/console/users/create', fields)
   assert.equal(answer.status, 303, answer.text)
   const user = (await findUserByUsername(db, 'nora'))!
   assert.equal(pathOf(answer), `/console/users/${user.id}`)
@@ -31,9 +31,9 @@ test('an operator makes a user, who gets a link for a password', async () => {
 
 test('a username that is taken is told at its field, and what was typed stays', async () => {
   const { username } = await house.makeUser()
-  const page = await desk.get('/console/users/new')
+  const page = await adminBrowser.get('/console/users/new')
   const fields = { username, name: 'Second', email: 'second@example.com' }
-  const answer = await desk.submit(page, '/console/users/create', fields)
+  const answer = await adminBrowser.submit(page, '/console/users/create', fields)
   assert.equal(answer.status, 400)
   assert.match(answer.text, /It is taken\./)
   assert.match(answer.text, /value="second@example.com"/)
@@ -43,9 +43,9 @@ test('an operator changes an address with a reason, and the one before is told',
   const user = await house.makeUser()
   const home = `/console/users/${user.id}`
   for (const email of ['first@example.com', 'second@example.com']) {
-    const page = await desk.get(home)
+    const page = await adminBrowser.get(home)
     const fields = { ...hiddenFields(page.text, `${home}/email`), email, reason: 'Ticket 4711.' }
-    assert.equal((await desk.post(`${home}/email`, fields)).status, 303)
+    assert.equal((await adminBrowser.post(`${home}/email`, fields)).status, 303)
   }
   assert.equal((await findMail(db, user.id))!.email, 'second@example.com')
   const told = (await noticesOf(db, user)).filter(({ kind }) => kind === 'address')
@@ -58,12 +58,12 @@ const yesterday = () => after(house.clock.now(), -day)
 test('a password reset goes to the address of the user; without one nothing is sent, and that is said', async () => {
   const user = await house.makeUser()
   const home = `/console/users/${user.id}`
-  const csrf = hiddenFields((await desk.get(home)).text, `${home}/lock`).csrf!
-  const none = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
+  const csrf = hiddenFields((await adminBrowser.get(home)).text, `${home}/lock`).csrf!
+  const none = await adminBrowser.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
   assert.equal(none.status, 409)
   assert.match(none.text, /No link was sent/)
   await setEmail(db, user, 'theirs@example.com', { by: { name: `user:${user.id}` }, at: yesterday() })
-  assert.equal((await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })).status, 303)
+  assert.equal((await adminBrowser.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })).status, 303)
   assert.ok((await kindsOf(user)).includes('password-reset'))
 })
 
@@ -89,7 +89,7 @@ test('a customer without a password who signs in at a provider gets no link for 
       by: { name: `user:${user.id}` },
       at: yesterday(),
     })
-    return desk.submit(await desk.get(home), `${home}/reset`, { reason: 'Ticket 4711.' })
+    return adminBrowser.submit(await adminBrowser.get(home), `${home}/reset`, { reason: 'Ticket 4711.' })
   }
   await draftUpstream(house)
   assert.equal(
@@ -112,9 +112,9 @@ test('a customer without a password who signs in at a provider gets no link for 
 test('a reset just after an operator changed the address is refused with words that say when it is possible', async () => {
   const user = await house.makeUser()
   const home = `/console/users/${user.id}`
-  const csrf = hiddenFields((await desk.get(home)).text, `${home}/lock`).csrf!
-  await desk.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
-  const refused = await desk.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
+  const csrf = hiddenFields((await adminBrowser.get(home)).text, `${home}/lock`).csrf!
+  await adminBrowser.post(`${home}/email`, { csrf, email: 'theirs@example.com', reason: 'Ticket 4711.' })
+  const refused = await adminBrowser.post(`${home}/reset`, { csrf, reason: 'Ticket 4711.' })
   assert.equal(refused.status, 409)
   assert.match(refused.text, /less than 24 hours ago\. A reset is possible from \d{4}-/)
   assert.ok(!(await kindsOf(user)).includes('password-reset'))

@@ -21,7 +21,7 @@ import { deleteWebhook, disableWebhook, getWebhook } from '../../../src/webhooks
 import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
 import { numberEvents } from '../../support/by-hand.ts'
-import { openDesk } from '../../support/console.ts'
+import { openConsole } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { followByHand } from '../../support/follow.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -43,7 +43,7 @@ const house = await openHouse({
 const db = house.gateway.context.db
 const receiver = await keepOpen(openReceiver())
 const own = await openPartner(house)
-const olga = await openDesk(house)
+const olga = await openConsole(house)
 const holder = await house.signIn(await house.makeUser())
 
 async function show(path: string, status = 200): Promise<string> {
@@ -122,7 +122,7 @@ test('the live overview is not for others, and ends when the operator signs out'
   const refused = await watch(holder, '/console')
   assert.equal(refused.status, 404)
   refused.stop()
-  const second = await openDesk(house, 'Otto Operator')
+  const second = await openConsole(house, 'Otto Operator')
   const stream = await watch(second.browser, '/console')
   await stream.until(/data: /)
   await second.browser.submit(await second.browser.get('/account'), '/logout', {})

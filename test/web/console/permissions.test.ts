@@ -16,7 +16,7 @@ import {
   staffRoles,
 } from '../../../src/vocabulary/permission.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { type Desk, openDesk } from '../../support/console.ts'
+import { type ConsoleSession, openConsole } from '../../support/console.ts'
 import { crawl, formsOf, makeEverything, rowOf } from '../../support/forms-of-pages.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdSnapshot } from '../../support/imports.ts'
@@ -28,8 +28,8 @@ const house = await openHouse()
 const { db } = house.gateway.context
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
-const desks = new Map<StaffRole, Desk>()
-for (const role of staffRoles) desks.set(role, await openDesk(house, `Our ${role}`, [role]))
+const sessions = new Map<StaffRole, ConsoleSession>()
+for (const role of staffRoles) sessions.set(role, await openConsole(house, `Our ${role}`, [role]))
 const everything = await makeEverything(house)
 const guarded = await house.makeUser()
 await setUpApp(house, await house.signIn(guarded))
@@ -100,10 +100,10 @@ test('viewers and auditors change nothing, and only who watches over staff gives
 })
 
 /** Whatever changes something leaves an entry; what the house does by itself leaves none of theirs. */
-const actsOf = ({ user }: Desk) => findEntries(db, { actor: `user:${user.id}`, limit: 1_000 })
+const actsOf = ({ user }: ConsoleSession) => findEntries(db, { actor: `user:${user.id}`, limit: 1_000 })
 
-for (const [role, desk] of desks) {
-  const { browser } = desk
+for (const [role, staffSession] of sessions) {
+  const { browser } = staffSession
 
   test(`a ${role} sees the pages that the role may see, and is told which roles open the others`, async () => {
     for (const { path, gate } of ofConsole.filter(({ method }) => method === 'GET')) {
@@ -120,7 +120,7 @@ for (const [role, desk] of desks) {
 
   test(`a ${role} changes nothing by a form that the role may not send`, async () => {
     const csrf = await tokenOf(browser)
-    const before = await actsOf(desk)
+    const before = await actsOf(staffSession)
     for (const { path, gate } of ofConsole.filter(({ method }) => method === 'POST')) {
       if (permits([role], gate.permission!)) continue
       const address = path
@@ -134,7 +134,7 @@ for (const [role, desk] of desks) {
       const answer = await browser.post(address, { csrf, reason: 'x', seen: 'approved', role: 'viewer' })
       assert.equal(answer.status, 403, path)
     }
-    assert.deepEqual(await actsOf(desk), before)
+    assert.deepEqual(await actsOf(staffSession), before)
   })
 
   test(`nothing is offered to a ${role} that would be refused: links, forms, the menu, the queue, the search`, async () => {
@@ -177,8 +177,8 @@ test('every permission opens something, and somebody beside administrators has i
 })
 
 test('a role that is taken counts no more with the next click, and one that is given does', async () => {
-  const { user, browser } = await openDesk(house, 'Stan Staff', ['viewer'])
-  const boss = await openDesk(house)
+  const { user, browser } = await openConsole(house, 'Stan Staff', ['viewer'])
+  const boss = await openConsole(house)
   const page = `/console/staff/${user.id}`
   assert.equal((await browser.get('/console/audit')).status, 403)
   const give = await boss.browser.submit(await boss.browser.get(page), `${page}/give`, {
@@ -197,8 +197,8 @@ test('a role that is taken counts no more with the next click, and one that is g
 })
 
 test('whoever only helps people changes nothing about staff, and is offered nothing of it', async () => {
-  const support = desks.get('support')!
-  const { user } = await openDesk(house, 'Olga Administrator')
+  const support = sessions.get('support')!
+  const { user } = await openConsole(house, 'Olga Administrator')
   const page = await support.browser.get(`/console/users/${user.id}`)
   assert.deepEqual(
     formsOf('', page).filter(({ action }) => action.startsWith('/console')),
@@ -217,8 +217,8 @@ test('whoever only helps people changes nothing about staff, and is offered noth
 })
 
 test('whoever looks after staff and helps people changes nothing about an administrator, and is offered nothing of it', async () => {
-  const officer = await openDesk(house, 'Otto Officer', ['support', 'security-officer'])
-  const { user } = await openDesk(house, 'Olga Administrator')
+  const officer = await openConsole(house, 'Otto Officer', ['support', 'security-officer'])
+  const { user } = await openConsole(house, 'Olga Administrator')
   const page = await officer.browser.get(`/console/users/${user.id}`)
   const offered = formsOf('', page).filter(({ action }) => action.startsWith('/console'))
   assert.deepEqual(offered, [])
@@ -245,7 +245,7 @@ test('whoever looks after staff and helps people changes nothing about an admini
 })
 
 test('staff without a role are told so, and by whom they get one', async () => {
-  const { browser } = await openDesk(house, 'Nora New', [])
+  const { browser } = await openConsole(house, 'Nora New', [])
   const answer = await browser.get('/console')
   assert.equal(answer.status, 403)
   assert.match(

@@ -11,7 +11,7 @@ import { setEmail } from '../../../src/users/email.ts'
 import { findSecondFactors, isGuarded } from '../../../src/users/second-factor.ts'
 import { toldBy } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
-import { type Desk, openDesk, press } from '../../support/console.ts'
+import { type ConsoleSession, openConsole, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { setUpApp } from '../../support/second-factor.ts'
@@ -19,8 +19,8 @@ import { pathOf, tokenOf } from '../../support/web.ts'
 
 const house = await openHouse({ FOUR_EYES: 'all' })
 const { db } = house.gateway.context
-const maker = await openDesk(house, 'Mary Maker', ['partner-manager', 'support'])
-const checker = await openDesk(house, 'Charlie Checker', ['partner-manager', 'support'])
+const maker = await openConsole(house, 'Mary Maker', ['partner-manager', 'support'])
+const checker = await openConsole(house, 'Charlie Checker', ['partner-manager', 'support'])
 
 /** Sends the form on the page, and answers the page of the proposal that it made. */
 async function propose(
@@ -34,7 +34,11 @@ async function propose(
   return answer.location!
 }
 
-async function decide({ browser }: Desk, proposal: string, verdict: 'approve' | 'decline'): Promise<string> {
+async function decide(
+  { browser }: ConsoleSession,
+  proposal: string,
+  verdict: 'approve' | 'decline',
+): Promise<string> {
   const answer = await press(browser, proposal, `/${verdict}`)
   assert.equal(answer.status, 303, answer.text)
   return toldBy(await browser.get(pathOf(answer)))!.text
@@ -83,7 +87,7 @@ test('whoever proposed it is offered no decision, and is refused by the domain w
 
 test('a decision takes a sign-in of minutes ago', async () => {
   const { page } = await makeApplicant()
-  const [early, late] = [await openDesk(house, 'Ed Early'), await openDesk(house, 'Lara Late')]
+  const [early, late] = [await openConsole(house, 'Ed Early'), await openConsole(house, 'Lara Late')]
   const answer = await press(early.browser, page, '/approve')
   house.clock.advance(6 * minute)
   const asked = await press(late.browser, answer.location!, '/approve')
@@ -92,14 +96,14 @@ test('a decision takes a sign-in of minutes ago', async () => {
 
 test('without a reason nothing is proposed', async () => {
   const { page } = await makeApplicant()
-  const desk = await openDesk(house)
-  const answer = await desk.browser.submit(await desk.browser.get(page), `${page}/approve`, { reason: ' ' })
+  const admin = await openConsole(house)
+  const answer = await admin.browser.submit(await admin.browser.get(page), `${page}/approve`, { reason: ' ' })
   assert.equal(answer.status, 400)
-  assert.equal((await findEntries(db, { actor: `user:${desk.user.id}`, action: 'proposal.made' })).length, 0)
+  assert.equal((await findEntries(db, { actor: `user:${admin.user.id}`, action: 'proposal.made' })).length, 0)
 })
 
 test('refresh access, wider scopes and a reset of two-factor take two; what takes something away takes one', async () => {
-  const [one, two] = [await openDesk(house, 'One'), await openDesk(house, 'Two')]
+  const [one, two] = [await openConsole(house, 'One'), await openConsole(house, 'Two')]
   const proposeAs = async (page: string, action: string, fields: Record<string, string | string[]> = {}) => {
     const sent = { reason: 'Ticket 4711.', ...fields }
     const answer = await one.browser.submit(await one.browser.get(page), page + action, sent)
@@ -145,7 +149,7 @@ test('refresh access, wider scopes and a reset of two-factor take two; what take
 })
 
 test('what has changed since is not done, and the answer says so', async () => {
-  const [one, two] = [await openDesk(house, 'One'), await openDesk(house, 'Two')]
+  const [one, two] = [await openConsole(house, 'One'), await openConsole(house, 'Two')]
   const { partner, page } = await makeApplicant()
   const answer = await press(one.browser, page, '/approve')
   await press(two.browser, page, '/decline', { reason: 'Say more.' })
@@ -159,7 +163,7 @@ test('what has changed since is not done, and the answer says so', async () => {
 })
 
 test('the queue of attention offers no button that takes two people', async () => {
-  const { browser } = await openDesk(house)
+  const { browser } = await openConsole(house)
   const { page } = await makeApplicant()
   const home = (await browser.get('/console')).text
   assert.ok(!home.includes(`action="${page}/approve"`))
@@ -167,7 +171,10 @@ test('the queue of attention offers no button that takes two people', async () =
 })
 
 test('a proposal about somebody is not there for whoever may not look at people', async () => {
-  const [one, other] = [await openDesk(house, 'One'), await openDesk(house, 'Paul', ['partner-manager'])]
+  const [one, other] = [
+    await openConsole(house, 'One'),
+    await openConsole(house, 'Paul', ['partner-manager']),
+  ]
   const user = await house.makeUser()
   await setUpApp(house, await house.signIn(user))
   const { location } = await press(one.browser, `/console/users/${user.id}`, '/factors/reset')
@@ -180,9 +187,9 @@ test('a proposal about somebody is not there for whoever may not look at people'
 
 test('those who could decide are told by e-mail, and nobody else', async () => {
   const people = {
-    maker: await openDesk(house, 'One'),
-    decider: await openDesk(house, 'Two', ['partner-manager']),
-    auditor: await openDesk(house, 'Three', ['auditor']),
+    maker: await openConsole(house, 'One'),
+    decider: await openConsole(house, 'Two', ['partner-manager']),
+    auditor: await openConsole(house, 'Three', ['auditor']),
   }
   for (const { user } of Object.values(people))
     await setEmail(db, user, `${user.username}@broker.example`, house.act())

@@ -12,7 +12,7 @@ import { listRolesIn } from '../../../src/users/staff-role.ts'
 import { toldBy } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { Browser } from '../../support/browser.ts'
-import { openDesk, press } from '../../support/console.ts'
+import { openConsole, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -22,7 +22,7 @@ import { newProvider } from './provider-rows.ts'
 
 const house = await openHouse({ HOLDER_SIGN_IN: 'both' })
 const { db, vault } = house.gateway.context
-const officer = await openDesk(house, 'Otto Officer', ['security-officer'])
+const officer = await openConsole(house, 'Otto Officer', ['security-officer'])
 const { browser } = officer
 
 async function save(fields: Record<string, string>, from = browser) {
@@ -112,7 +112,7 @@ test('every field of the form is kept as it was typed, and the key is sealed', a
       ...{ 'strong-acr': 'urn:two', 'strong-amr': 'mfa  hwk', 'own-step': 'no', 'roles-claim': 'roles' },
       role: 'Countersign.Admin=administrator\r\n CN=Help,OU=Desk = support\r\n',
     },
-    (await openDesk(house)).browser,
+    (await openConsole(house)).browser,
   )
   assert.equal(saved.status, 303, saved.text)
   const provider = await getProvider(db, name)
@@ -133,13 +133,13 @@ test('every field of the form is kept as it was typed, and the key is sealed', a
 
 test('a provider that is not enabled changes nothing for anybody who signs in with a password', async () => {
   const other = await openHouse()
-  const desk = await openDesk(other)
+  const admin = await openConsole(other)
   for (const kind of ['holder', 'staff'])
     assert.equal(
       (
         await save(
           { ...newProvider(), kind, 'link-claim': kind === 'holder' ? 'customer_id' : '' },
-          desk.browser,
+          admin.browser,
         )
       ).status,
       303,
@@ -208,7 +208,7 @@ test('a form that lets nobody prove a second factor says which fields would', as
 
 test('where enabling takes two, a new credential takes one, and what was proposed before it counts no more', async () => {
   const two = await openHouse({ FOUR_EYES: 'provider.add' })
-  const [maker, checker] = [await openDesk(two, 'Mary Maker'), await openDesk(two, 'Charlie Checker')]
+  const [maker, checker] = [await openConsole(two, 'Mary Maker'), await openConsole(two, 'Charlie Checker')]
   const fields = newProvider()
   const page = pageOf(fields.name)
   await save(fields, maker.browser)
@@ -230,8 +230,8 @@ test('where enabling takes two, a new credential takes one, and what was propose
 test('where it takes two, enabling is proposed with exactly what is set up, and another enables it', async () => {
   const two = await openHouse({ FOUR_EYES: 'provider.add' })
   const [maker, checker] = [
-    await openDesk(two, 'Mary Maker', ['security-officer']),
-    await openDesk(two, 'Charlie Checker'),
+    await openConsole(two, 'Mary Maker', ['security-officer']),
+    await openConsole(two, 'Charlie Checker'),
   ]
   const fields = newProvider()
   const page = `/console/providers/${fields.name}`
@@ -261,7 +261,7 @@ const staffFields = (name = makeUpWord()) => ({
 })
 
 test('a provider is changed on its page: what was typed comes back with a fault, and what is not changed stays', async () => {
-  const boss = await openDesk(house, 'Ada Administrator')
+  const boss = await openConsole(house, 'Ada Administrator')
   const fields = staffFields()
   const page = pageOf(fields.name)
   await save(fields, boss.browser)
@@ -295,7 +295,7 @@ test('a provider is changed on its page: what was typed comes back with a fault,
 })
 
 test('nobody changes a provider into one that hands out more than they hold, nor one that does already', async () => {
-  const boss = await openDesk(house, 'Ada Administrator')
+  const boss = await openConsole(house, 'Ada Administrator')
   const own = newProvider()
   await save(own)
   await press(browser, pageOf(own.name), '/enable')
@@ -313,7 +313,7 @@ test('nobody changes a provider into one that hands out more than they hold, nor
 
 test('where adding takes two, so does a change of what is believed; a name, or fewer roles, takes one', async () => {
   const two = await openHouse({ FOUR_EYES: 'provider.add' })
-  const [maker, checker] = [await openDesk(two, 'Mary Maker'), await openDesk(two, 'Charlie Checker')]
+  const [maker, checker] = [await openConsole(two, 'Mary Maker'), await openConsole(two, 'Charlie Checker')]
   const inTwo = two.gateway.context.db
   const fields = staffFields()
   const page = pageOf(fields.name)

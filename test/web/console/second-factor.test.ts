@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { minute } from '../../../src/clock.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
 import type { Browser } from '../../support/browser.ts'
-import { openDesk, press } from '../../support/console.ts'
+import { openConsole, press } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { makeGuardedUser, sendSecond, setUpApp, startSignIn } from '../../support/second-factor.ts'
 import { assertGuarded, markTables, tokenOf } from '../../support/web.ts'
@@ -41,7 +41,7 @@ async function openAll(browser: Browser) {
 }
 
 test('an operator without a second factor is led to set one up, by every page and every form of the console', async () => {
-  const { browser } = await openDesk(house)
+  const { browser } = await openConsole(house)
   const all = await openAll(browser)
   const before = await markTables(house.gateway.context.db)
   for (const { path, open } of all) {
@@ -56,7 +56,7 @@ test('an operator without a second factor is led to set one up, by every page an
 })
 
 test('a factor that was set up in this session is asked for before the console opens', async () => {
-  const { user, browser } = await openDesk(house)
+  const { user, browser } = await openConsole(house)
   const app = await setUpApp(house, browser, -1)
   const asked = await browser.get('/console/partners')
   assert.equal(asked.location, '/login?return=%2Fconsole%2Fpartners&confirm=1')

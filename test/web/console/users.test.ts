@@ -13,7 +13,7 @@ import { listSessions } from '../../../src/users/session.ts'
 import { createUser, getUserById, type User } from '../../../src/users/user.ts'
 import { ask } from '../../support/ask.ts'
 import { type Answer, Browser, hiddenFields, send } from '../../support/browser.ts'
-import { makeAdministrator, openDesk, press, turnPages } from '../../support/console.ts'
+import { makeAdministrator, openConsole, press, turnPages } from '../../support/console.ts'
 import { openHouse, password, type TokenBody } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { hears, openSecondNode } from '../../support/oauth.ts'
@@ -22,7 +22,7 @@ import { guess, isSignedIn, sessionCookie, signInWith } from '../../support/web.
 
 const house = await openHouse()
 const second = await keepOpen(openSecondNode(house))
-const desk = await openDesk(house)
+const admin = await openConsole(house)
 
 const home = ({ id }: User) => `/console/users/${id}`
 const statusOf = async ({ id }: User) => (await getUserById(house.gateway.context.db, id)).status
@@ -66,7 +66,7 @@ test('users are found by username, by the words of their name, by id and by acco
   const rest = { dayTrader: false, optionLevel: 1, type: 'cash' } as const
   await addAccount(db, user, { ...account, ...rest }, house.act())
   const find = async (text: string) =>
-    usernamesIn(await desk.browser.get(`/console/users?q=${encodeURIComponent(text)}`))
+    usernamesIn(await admin.browser.get(`/console/users?q=${encodeURIComponent(text)}`))
   for (const text of [
     'amazing',
     'AMAZING.grace@',
@@ -93,7 +93,7 @@ test('every user is on one page and on one only', async () => {
     ['q=crowd', "username LIKE 'crowd%'"],
     ['q=ofcrowd', "username LIKE 'crowd%'"],
   ]) {
-    const seen = (await turnPages(desk.browser, `/console/users?${query}`)).flatMap(usernamesIn)
+    const seen = (await turnPages(admin.browser, `/console/users?${query}`)).flatMap(usernamesIn)
     const [all] = await ask<{ count: number }>(db, `SELECT count(*) FROM users WHERE ${condition}`)
     assert.equal(new Set(seen).size, all!.count, query)
     assert.equal(seen.length, all!.count, query)
@@ -106,47 +106,47 @@ test('a locked user is out everywhere with the next request; unlocked, tokens wo
   const tokens = [await house.makeToken(user), (await connect(user)).token]
   for (const token of tokens) assert.deepEqual(await statusesOf(token), [200, 200])
   const heard = hears(second, `user:${user.id}`)
-  const page = await desk.browser.get(home(user))
+  const page = await admin.browser.get(home(user))
   assert.match(page.text, /Locking ends every session at once/)
-  const locked = await desk.browser.submit(page, `${home(user)}/lock`, { reason })
+  const locked = await admin.browser.submit(page, `${home(user)}/lock`, { reason })
   for (const token of tokens) assert.equal((await house.profile(token)).status, 401)
   assert.equal(await isSignedIn(browser), false)
   await heard
   for (const token of tokens) assert.deepEqual(await statusesOf(token), [401, 401])
   assert.equal((await signInWith(new Browser(house.baseUrl), user.username)).status, 401)
-  assert.match((await desk.browser.get(locked.location!)).text, /The user is locked out\./)
+  assert.match((await admin.browser.get(locked.location!)).text, /The user is locked out\./)
 
-  await desk.browser.submit(page, `${home(user)}/lock`, { reason })
+  await admin.browser.submit(page, `${home(user)}/lock`, { reason })
   const entries = await findEntries(house.gateway.context.db, {
     subject: `user:${user.id}`,
     action: 'user.disabled',
   })
   assert.deepEqual(
     entries.map(({ actor, address }) => [actor, address]),
-    [[`user:${desk.user.id}`, '127.0.0.1']],
+    [[`user:${admin.user.id}`, '127.0.0.1']],
     'locked once, by the operator',
   )
 
-  await press(desk.browser, home(user), '/unlock')
+  await press(admin.browser, home(user), '/unlock')
   for (const token of tokens) assert.equal((await house.profile(token)).status, 200)
   assert.equal(await isSignedIn(browser), false)
   assert.equal(await isSignedIn(await house.signIn(user)), true)
 })
 
 test('operators cannot lock out themselves', async () => {
-  const page = await desk.browser.get(home(desk.user))
+  const page = await admin.browser.get(home(admin.user))
   assert.match(page.text, /This is you\./)
   assert.equal(page.text.includes('/lock"'), false)
   const { csrf } = hiddenFields(page.text, '/logout')
-  const answer = await desk.browser.post(`${home(desk.user)}/lock`, { csrf: csrf!, reason })
+  const answer = await admin.browser.post(`${home(admin.user)}/lock`, { csrf: csrf!, reason })
   assert.equal(answer.status, 409)
   assert.match(answer.text, /role="alert">You cannot lock out yourself/)
-  assert.equal(await statusOf(desk.user), 'active')
+  assert.equal(await statusOf(admin.user), 'active')
 })
 
 test('of two operators who lock out each other at the same moment, one stays', async () => {
   for (let round = 0; round < 5; round++) {
-    const [one, other] = [await openDesk(house), await openDesk(house)]
+    const [one, other] = [await openConsole(house), await openConsole(house)]
     const pages = [await one.browser.get(home(other.user)), await other.browser.get(home(one.user))]
     await Promise.all([
       one.browser.submit(pages[0]!, `${home(other.user)}/lock`, { reason }),
@@ -166,17 +166,17 @@ test('an operator closes one session of a user, or all, and nobody else’s', as
   ]
   const [newest] = await listSessions(db, user.id, house.clock.now())
   const [theirs] = await listSessions(db, other.id, house.clock.now())
-  const page = await desk.browser.get(home(user))
+  const page = await admin.browser.get(home(user))
   for (const browser of [first, next]) assert.equal(page.text.includes(sessionCookie(browser)), false)
   const close = (session: number) =>
-    press(desk.browser, home(user), '/sessions/close', { session: String(session) })
+    press(admin.browser, home(user), '/sessions/close', { session: String(session) })
   await close(theirs!.id)
   assert.equal(await isSignedIn(foreign), true)
   await close(newest!.id)
   assert.deepEqual([await isSignedIn(first), await isSignedIn(next)], [true, false])
   await house.signIn(user)
-  const done = await press(desk.browser, home(user), '/sessions/close/all')
-  assert.match((await desk.browser.get(done.location!)).text, /Signed in nowhere\./)
+  const done = await press(admin.browser, home(user), '/sessions/close/all')
+  assert.match((await admin.browser.get(done.location!)).text, /Signed in nowhere\./)
   assert.deepEqual([await isSignedIn(first), await isSignedIn(foreign)], [false, true])
 })
 
@@ -188,16 +188,16 @@ test('a token is revoked on every node, and not through the page of somebody els
   const [theirs] = await listApiTokens(db, other.id)
   assert.deepEqual(await statusesOf(token), [200, 200])
   assert.deepEqual(await statusesOf(foreign), [200, 200])
-  const page = await desk.browser.get(home(user))
+  const page = await admin.browser.get(home(user))
   assert.equal(page.text.includes(token), false)
-  await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { reason, token: String(theirs!.id) })
+  await admin.browser.submit(page, `${home(user)}/tokens/revoke`, { reason, token: String(theirs!.id) })
   assert.deepEqual(await statusesOf(foreign), [200, 200])
   const heard = hears(second, `api_token:${own!.id}`)
-  await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { reason })
+  await admin.browser.submit(page, `${home(user)}/tokens/revoke`, { reason })
   assert.equal((await house.profile(token)).status, 401)
   await heard
   assert.deepEqual(await statusesOf(token), [401, 401])
-  const twice = await desk.browser.submit(page, `${home(user)}/tokens/revoke`, { reason })
+  const twice = await admin.browser.submit(page, `${home(user)}/tokens/revoke`, { reason })
   assert.equal(twice.location, home(user))
 })
 
@@ -205,9 +205,9 @@ test('the access of an application is ended on every node, and not through the p
   const [user, other] = [await house.makeUser(), await house.makeUser()]
   const [own, theirs] = [await connect(user), await connect(other)]
   for (const { token } of [own, theirs]) assert.deepEqual(await statusesOf(token), [200, 200])
-  const page = await desk.browser.get(home(user))
+  const page = await admin.browser.get(home(user))
   const revoke = (authorization: number) =>
-    desk.browser.submit(page, `${home(user)}/applications/revoke`, {
+    admin.browser.submit(page, `${home(user)}/applications/revoke`, {
       reason,
       authorization: String(authorization),
     })
@@ -222,7 +222,7 @@ test('the access of an application is ended on every node, and not through the p
 
 test('second factors that were lost are taken back, by an operator who has just entered a password', async () => {
   const { user, browser } = await makeGuardedUser(house)
-  const late = await openDesk(house)
+  const late = await openConsole(house)
   const page = await late.browser.get(home(user))
   assert.match(page.text, /Authenticator app<\/strong><br><span class="faint">since <time/)
   house.clock.advance(6 * 60_000)
@@ -247,43 +247,43 @@ test('operators do not reset their own second factors here', async () => {
 })
 
 test('a user whom somebody else’s guesses keep waiting may try again at once', async () => {
-  const [desk, user] = [await openDesk(house), await house.makeUser()]
+  const [admin, user] = [await openConsole(house), await house.makeUser()]
   for (let time = 0; time < 5; time++) await guess(house, user.username)
   assert.equal((await guess(house, user.username, password)).status, 401)
-  const page = await desk.browser.get(home(user))
+  const page = await admin.browser.get(home(user))
   assert.match(page.text, /sign-in is refused until <time/)
-  await desk.browser.submit(page, `${home(user)}/throttle/lift`, {})
-  assert.match((await desk.browser.get(home(user))).text, /None in the last minutes\./)
+  await admin.browser.submit(page, `${home(user)}/throttle/lift`, {})
+  assert.match((await admin.browser.get(home(user))).text, /None in the last minutes\./)
   assert.equal((await guess(house, user.username, password)).status, 303)
   const [entry] = await findEntries(house.gateway.context.db, { action: 'session.wait_lifted' })
-  assert.deepEqual([entry!.actor, entry!.subject], [`user:${desk.user.id}`, `user:${user.id}`])
+  assert.deepEqual([entry!.actor, entry!.subject], [`user:${admin.user.id}`, `user:${user.id}`])
 })
 
 test('a username that looks like the id of somebody else leads to nobody else’s page', async () => {
-  const [desk, user] = [await openDesk(house), await house.makeUser()]
+  const [admin, user] = [await openConsole(house), await house.makeUser()]
   const lookalike = { ...(await makeNamed('Mallory Mask', 'mallory-mask')), username: user.id }
   // No such row can be made: should there be one all the same, it leads nowhere.
   const { db } = house.gateway.context
   await db.script('ALTER TABLE users DROP CONSTRAINT users_username_is_no_id')
   await db.script(`UPDATE users SET username = '${user.id}' WHERE id = '${lookalike.id}'`)
-  const page = await desk.browser.get(home(user))
+  const page = await admin.browser.get(home(user))
   assert.equal(page.text.includes('Mallory Mask'), false)
-  await press(desk.browser, home(user), '/lock')
+  await press(admin.browser, home(user), '/lock')
   assert.deepEqual([await statusOf(user), await statusOf(lookalike)], ['disabled', 'active'])
   for (const id of [
     lookalike.username.replace('id-', 'ID-'),
-    desk.user.username,
+    admin.user.username,
     'id-none',
     '%00',
     'x'.repeat(99),
   ])
-    assert.equal((await desk.browser.get(`/console/users/${id}`)).status, 404, id)
+    assert.equal((await admin.browser.get(`/console/users/${id}`)).status, 404, id)
 })
 
 test('holders read what an operator did, and not from where; operators do not read it as done to themselves', async () => {
   const user = await house.makeUser(undefined, [])
   await house.signIn(user)
-  const acting = await openDesk(house)
+  const acting = await openConsole(house)
   await press(acting.browser, home(user), '/sessions/close/all')
   await press(acting.browser, home(user), '/lock')
   await press(acting.browser, home(user), '/unlock')

@@ -11,7 +11,7 @@ import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { isAtRest } from '../../support/by-hand.ts'
-import { openDesk } from '../../support/console.ts'
+import { openConsole } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
@@ -21,7 +21,7 @@ import { forms, pages } from './rows.ts'
 const ofConsole = pageRoutes.filter(({ path }) => /^\/console\b/.test(path))
 
 const house = await openHouse()
-const desk = await openDesk(house)
+const admin = await openConsole(house)
 /** For whom there is no console: an account holder, and a partner's member. */
 const others = {
   holder: await house.signIn(await house.makeUser()),
@@ -51,7 +51,7 @@ test('every page and every form of the console is in these tables', () => {
 
 for (const [path, aim] of Object.entries(pages)) {
   test(`GET ${path} is for operators, and is returned to after a sign-in`, async () => {
-    const { address } = await aim(house, desk.user)
+    const { address } = await aim(house, admin.user)
     const anonymous = await new Browser(house.baseUrl).get(address)
     assert.equal(anonymous.status, 303)
     assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
@@ -59,12 +59,16 @@ for (const [path, aim] of Object.entries(pages)) {
     assert.ok(login.text.includes(`name="return" value="${address.replaceAll('&', '&amp;')}"`), login.text)
     for (const [who, browser] of Object.entries(others))
       assert.equal((await browser.get(address)).status, 404, who)
-    const page = await desk.browser.get(address)
+    const page = await admin.browser.get(address)
     assert.equal(page.status, 200, page.text)
     if (String(page.headers['content-type']).startsWith('text/html')) assertGuarded(page, address)
     else assert.match(String(page.headers['content-disposition']), /^attachment;/)
-    const csrf = await tokenOf(desk.browser)
-    assert.equal((await desk.browser.post(address.split('?')[0]!, { csrf })).status, 405, 'a page is no form')
+    const csrf = await tokenOf(admin.browser)
+    assert.equal(
+      (await admin.browser.post(address.split('?')[0]!, { csrf })).status,
+      405,
+      'a page is no form',
+    )
   })
 }
 
@@ -101,11 +105,11 @@ const goesOnByItself = /,gateway,(?:user\.removed|provisioning\.merged|import\.f
 for (const [path, aim] of Object.entries(forms)) {
   test(`POST ${path} does nothing for anybody but an operator, and nothing for a form that is not ours`, async () => {
     const { db } = house.gateway.context
-    const { address, fields: aimed = {}, files } = await aim(house, desk.user)
+    const { address, fields: aimed = {}, files } = await aim(house, admin.user)
     const post = (browser: Browser, sent: Fields, headers = {}) =>
       files ? browser.upload(address, sent, files, headers) : browser.post(address, sent, headers)
     const fields = asksWhy(path) ? { ...aimed, reason: why } : aimed
-    const csrf = await tokenOf(desk.browser)
+    const csrf = await tokenOf(admin.browser)
     const foreign = await tokenOf(others.holder!)
     const tokens = new Map(
       await Promise.all(Object.values(others).map(async (each) => [each, await tokenOf(each)] as const)),
@@ -120,25 +124,29 @@ for (const [path, aim] of Object.entries(forms)) {
       (await new Browser(house.baseUrl).get(anonymous.location!)).text.includes(`value="${heldBy}"`),
       heldBy,
     )
-    assert.match((await desk.browser.get(heldBy)).text, /<h1>/, 'the page that holds the form is there')
+    assert.match((await admin.browser.get(heldBy)).text, /<h1>/, 'the page that holds the form is there')
     for (const [browser, token] of tokens)
       assert.equal((await post(browser, { ...fields, csrf: token })).status, 404)
     const attacks = [
-      await post(desk.browser, fields),
-      await post(desk.browser, { ...fields, csrf: foreign }),
-      await post(desk.browser, { ...fields, csrf }, { origin: 'https://evil.example' }),
-      await post(desk.browser, { ...fields, csrf }, { 'sec-fetch-site': 'cross-site' }),
+      await post(admin.browser, fields),
+      await post(admin.browser, { ...fields, csrf: foreign }),
+      await post(admin.browser, { ...fields, csrf }, { origin: 'https://evil.example' }),
+      await post(admin.browser, { ...fields, csrf }, { 'sec-fetch-site': 'cross-site' }),
     ]
     assert.deepEqual(
       attacks.map(({ status }) => status),
       [403, 403, 403, 403],
     )
-    assert.equal((await desk.browser.get(address)).status, 405, 'a GET never does what a form does')
+    assert.equal((await admin.browser.get(address)).status, 405, 'a GET never does what a form does')
     if (asksWhy(path))
       for (const reason of ['', '   ', 'x'.repeat(501), '\u202e'])
-        assert.equal((await post(desk.browser, { ...fields, csrf, reason })).status, 400, 'it takes a reason')
+        assert.equal(
+          (await post(admin.browser, { ...fields, csrf, reason })).status,
+          400,
+          'it takes a reason',
+        )
     assert.deepEqual(await readTables(db), before)
-    const answer = await post(desk.browser, { ...fields, csrf })
+    const answer = await post(admin.browser, { ...fields, csrf })
     assert.equal(answer.status, 303, answer.text)
     await settle()
     const done = await readTables(db)
@@ -146,18 +154,18 @@ for (const [path, aim] of Object.entries(forms)) {
     const isNew = (row: string) => !before.audit_entries!.includes(row) && !goesOnByItself.test(row)
     const recorded = done.audit_entries!.filter(isNew)
     assert.ok(recorded.length > 0, 'the act is in the audit log')
-    for (const row of recorded) assert.ok(row.includes(`user:${desk.user.id}`), row)
+    for (const row of recorded) assert.ok(row.includes(`user:${admin.user.id}`), row)
     if (asksWhy(path))
       assert.ok(
         recorded.some((row) => row.includes(why)),
         'the reason is in the audit log',
       )
-    await assertAnswered(desk.browser, answer)
+    await assertAnswered(admin.browser, answer)
   })
 }
 
 test('an operator who is locked out finds no console any more, with the page that was open', async () => {
-  const gone = await openDesk(house)
+  const gone = await openConsole(house)
   const csrf = await tokenOf(gone.browser)
   const { address, fields = {} } = await forms['/console/partners/:branch/suspend']!(house, gone.user)
   const { db } = house.gateway.context

@@ -12,17 +12,17 @@ import { listMessages, messagesADay, sendMessage } from '../../../src/partners/p
 import { setEmail } from '../../../src/users/email.ts'
 import { ask } from '../../support/ask.ts'
 import type { Browser } from '../../support/browser.ts'
-import { type Desk, openDesk, press } from '../../support/console.ts'
+import { type ConsoleSession, openConsole, press } from '../../support/console.ts'
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { makeReader, noticesOf } from '../../support/notices.ts'
 import { openPartner } from '../../support/portal.ts'
 
 let house: TestGateway
-let desk: Desk
+let admin: ConsoleSession
 before(async () => {
   house = await openTestGateway({ ROLES: 'api' })
-  desk = await openDesk(house)
-  await setEmail(house.gateway.context.db, desk.user, 'olga@broker.example', house.act())
+  admin = await openConsole(house)
+  await setEmail(house.gateway.context.db, admin.user, 'olga@broker.example', house.act())
 })
 after(() => house?.close())
 
@@ -56,13 +56,13 @@ const told = async ({ user }: Applicant, kind: string) =>
 test('an operator declines with a reason; the applicant reads it, is told by e-mail, amends and applies again, and nothing that was said is lost', async () => {
   const applicant = await apply('Amending Ltd')
   const { browser, home, file, partner } = applicant
-  const empty = await press(desk.browser, file, '/decline', { reason: ' ' })
+  const empty = await press(admin.browser, file, '/decline', { reason: ' ' })
   assert.equal(empty.status, 400)
   assert.match(empty.text, /name="reason"[^>]*aria-invalid="true"/)
   assert.equal(await statusOf(applicant), 'applied')
 
-  const done = await press(desk.browser, file, '/decline', { reason: 'Say who your users are' })
-  assert.match((await desk.browser.get(done.location!)).text, /The application is declined\./)
+  const done = await press(admin.browser, file, '/decline', { reason: 'Say who your users are' })
+  assert.match((await admin.browser.get(done.location!)).text, /The application is declined\./)
   assert.equal(await statusOf(applicant), 'declined')
   assert.deepEqual(await told(applicant, 'partner-decided'), [
     {
@@ -93,7 +93,7 @@ test('an operator declines with a reason; the applicant reads it, is told by e-m
   assert.equal(await statusOf(applicant), 'applied')
   assert.match((await browser.get(home)).text, /The brokerage has not decided yet/)
 
-  const read = await desk.browser.get(file)
+  const read = await admin.browser.get(file)
   for (const words of ['Amended Ltd', 'For students', 'Say who your users are', 'Portfolios'])
     assert.ok(read.text.includes(words), words)
   const kinds = (await listMessages(db(), partner, 10)).map((each) => each.kind)
@@ -104,24 +104,24 @@ test('an operator declines with a reason; the applicant reads it, is told by e-m
   })
   assert.deepEqual(
     entries.map(({ actor, details: said }) => [actor, said]),
-    [[`user:${desk.user.id}`, { reason: 'Say who your users are' }]],
+    [[`user:${admin.user.id}`, { reason: 'Say who your users are' }]],
   )
 })
 
 test('nobody decides about an application that they have not read: a page from before the second one approves nothing', async () => {
   const applicant = await apply('Second Try Ltd')
   const { browser, home, file } = applicant
-  const old = await desk.browser.get(file)
-  await press(desk.browser, file, '/decline', { reason: 'No' })
+  const old = await admin.browser.get(file)
+  await press(admin.browser, file, '/decline', { reason: 'No' })
   await browser.submit(await browser.get(home), `${home}/apply`, {
     ...details,
     name: 'Second Try Ltd',
     purpose: 'Worse',
   })
-  const late = await desk.browser.submit(old, `${file}/approve`, {})
-  assert.match((await desk.browser.get(late.location!)).text, /somebody else has decided meanwhile/)
+  const late = await admin.browser.submit(old, `${file}/approve`, {})
+  assert.match((await admin.browser.get(late.location!)).text, /somebody else has decided meanwhile/)
   assert.equal(await statusOf(applicant), 'applied')
-  await press(desk.browser, file, '/approve')
+  await press(admin.browser, file, '/approve')
   assert.equal(await statusOf(applicant), 'approved')
 })
 
@@ -143,14 +143,14 @@ test('both sides write to each other and are told by e-mail that there is someth
   await browser.submit(await browser.get(home), `${home}/messages/send`, {
     message: 'When will you <b>decide</b>?',
   })
-  const [notice] = (await noticesOf(db(), desk.user)).filter(
+  const [notice] = (await noticesOf(db(), admin.user)).filter(
     (each) => each.facts.branchId === partner.branchId,
   )
   assert.deepEqual(notice!.facts, { partner: 'Talking Ltd', branchId: partner.branchId, readBy: 'brokerage' })
-  const read = await desk.browser.get(file)
+  const read = await admin.browser.get(file)
   assert.match(read.text, /When will you &lt;b&gt;decide&lt;\/b&gt;\?/)
   assert.ok(read.text.includes(applicant.user.name))
-  await press(desk.browser, file, '/message', { message: 'Tomorrow.' })
+  await press(admin.browser, file, '/message', { message: 'Tomorrow.' })
   assert.equal((await told(applicant, 'partner-message')).length, 1)
   const answer = await browser.get(`${home}/messages`)
   assert.match(answer.text, /Tomorrow\./)

@@ -12,7 +12,7 @@ import { disableWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { type BranchProgram, openBranch } from '../../support/branch.ts'
 import type { Browser } from '../../support/browser.ts'
 import { numberEvents } from '../../support/by-hand.ts'
-import { openDesk, press } from '../../support/console.ts'
+import { openConsole, press } from '../../support/console.ts'
 import { eventOf } from '../../support/engine.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -23,7 +23,7 @@ import { accept, answer, openReceiver } from '../../support/receiver.ts'
 const house = await openHouse()
 const { db } = house.gateway.context
 const receiver = await keepOpen(openReceiver())
-const desk = await openDesk(house)
+const admin = await openConsole(house)
 
 interface Failing {
   readonly own: PartnerHouse
@@ -90,7 +90,11 @@ test('how to fix a failing webhook is one click from the partner’s home, the l
     `/console/webhooks?partner=${own.partner.branchId}`,
     `/console/webhooks/${id}`,
   ])
-    assert.equal(await countClicks(desk.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)), 1, home)
+    assert.equal(
+      await countClicks(admin.browser, home, fix, new RegExp(`/webhooks/${id}/incident$`)),
+      1,
+      home,
+    )
 })
 
 /** Somebody who is a member of all of them, signed in. */
@@ -154,8 +158,8 @@ test('the last answer stands on every such page already: status, when, the begin
     await own.browser.get(own.home),
     await own.browser.get(`${own.home}/webhooks`),
     await own.browser.get(`${own.home}/webhooks/${id}`),
-    await desk.browser.get(`/console/webhooks?partner=${own.partner.branchId}`),
-    await desk.browser.get(`/console/webhooks/${id}`),
+    await admin.browser.get(`/console/webhooks?partner=${own.partner.branchId}`),
+    await admin.browser.get(`/console/webhooks/${id}`),
   ]
   for (const { text } of pages) {
     assert.match(text, /HTTP 403/)
@@ -180,7 +184,7 @@ test('the page of an incident says when it began, what is queued, and whose orde
     /<strong>2<\/strong> deliveries are queued, of 1 entity\. 1 is queued behind an earlier one of the same entity/,
   )
   assert.ok(text.includes(`href="${own.home}/deliveries?webhook=${id}&entity=transaction%3A7"`), text)
-  const console = await desk.browser.get(`/console/webhooks/${id}/incident`)
+  const console = await admin.browser.get(`/console/webhooks/${id}/incident`)
   assert.match(console.text, /Likely cause: refused by a proxy/)
   assert.match(console.text, /First failure<\/dt><dd>HTTP 403/)
   assert.match(console.text, /<code>transaction:7<\/code>/)
@@ -225,11 +229,11 @@ test('a webhook is probed six times in a minute, by whomever', async () => {
   }
   const statuses: number[] = []
   for (let time = 0; time < 5; time++) statuses.push(await probe(own.browser, page))
-  statuses.push(await probe(desk.browser, `/console/webhooks/${id}/incident`))
+  statuses.push(await probe(admin.browser, `/console/webhooks/${id}/incident`))
   assert.deepEqual(statuses, Array(6).fill(303))
   assert.equal(receiver.at(path).length, 7)
   assert.equal(await probe(own.browser, page), 429)
-  assert.equal(await probe(desk.browser, `/console/webhooks/${id}/incident`), 429)
+  assert.equal(await probe(admin.browser, `/console/webhooks/${id}/incident`), 429)
   const refused = await press(own.browser, page, '/probe')
   assert.match(refused.text, /probed as often as it may be in a minute/)
   house.clock.advance(minute)
@@ -255,7 +259,7 @@ test('what would be refused is not offered: no probe without something queued, n
   assert.doesNotMatch(paused.text, /Probe now|Recover…/)
   assert.match(paused.text, /It is paused, so nothing is sent until you resume it\./)
   assert.doesNotMatch(
-    (await desk.browser.get(`/console/webhooks/${failing.id}/incident`)).text,
+    (await admin.browser.get(`/console/webhooks/${failing.id}/incident`)).text,
     /Probe now|Recover…/,
   )
 })
@@ -283,12 +287,12 @@ test('a webhook that its receiver’s 410 has disabled says so, and recovering r
 test('an operator recovers a webhook after seeing what that does, and the partner sees the progress', async () => {
   const { own, id, path, page } = await makeFailing()
   receiver.on(path, accept)
-  const counted = await desk.browser.get(`/console/webhooks/${id}/recover`)
+  const counted = await admin.browser.get(`/console/webhooks/${id}/recover`)
   assert.match(counted.text, /Waiting for the next attempt, and tried now<\/dt><dd>1/)
-  const started = await desk.browser.submit(counted, `/console/webhooks/${id}/recover/start`, {})
+  const started = await admin.browser.submit(counted, `/console/webhooks/${id}/recover/start`, {})
   assert.equal(started.location, `/console/webhooks/${id}/incident`)
   await eventually('its progress', async () =>
-    /finished/.test((await desk.browser.get(started.location!)).text),
+    /finished/.test((await admin.browser.get(started.location!)).text),
   )
   assert.match((await own.browser.get(page)).text, /Recovery \d+<\/a>, started/)
 })

@@ -13,14 +13,14 @@ import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { drawPng, svgLogo } from '../../support/brand.ts'
 import { hiddenFields, send } from '../../support/browser.ts'
-import { openDesk } from '../../support/console.ts'
+import { openConsole } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner } from '../../support/portal.ts'
 import { openConsent } from '../../support/web.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
-const desk = await openDesk(house)
+const admin = await openConsole(house)
 const holder = await house.signIn(await house.makeUser())
 
 const words = {
@@ -39,8 +39,8 @@ async function openOwn() {
   }
   const inConsole = `/console/partners/${own.partner.branchId}/clients/${own.client.id}/look`
   const decide = async (verb: string, reason = 'It is somebody else’s mark.') => {
-    const page = await desk.browser.get(inConsole)
-    return desk.browser.post(inConsole + verb, { ...hiddenFields(page.text, inConsole + verb), reason })
+    const page = await admin.browser.get(inConsole)
+    return admin.browser.post(inConsole + verb, { ...hiddenFields(page.text, inConsole + verb), reason })
   }
   const consent = async () => (await openConsent(holder, own.client)).text
   return { ...own, here, give, decide, inConsole, consent }
@@ -52,10 +52,10 @@ test('what a partner gives is shown at consent once an operator has accepted it,
   const { browser, here, give, decide, inConsole, consent, client } = await openOwn()
   await assertAnswered(browser, await give({}, drawPng(64, 64)))
   assert.doesNotMatch(await consent(), /other brokers|quant\.example|look-logo/)
-  assert.match((await desk.browser.get('/console')).text, /Consent page[\s\S]*Shows your holdings beside/)
-  const page = await desk.browser.get(inConsole)
+  assert.match((await admin.browser.get('/console')).text, /Consent page[\s\S]*Shows your holdings beside/)
+  const page = await admin.browser.get(inConsole)
   assert.match(page.text, /<dd>https:\/\/www\.quant\.example\/privacy<\/dd>/, 'whole addresses')
-  await assertAnswered(desk.browser, await decide('/accept'))
+  await assertAnswered(admin.browser, await decide('/accept'))
   const shown = await consent()
   assert.match(shown, /What it says it is for: “Shows your holdings beside those at other brokers\.”/)
   assert.match(
@@ -92,7 +92,7 @@ test('a logo that waits is seen by its partner and by operators, and by nobody e
   await give({}, svgLogo('#123456'))
   for (const [who, at] of [
     [browser, here],
-    [desk.browser, inConsole],
+    [admin.browser, inConsole],
   ] as const) {
     const src = imageOf((await who.get(at)).text)!
     assert.ok(src.startsWith(`${at}/logo?version=`), src)
@@ -113,10 +113,10 @@ test('a logo that waits is seen by its partner and by operators, and by nobody e
 test('an operator accepts what they have seen, and nothing that came after', async () => {
   const { give, inConsole, consent } = await openOwn()
   await give()
-  const page = await desk.browser.get(inConsole)
+  const page = await admin.browser.get(inConsole)
   await give({ purpose: 'Your broker recommends us.' })
   const fields = hiddenFields(page.text, `${inConsole}/accept`)
-  const refused = await desk.browser.post(`${inConsole}/accept`, fields)
+  const refused = await admin.browser.post(`${inConsole}/accept`, fields)
   assert.equal(refused.status, 409)
   assert.match(refused.text, /has changed it, or somebody has decided/)
   assert.doesNotMatch(await consent(), /recommends us|other brokers/)

@@ -20,7 +20,7 @@ import type { Scope } from '../../../src/vocabulary/scope.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
-import { openDesk, press } from '../../support/console.ts'
+import { openConsole, press } from '../../support/console.ts'
 import { openHouse, operator, type TokenBody } from '../../support/gateway.ts'
 import { openHolder } from '../../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
@@ -104,7 +104,7 @@ test('a member who saves a form from before the brokerage narrowed the client is
 
 test('a member asks for more once, an operator grants it in the console, and account holders can be asked for it', async () => {
   const partner = await openBounded('read')
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   const wrong = await askForMore(partner, ['read'], '')
   assert.equal(wrong.status, 400)
   for (const name of ['wider', 'reason']) assert.match(wrong.text, new RegExp(`id="${name}-problem"`))
@@ -122,13 +122,13 @@ test('a member asks for more once, an operator grants it in the console, and acc
   )
   const at = `/console/partners/${partner.partner.branchId}`
   for (const address of ['/console', '/console/partners'])
-    assert.match((await desk.browser.get(address)).text, new RegExp(`href="${at}"`), address)
+    assert.match((await admin.browser.get(address)).text, new RegExp(`href="${at}"`), address)
   assert.match(
-    (await desk.browser.get(at)).text,
+    (await admin.browser.get(at)).text,
     /Asked for <strong>trade stream<\/strong>[\s\S]*place orders/,
   )
-  const granted = await press(desk.browser, at, `/clients/${partner.client.id}/scopes/grant`)
-  assert.match((await assertAnswered(desk.browser, granted)).text, /The wider scopes are granted/)
+  const granted = await press(admin.browser, at, `/clients/${partner.client.id}/scopes/grant`)
+  assert.match((await assertAnswered(admin.browser, granted)).text, /The wider scopes are granted/)
   assert.deepEqual(allowed(await read(partner)), ['read trade stream', 'read trade stream'])
   assert.match((await partner.browser.get(pageOf(partner))).text, /for trade stream was granted on/)
   const holder = await openHolder(house)
@@ -138,7 +138,7 @@ test('a member asks for more once, an operator grants it in the console, and acc
     .filter(({ action }) => action.startsWith('client.scopes'))
     .map(({ action, actor }) => [action, actor])
   assert.deepEqual(acts, [
-    ['client.scopes_granted', `user:${desk.user.id}`],
+    ['client.scopes_granted', `user:${admin.user.id}`],
     ['client.scopes_asked', `user:${partner.user.id}`],
     ['client.scopes_set', operator.name],
   ])
@@ -146,16 +146,16 @@ test('a member asks for more once, an operator grants it in the console, and acc
 
 test('a declined request changes nothing, is shown, and may be made again', async () => {
   const partner = await openBounded('read')
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   await askForMore(partner, ['trade'])
   const at = `/console/partners/${partner.partner.branchId}`
-  const page = await desk.browser.get(at)
+  const page = await admin.browser.get(at)
   const send = async (verb: string) => {
     const reason = 'Too much for now.'
-    const sent = await desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, {
+    const sent = await admin.browser.submit(page, `${at}/clients/${partner.client.id}/scopes/${verb}`, {
       reason,
     })
-    return (await assertAnswered(desk.browser, sent)).text
+    return (await assertAnswered(admin.browser, sent)).text
   }
   assert.match(await send('decline'), /is declined/)
   assert.match(await send('grant'), /^Nothing was done/, 'from the page of before, nothing is granted')
@@ -180,17 +180,17 @@ test('of operators who grant and decline at once one decides, and whoever sets t
 
 test('an operator narrows a client in the console: its tokens have what is left with the next request, and a request is answered', async () => {
   const partner = await openPartner(house)
-  const desk = await openDesk(house)
+  const admin = await openConsole(house)
   const holder = await openHolder(house)
   const { access_token } = await holder.tokens(partner.client, { scope: 'read trade' })
   assert.equal((await house.profile(access_token)).status, 200)
   const at = `/console/partners/${partner.partner.branchId}`
   const set = async (scope: string[]) => {
-    const page = await desk.browser.get(at)
-    return desk.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })
+    const page = await admin.browser.get(at)
+    return admin.browser.submit(page, `${at}/clients/${partner.client.id}/scopes`, { scope })
   }
   assert.match(
-    (await assertAnswered(desk.browser, await set(['trade', 'market']))).text,
+    (await assertAnswered(admin.browser, await set(['trade', 'market']))).text,
     /Allowed scopes updated/,
   )
   assert.equal((await house.profile(access_token)).status, 403)

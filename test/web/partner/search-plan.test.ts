@@ -11,10 +11,10 @@ import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
 import { readHealth } from '../../../src/webhooks/health/webhook-health.ts'
 import { fillWithSettled, openEngine } from '../../support/engine.ts'
 import { keepOpen } from '../../support/keep-open.ts'
-import { asPatient } from '../../support/patient.ts'
+import { withLenientDatabase } from '../../support/lenient-engine.ts'
 import { type Looks, openLookingDatabase } from '../../support/plans.ts'
 
-const engine = await asPatient(await keepOpen(openEngine({ ROLES: 'api' })))
+const engine = await withLenientDatabase(await keepOpen(openEngine({ ROLES: 'api' })))
 await engine.sql('SELECT open_day(day_of($1))', [engine.house.clock.now()])
 await engine.sql('ANALYZE')
 for (let n = 0; n < 3; n++) {

@@ -10,7 +10,7 @@ import type { Answer, Fields } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
-import { openReceiver, type Received } from '../../support/receiver.ts'
+import { openReceiver, type ReceivedRequest } from '../../support/receiver.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
@@ -25,7 +25,7 @@ async function receive({ program }: PartnerHouse, path: string, secret?: string)
   return { webhookId: id, request: receiver.at(path)[0]! }
 }
 
-const headersOf = ({ headers }: Received) =>
+const headersOf = ({ headers }: ReceivedRequest) =>
   Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n')

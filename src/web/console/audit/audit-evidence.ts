@@ -26,13 +26,13 @@ export async function openEvidence(
   const ticked = readTicked(request.query as Form)
   const ids = ticked.length > 0 ? await findIds(context.db, ticked) : await gatherIds(pages)
   const search = ticked.length > 0 ? { entries: ticked.join(' ') } : printSearch(asked)
-  const desk = {
+  const deps = {
     db: context.db,
     vault: context.vault,
     clock: context.clock,
     file: context.config.auditAnchorFile,
   }
-  const evidence = stopWith(stop, printEvidence(desk, { ids, search }))
+  const evidence = stopWith(stop, printEvidence(deps, { ids, search }))
   if (ids.length > provenFirst) return evidence
   const pieces: string[] = []
   for await (const piece of evidence) pieces.push(piece)

@@ -18,7 +18,7 @@ export function readAuditQuestion({ request }: Visit): AuditQuestion {
   const asked = readQuestion(request.query, names)
   const question = {
     actor: asked.text('actor'),
-    // Whoever types the first half with its dot means the same.
+    // A reader who types the first half with its dot means the same.
     action: asked.text('action')?.replace(/\.$/, ''),
     subject: asked.text('subject'),
     environment: asked.oneOf('environment', [...environments, 'none']),

@@ -32,14 +32,19 @@ ${found && printFound(found, names, asked, { before, exports: operator.may('audi
   })
 }
 
-interface Shown {
+interface AuditPageOptions {
   readonly before: number | undefined
-  /** Whether whoever looks may take the entries away. */
+  /** Whether the reader may take the entries away. */
   readonly exports: boolean
 }
 
-function printFound({ entries, next }: FoundEntries, names: Names, asked: Question, shown: Shown): Html {
-  const { before, exports } = shown
+function printFound(
+  { entries, next }: FoundEntries,
+  names: Names,
+  asked: Question,
+  options: AuditPageOptions,
+): Html {
+  const { before, exports } = options
   const given = asked.print()
   const older = next !== undefined && `${here}?${asked.print({ before: next })}`
   return html`${printEntries(entries, names, next !== undefined, exports)}

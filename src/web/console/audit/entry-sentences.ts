@@ -19,7 +19,7 @@ function printParts(sentence: Sentence, names: Names): Html[] {
   return sentence.map((part) => (typeof part === 'string' ? html`${part}` : printName(part.id, names)))
 }
 
-interface Told {
+interface SentenceContext {
   readonly db: Sql
   readonly now: Date
   readonly operator: Reader
@@ -27,7 +27,7 @@ interface Told {
 
 /** The newest few of something, with the way to all of them. */
 export async function printNewest(
-  { db, now, operator }: Told,
+  { db, now, operator }: SentenceContext,
   entries: readonly AuditEntry[],
   all: Content,
 ): Promise<Html> {

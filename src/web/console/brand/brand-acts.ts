@@ -11,7 +11,7 @@ import { type ImagePlace, imagePlaces } from '../../../brands/brand-row.ts'
 import { brandFields, parseBrandWords } from '../../../brands/brand-words.ts'
 import { Invalid } from '../../../problem.ts'
 import type { Environment } from '../../../vocabulary/environment.ts'
-import { type Done, leadToDone } from '../../frame/done.ts'
+import { type FlashMessage, leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { takeImage } from '../../frame/uploaded-image.ts'
 import { idOf, type Visit } from '../../frame/visit.ts'
@@ -20,8 +20,8 @@ import { homeOf, siteOf } from './brand.ts'
 
 const look = (site: Environment) => ({ path: `${homeOf(site)}/preview`, label: 'Look at it' })
 
-function back(visit: Visit, operator: StrongOperator, site: Environment, done: Done) {
-  return leadToDone(visit, operator, homeOf(site), done)
+function back(visit: Visit, operator: StrongOperator, site: Environment, message: FlashMessage) {
+  return leadToDone(visit, operator, homeOf(site), message)
 }
 
 export async function saveBrand(visit: Visit, operator: StrongOperator, form: SubmittedForm) {

@@ -12,7 +12,7 @@ interface FormParts {
   readonly version: number
 }
 
-type Typed = Omit<Field, 'name'> & { readonly name: keyof BrandWords }
+type BrandField = Omit<Field, 'name'> & { readonly name: keyof BrandWords }
 
 const lengths = fieldLengths['/console/brand/:site/save']
 
@@ -20,7 +20,7 @@ const colour = html`type="color" required`
 const page = html`type="url" maxlength="${lengths.helpUrl}" placeholder="https://www.example.com/…"
   spellcheck="false"`
 
-const groups: readonly (readonly [legend: string, fields: readonly Typed[]])[] = [
+const groups: readonly (readonly [legend: string, fields: readonly BrandField[]])[] = [
   [
     'Name',
     [

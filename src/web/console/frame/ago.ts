@@ -1,4 +1,6 @@
-/** How long ago something was, in its largest unit: whoever needs the moment finds it behind the words. */
+/**
+ * How long ago something was, in its largest unit: a reader who needs the moment finds it behind the words.
+ */
 import { day, hour, minute } from '../../../clock.ts'
 import { type Html, html } from '../../frame/html.ts'
 

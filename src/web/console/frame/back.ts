@@ -3,12 +3,12 @@
  * says what was done, with the way back or a link: to whom it was done to, or to what the log has of them.
  */
 import type { Form } from '../../../http/form.ts'
-import { leadToDone, type Undo } from '../../frame/done.ts'
+import { leadToDone, type Undo } from '../../frame/flash-message.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { mayFollow } from './console.ts'
 
-interface DoneTo {
+interface ActReport {
   /** The page of whom it was done to. */
   readonly path: string
   /** As the log has it, such as `user:id-…`. */
@@ -19,7 +19,7 @@ interface DoneTo {
   readonly undo?: Undo | undefined
 }
 
-export function goBack(visit: Visit, operator: Operator, { path, about, name, text, undo }: DoneTo) {
+export function goBack(visit: Visit, operator: Operator, { path, about, name, text, undo }: ActReport) {
   const isFromQueue = (visit.request.body as Form | undefined)?.from === 'queue'
   const audit = { path: `/console/audit?${new URLSearchParams({ subject: about })}`, label: 'Audit entries' }
   const onward = mayFollow(operator, audit.path) ? audit : { path: '/console', label: 'Overview' }

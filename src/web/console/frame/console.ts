@@ -1,6 +1,6 @@
 /** The frame of the console's pages. */
 import type { Permission } from '../../../vocabulary/permission.ts'
-import { printTold } from '../../frame/done.ts'
+import { printTold } from '../../frame/flash-message.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
 import { type Link, sendPage } from '../../frame/page.ts'
 import type { Visit } from '../../frame/visit.ts'
@@ -27,7 +27,7 @@ const sections: readonly Section[] = [
   { path: '/account', label: 'My account' },
 ]
 
-/** Somebody who looks at a page. */
+/** An operator who looks at a page. */
 export type Reader = Pick<Operator, 'may'>
 
 /** What would be refused is not offered. */
@@ -37,7 +37,7 @@ export function mayFollow(reader: Reader, path: string): boolean {
   return permission === undefined || reader.may(permission)
 }
 
-/** For whoever may not follow it: its words. */
+/** For a reader who may not follow it: its words. */
 export function linkTo(reader: Reader, path: string, label: Content): Html {
   return mayFollow(reader, path) ? html`<a href="${path}">${label}</a>` : html`${label}`
 }

@@ -1,6 +1,6 @@
 /**
- * Acts that may take two people, as the console offers and does them: at once, or as a proposal that somebody
- * else decides.
+ * Acts that may take two people, as the console offers and does them: at once, or as a proposal that another
+ * operator decides.
  */
 
 import type { ProposedActs, WiredKind } from '../../../proposals/acts.ts'
@@ -8,7 +8,7 @@ import { proposableActs } from '../../../proposals/acts.ts'
 import { carryOut, listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
 import type { ProposalKind } from '../../../vocabulary/proposal-kind.ts'
 import { askFirst, readWhy } from '../../frame/ask.ts'
-import { leadToDone } from '../../frame/done.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
 import { csrfField } from '../../frame/page.ts'
 import type { Visit } from '../../frame/visit.ts'
@@ -62,7 +62,7 @@ interface Offer {
   readonly subject: string
   readonly action: string
   readonly label: string
-  /** For those who hear the page instead of seeing it. */
+  /** For people who use a screen reader. */
   readonly of?: string
   readonly fields?: Readonly<Record<string, string | number>>
   /** More to fill in. */

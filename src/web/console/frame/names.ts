@@ -10,14 +10,14 @@ import { selectUserNames } from '../../../users/users.sql.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { mayFollow, type Reader } from './console.ts'
 
-interface Named {
+interface EntityName {
   readonly name: string
   /** Where everything about it is. */
   readonly path?: string
 }
 
 /** By the id as the log has it, such as `user:id-…`. */
-export type Names = ReadonlyMap<string, Named>
+export type Names = ReadonlyMap<string, EntityName>
 
 /** Ids behind a prefix, such as `user:`. */
 function idsOf(references: readonly string[], prefix: string): string[] {
@@ -34,7 +34,7 @@ export async function findNames(sql: Sql, references: readonly string[], reader:
     askFor(branches, (branchIds) => sql.query(selectPartnerNames, { branchIds })),
     askFor(idsOf(references, 'service:'), (ids) => sql.query(selectServiceNames, { ids })),
   ])
-  const named: readonly (readonly [string, Named])[] = [
+  const named: readonly (readonly [string, EntityName])[] = [
     ...users.map(({ id, name }) => [`user:${id}`, { name, path: `/console/users/${id}` }] as const),
     ...clients.map(
       ({ id, name, branchId }) => [`client:${id}`, { name, path: partnerPath(branchId) }] as const,
@@ -59,7 +59,7 @@ export async function findNames(sql: Sql, references: readonly string[], reader:
   )
 }
 
-/** About none nobody is asked. */
+/** Without ids no query is made. */
 async function askFor<Id, Row>(
   ids: readonly Id[],
   find: (ids: readonly Id[]) => Promise<Row[]>,
@@ -78,7 +78,7 @@ const others: ReadonlyMap<string, string> = new Map([
   ['user:unknown', 'an unknown user'],
 ])
 
-/** Whoever has no name any more is told by the id. */
+/** A person or thing without a name is shown by the id. */
 export function printName(id: string, names: Names): Html {
   const named = names.get(id)
   if (named?.path !== undefined) return html`<a href="${named.path}" title="${id}">${named.name}</a>`

@@ -1,5 +1,5 @@
 /**
- * What a snapshot would remove, shown before somebody says yes or no: how much, of what, and the first of
+ * What a snapshot would remove, shown before an operator says yes or no: how much, of what, and the first of
  * each kind.
  */
 import type { Sql } from '../../../database/database.ts'
@@ -12,7 +12,7 @@ import { linkTo, type Reader } from '../frame/console.ts'
 import { type Offers, printOffer } from '../frame/four-eyes.ts'
 import { count, importsPage } from './imports.ts'
 
-interface Asked {
+interface RemovalView {
   readonly operator: Operator
   readonly offers: Offers
   /** A snapshot of the same source that came later. */
@@ -22,8 +22,8 @@ interface Asked {
   readonly percent: number
 }
 
-export async function printRemoval(sql: Sql, read: Import, asked: Asked): Promise<Html> {
-  const { operator, newer, stop, percent } = asked
+export async function printRemoval(sql: Sql, read: Import, view: RemovalView): Promise<Html> {
+  const { operator, newer, stop, percent } = view
   const kinds = await describeMissing(sql, read)
   const lists = kinds.map(
     ({ kind, missing, sample }) => html`<h3>${count(missing)} ${nouns[kind][missing === 1 ? 0 : 1]}</h3>
@@ -43,7 +43,7 @@ ${
     : html`<p class="notice error">A newer snapshot of ${read.source} has come
   since: <a href="${importsPage}/${newer}">import ${newer}</a>. Stop this one, and go by that.</p>`
 }
-<div class="acts">${newer === undefined && printYes(read, asked)}${stop}</div></section>`
+<div class="acts">${newer === undefined && printYes(read, view)}${stop}</div></section>`
 }
 
 const nouns = {
@@ -60,7 +60,7 @@ function printRecord({ kind, key, name, userId }: MissingRecord, reader: Reader)
     ${userId === null ? name : linkTo(reader, `/console/users/${userId}`, name)}`
 }
 
-function printYes({ id, missing, source }: Import, { operator, offers }: Asked): Html {
+function printYes({ id, missing, source }: Import, { operator, offers }: RemovalView): Html {
   const kind = 'import.removal'
   const subject = `import:${id}`
   const label = `Remove ${count(missing!)} records`

@@ -1,4 +1,4 @@
-/** Snapshots that would remove more than their share: nothing goes before somebody has looked. */
+/** Snapshots that would remove more than their share: nothing goes before an operator has looked. */
 import { listWaitingForYes } from '../../../provisioning/import-review.ts'
 import { html } from '../../frame/html.ts'
 import { printAgo } from '../frame/ago.ts'

@@ -26,12 +26,12 @@ export interface AttentionKind {
   readonly plural: string
   /** Where all of them are. */
   readonly all: string
-  /** Whoever lacks it can do nothing about them, and does not see them. */
+  /** An operator who lacks it can do nothing about them, and does not see them. */
   readonly permission: Permission
-  find(desk: AttentionDesk, most: number): Promise<AttentionRow[]>
+  find(context: AttentionContext, most: number): Promise<AttentionRow[]>
 }
 
-export interface AttentionDesk extends Pick<Context, 'db' | 'config' | 'vault'> {
+export interface AttentionContext extends Pick<Context, 'db' | 'config' | 'vault'> {
   readonly now: Date
   readonly operator: Pick<Operator, 'csrf' | 'may'>
 }

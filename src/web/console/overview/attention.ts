@@ -7,7 +7,7 @@ import { type Html, html } from '../../frame/html.ts'
 import { badge, type Tone } from '../../frame/parts.ts'
 import { linkTo, type Reader } from '../frame/console.ts'
 import { attentionKinds } from './attention-kinds.ts'
-import { type AttentionDesk, type AttentionRow, type Urgency, urgencies } from './attention-row.ts'
+import { type AttentionContext, type AttentionRow, type Urgency, urgencies } from './attention-row.ts'
 
 const tones: Record<Urgency, Tone> = { now: 'bad', soon: 'wait', decide: 'wait', know: 'off' }
 
@@ -15,7 +15,7 @@ const tones: Record<Urgency, Tone> = { now: 'bad', soon: 'wait', decide: 'wait',
 const shownEach = 5
 const countedEach = 100
 
-interface More {
+interface MoreLink {
   readonly plural: string
   readonly all: string
   readonly count: number
@@ -23,14 +23,14 @@ interface More {
 
 interface Attention {
   readonly rows: readonly AttentionRow[]
-  readonly more: readonly More[]
+  readonly more: readonly MoreLink[]
 }
 
-export async function findAttention(desk: AttentionDesk): Promise<Attention> {
+export async function findAttention(context: AttentionContext): Promise<Attention> {
   const found = await Promise.all(
     attentionKinds
-      .filter(({ permission }) => desk.operator.may(permission))
-      .map(async (kind) => ({ kind, rows: await kind.find(desk, shownEach + countedEach) })),
+      .filter(({ permission }) => context.operator.may(permission))
+      .map(async (kind) => ({ kind, rows: await kind.find(context, shownEach + countedEach) })),
   )
   const rows = found.flatMap(({ rows }) => rows.slice(0, shownEach)).sort(compare)
   const more = found
@@ -59,7 +59,7 @@ function printRow({ urgency, kind, title, reason, age, acts }: AttentionRow): Ht
 ${acts && html`<div class="acts">${acts}</div>`}</li>`
 }
 
-function printMore({ plural, all, count }: More, reader: Reader): Html {
+function printMore({ plural, all, count }: MoreLink, reader: Reader): Html {
   const words = count >= countedEach ? `at least ${countedEach}` : String(count)
   return html`<p>${linkTo(reader, all, `and ${words} more ${plural}`)}</p>`
 }

@@ -85,7 +85,7 @@ async function findProposals({ db, clock }: Visit['context'], operator: Operator
   return { open, names: await findNames(db, subjectsOf(open), operator) }
 }
 
-/** Above everything else: somebody waits for it, and it ends by itself. */
+/** Above everything else: a proposer waits for it, and it ends by itself. */
 function printProposals({ open, names }: WaitingProposals, now: Date): Html | undefined {
   if (open.length === 0) return undefined
   return html`<section class="card"><h2>Proposals</h2>

@@ -87,15 +87,15 @@ export async function accept(visit: Visit, operator: StrongOperator, form: Submi
   return back(visit, operator, client, 'Account holders see it from now on.')
 }
 
-type WithReason = StrongOperator & { readonly act: { readonly reason: string } }
+type ReasonedOperator = StrongOperator & { readonly act: { readonly reason: string } }
 
-export async function decline(visit: Visit, operator: WithReason, form: SubmittedForm) {
+export async function decline(visit: Visit, operator: ReasonedOperator, form: SubmittedForm) {
   const { client } = await clientOf(visit)
   await declineLook(visit.context.db, client, idOf(form.find('version')), operator.act)
   return back(visit, operator, client, 'It is declined. The partner reads the reason.')
 }
 
-export async function withdraw(visit: Visit, operator: WithReason) {
+export async function withdraw(visit: Visit, operator: ReasonedOperator) {
   const { client } = await clientOf(visit)
   await withdrawLook(visit.context.db, client, operator.act)
   return back(visit, operator, client, 'It is shown no longer.')

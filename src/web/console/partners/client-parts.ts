@@ -17,7 +17,7 @@ interface ClientsPage {
   /** Where the forms go. */
   readonly home: string
   readonly csrf: string
-  /** Whether whoever looks may decide about them. */
+  /** Whether the reader may decide about them. */
   readonly manages: boolean
   readonly offers: Offers
 }

@@ -15,7 +15,7 @@ import { printAgo } from '../frame/ago.ts'
 import { linkTo, mayFollow, type Reader } from '../frame/console.ts'
 import { laneBadge, printDuration } from '../webhooks/lane-words.ts'
 
-interface Around {
+interface SectionContext {
   readonly db: Sql
   readonly now: Date
   /** Of each kind. */
@@ -23,7 +23,7 @@ interface Around {
   readonly operator: Reader
 }
 
-export async function printWebhooksOf({ db, now, most }: Around, branchId: number): Promise<Html> {
+export async function printWebhooksOf({ db, now, most }: SectionContext, branchId: number): Promise<Html> {
   const found = await listLanes(db, { partner: branchId }, now, { most: most + 1, skip: 0 })
   const items = found.slice(0, most).map(
     (
@@ -42,7 +42,7 @@ ${
 <p><a href="/console/webhooks?partner=${branchId}">All its webhooks</a></p>`
 }
 
-export async function printFailedCallsOf({ db, now, most }: Around, branchId: number): Promise<Html> {
+export async function printFailedCallsOf({ db, now, most }: SectionContext, branchId: number): Promise<Html> {
   const found = await Promise.all(environments.map((each) => listRefusedCalls(db, branchId, each, most)))
   const calls = found.flat().sort((one, other) => other.at.getTime() - one.at.getTime())
   const items = calls.slice(0, most).map(
@@ -57,11 +57,11 @@ export async function printFailedCallsOf({ db, now, most }: Around, branchId: nu
 
 const clientsAtMost = 20
 
-type Named = Pick<Client, 'id' | 'name'>
+type ClientName = Pick<Client, 'id' | 'name'>
 
 /** Who allowed or ended the access of its clients: what the log has of it. */
-export async function printConnectionsOf(around: Around, all: readonly Named[]): Promise<Html> {
-  const { db, most, operator } = around
+export async function printConnectionsOf(context: SectionContext, all: readonly ClientName[]): Promise<Html> {
+  const { db, most, operator } = context
   const clients = all.slice(0, clientsAtMost)
   const entries = await listNewestAbout(db, clients.map(subjectOf), most, 'authorization')
   const links = clients.map((client) => {
@@ -69,21 +69,21 @@ export async function printConnectionsOf(around: Around, all: readonly Named[]):
     const path = `/console/audit?${query.toString()}`
     return mayFollow(operator, path) && html`<a href="${path}">All of ${client.name}</a> `
   })
-  return printNewest(around, entries, links)
+  return printNewest(context, entries, links)
 }
 
-function subjectOf({ id }: Named): string {
+function subjectOf({ id }: ClientName): string {
   return `client:${id}`
 }
 
-export async function printActsOn(around: Around, branchId: number, clients: readonly Named[]) {
-  const { db, most, operator } = around
+export async function printActsOn(context: SectionContext, branchId: number, clients: readonly ClientName[]) {
+  const { db, most, operator } = context
   const subjects = [`branch:${branchId}`, ...clients.slice(0, clientsAtMost).map(subjectOf)]
   const found = await listNewestAbout(db, subjects, 4 * most)
   const entries = found.filter(({ action }) => !action.startsWith('authorization.')).slice(0, most)
   const all = `/console/audit?subject=branch:${branchId}`
   return printNewest(
-    around,
+    context,
     entries,
     mayFollow(operator, all) && linkTo(operator, all, 'All in the audit log'),
   )

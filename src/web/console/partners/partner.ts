@@ -12,9 +12,9 @@ import {
   type ListedMember,
   listMembers,
   type Partner,
+  type PartnerVersion,
   parseSeen,
   printSeen,
-  type Seen,
   withdrawRefreshAccess,
 } from '../../../partners/partner.ts'
 import { listMessages, sendMessage } from '../../../partners/partner-message.ts'
@@ -24,9 +24,9 @@ import { Invalid } from '../../../problem.ts'
 import { findTextProblem } from '../../../text/name.ts'
 import { permits } from '../../../vocabulary/permission.ts'
 import { askFirst } from '../../frame/ask.ts'
-import type { Undo } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, longField } from '../../frame/fields.ts'
+import type { Undo } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField, notice, printDate } from '../../frame/page.ts'
@@ -74,7 +74,7 @@ export async function approvePartner(visit: Visit, operator: StrongOperator, for
   })
 }
 
-function readSeen(form: SubmittedForm): Seen {
+function readSeen(form: SubmittedForm): PartnerVersion {
   const seen = parseSeen(form.find('seen'))
   if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
   return seen
@@ -119,7 +119,7 @@ async function settle(
   const now = await partnerOf(visit)
   const isSo = decided || now.status === decision.status
   const undo = { action: `/console/partners/${partner.branchId}/approve`, fields: { seen: printSeen(now) } }
-  // Nobody takes back with a click what somebody else has decided, or what takes two people.
+  // No operator takes back with a click what another has decided, or what takes two people.
   const canUndo = decided && !takesTwo(visit, 'partner.approve')
   return back(visit, operator, partner, isSo ? decision.status : 'changed', canUndo ? undo : undefined)
 }
@@ -235,7 +235,8 @@ ${facts([
 }
 
 /**
- * A stranger wrote it: whoever follows it sends nothing along, and the page it opens cannot reach this one.
+ * An applicant wrote it: a browser that follows it sends nothing along, and the page it opens cannot reach
+ * this one.
  */
 function printWebsite(website: string): Html {
   return /^https?:\/\//i.test(website)

@@ -6,7 +6,7 @@ import { type PartnerStatus, partnerStatuses } from '../../../partners/partner-s
 import {
   type AskingPartner,
   findWaiting,
-  type Waiting,
+  type WaitingList,
   type WaitingPartner,
   type WideningPartner,
 } from '../../../partners/waiting.ts'
@@ -77,7 +77,7 @@ ${scopes.count > 0 && html`<ul class="tokens">${scopes.longest.map(printWidening
 ${scopes.count > waitingAtMost && html`<p class="faint">More come up as these are answered.</p>`}</section>`
 }
 
-function waitingBadge({ count }: Waiting): Html {
+function waitingBadge({ count }: WaitingList): Html {
   if (count === 0) return badge('off', 'none need your decision')
   return badge(
     'wait',

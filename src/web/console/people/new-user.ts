@@ -1,12 +1,13 @@
 /**
- * A new account holder, made by an operator. They choose their password by a link; nobody else ever knows it.
+ * A new account holder, made by an operator. They choose their password by a link; no other person ever knows
+ * it.
  */
 import type { Sql } from '../../../database/database.ts'
 import { sendResetTo } from '../../../users/password-reset.ts'
 import { createUser, type User } from '../../../users/user.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { html } from '../../frame/html.ts'
 import { csrfField } from '../../frame/page.ts'
@@ -14,7 +15,7 @@ import { crumbs } from '../../frame/parts.ts'
 import { makeOnce, onceField } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator, StrongOperator } from '../../gates/gates.ts'
-import { loginDesk } from '../../sign-in/login-desk.ts'
+import { loginDependencies } from '../../sign-in/login-dependencies.ts'
 import { sendConsole } from '../frame/console.ts'
 
 const names = ['username', 'name', 'email'] as const
@@ -36,7 +37,7 @@ export async function createNewUser(visit: Visit, operator: StrongOperator, form
   let isSent = true
   const make = async (db: Sql): Promise<User> => {
     const user = await createUser(db, context.passwords, draft, operator.act)
-    isSent = await sendResetTo({ ...loginDesk(context), db }, user, operator.act)
+    isSent = await sendResetTo({ ...loginDependencies(context), db }, user, operator.act)
     return user
   }
   let path = '/console/users'

@@ -166,7 +166,7 @@ async function change(
   const problem = await findProblem(() => by(visit.context.db, member, role, operator.act))
   if (problem) return sendRoles(visit, operator, member, problem)
   const path = `${here}/${member.id}`
-  // Nobody gives themselves back what they gave up.
+  // No operator gives themselves back what they gave up.
   const isOwn = back === 'give' && member.id === operator.session.user.id
   const undo = isOwn ? undefined : { action: `${path}/${back}`, fields: { role, reason: 'Undone.' } }
   return goBack(visit, operator, { path, about: `user:${member.id}`, name: member.name, text, undo })

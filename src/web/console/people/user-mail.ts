@@ -6,7 +6,7 @@ import { findProblem } from '../../frame/fields.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { StrongOperator } from '../../gates/gates.ts'
-import { loginDesk } from '../../sign-in/login-desk.ts'
+import { loginDependencies } from '../../sign-in/login-dependencies.ts'
 import { goBack } from '../frame/back.ts'
 import { sendUser } from './user.ts'
 import { targetOf } from './user-acts.ts'
@@ -20,7 +20,7 @@ export async function changeEmail(visit: Visit, operator: StrongOperator, form: 
   return back(visit, operator, user, 'The e-mail address is changed, and the one before was told.')
 }
 
-/** From here it would also make a password for whoever has none, and signs in at a provider. */
+/** From here it would also make a password for a user who has none, and signs in at a provider. */
 const notToOneself = 'You cannot send a password reset to yourself. Ask another administrator.'
 
 export async function sendReset(visit: Visit, operator: StrongOperator) {
@@ -28,7 +28,7 @@ export async function sendReset(visit: Visit, operator: StrongOperator) {
   if (user.id === operator.session.user.id) return sendUser(visit, operator, user, new Conflict(notToOneself))
   let isSent = false
   const problem = await findProblem(async () => {
-    isSent = await sendResetTo(loginDesk(visit.context), user, operator.act)
+    isSent = await sendResetTo(loginDependencies(visit.context), user, operator.act)
   })
   if (problem) return sendUser(visit, operator, user, problem)
   if (isSent) return back(visit, operator, user, 'A link for a new password is on its way.')

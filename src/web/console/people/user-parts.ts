@@ -22,7 +22,7 @@ interface UserPage {
   /** Where the forms go. */
   readonly home: string
   readonly csrf: string
-  /** Whether whoever looks may change anything here. */
+  /** Whether the reader may change anything here. */
   readonly mayAct: boolean
   readonly offers: Offers
   /** Operators who look at themselves. */
@@ -32,8 +32,8 @@ interface UserPage {
 }
 
 /**
- * Whoever helps people does not lock out or unguard those who watch over them: `needed` is what it takes over
- * whom they act on.
+ * An operator who helps people does not lock out or unguard the staff who watch over them: `needed` is what
+ * it takes over the user they act on.
  */
 export function mayActOn({ may }: Pick<Operator, 'may'>, needed: readonly Permission[]): boolean {
   return may('users.manage') && needed.every((each) => may(each))
@@ -233,7 +233,7 @@ interface ItemAct {
   readonly field: string
   readonly value: number
   readonly label: string
-  /** For those who hear the page instead of seeing it. */
+  /** For people who use a screen reader. */
   readonly of: string
   /** What will happen: it is asked first, and for a reason. */
   readonly asks: string

@@ -89,7 +89,7 @@ ${await printPartnersOf(visit, operator, partners)}
   })
 }
 
-/** What goes wrong with the partners that somebody is a member of is what they call about. */
+/** What goes wrong with the partners that a user is a member of is what they call about. */
 async function printPartnersOf(
   { context }: Visit,
   operator: Operator,

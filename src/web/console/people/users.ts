@@ -57,7 +57,7 @@ function printMenu({ id, username }: User, reader: Reader): Html {
   ])
 }
 
-/** Whom the brokerage's own system keeps out, no operator has locked. */
+/** A user whom the brokerage's own system keeps out was not locked by an operator. */
 export const lockWords = {
   operator: 'locked',
   source: 'disabled by source',

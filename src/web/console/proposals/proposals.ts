@@ -16,7 +16,7 @@ import {
 } from '../../../proposals/proposal.ts'
 import { proposalWords } from '../../../vocabulary/proposal-words.ts'
 import { askFirst } from '../../frame/ask.ts'
-import { leadToDone } from '../../frame/done.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField, notice, printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, type Tone } from '../../frame/parts.ts'
@@ -32,7 +32,7 @@ type Shows = ProposedState['shows']
 const openAtMost = 100
 const pastAtMost = 50
 
-/** What somebody may not look at is not there for them, here either. */
+/** What an operator may not look at is not there for them, here either. */
 export function kindsSeenBy(reader: Reader): WiredKind[] {
   return (Object.keys(proposableActs) as WiredKind[]).filter((kind) => reader.may(proposableActs[kind].sees))
 }

@@ -9,7 +9,6 @@ import { logoutReaches, type ProviderDraft, providerKinds } from '../../../ident
 import { Invalid } from '../../../problem.ts'
 import { isDevelopment } from '../../../settings/config.ts'
 import type { StaffRole } from '../../../vocabulary/permission.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import {
   choiceField,
@@ -20,6 +19,7 @@ import {
   longField,
   textField,
 } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField } from '../../frame/page.ts'

@@ -36,9 +36,7 @@ const proofs = [
   { value: 'private_key_jwt', label: 'private key (private_key_jwt)' },
 ]
 
-/**
- * As of a new password: no browser fills in the one of whoever sits there, which would go to the provider.
- */
+/** As of a new password: no browser fills in the password of its user, which would go to the provider. */
 export function printCredential(draft: Draft): Html {
   return html`${choiceField(draft, { name: 'proof', label: 'How the gateway authenticates' }, proofs)}
 ${textField(draft, {
@@ -63,8 +61,8 @@ ${longField(draft, {
 const factorRemedy = 'Name acr or amr values that mean one, or let a second step of this gateway stand in'
 
 /**
- * By the fields of the form: a key has another name here, which nobody ever prints. No secret comes back: it
- * is typed again.
+ * By the fields of the form: a key has another name here, which is never printed. No secret comes back: it is
+ * typed again.
  */
 export function refusedDraft(values: Readonly<Record<string, string>>, refused: Problem): Draft {
   const { status, code, message, fields } = refused

@@ -16,8 +16,8 @@ import { type ProviderFinding, testProvider } from '../../../identity/provider-t
 import { findTouched, tellTouched } from '../../../identity/removal.ts'
 import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
 import { askFirst } from '../../frame/ask.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { type Draft, findProblem, formNotice } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField, printDate } from '../../frame/page.ts'
@@ -73,14 +73,14 @@ export async function showProvider(visit: Visit, operator: Operator) {
   return sendProvider(visit, operator, await providerOf(visit))
 }
 
-/** Asks it what a sign-in would. Nobody signs in. */
+/** Asks it what a sign-in would. No user signs in. */
 export async function testNow(visit: Visit, operator: Operator) {
   const provider = await providerOf(visit)
   const findings = await testProvider(visit.context.upstreams, visit.context.clock, provider)
   return sendProvider(visit, operator, await providerOf(visit), { findings })
 }
 
-interface Shown {
+interface ProviderPageState {
   readonly findings?: readonly ProviderFinding[]
   /** The form of a new credential, as it was refused. */
   readonly refused?: Draft
@@ -92,7 +92,7 @@ async function sendProvider(
   visit: Visit,
   operator: Operator,
   provider: Provider,
-  { findings, refused, unchanged }: Shown = {},
+  { findings, refused, unchanged }: ProviderPageState = {},
 ) {
   const { name, label } = provider
   const offers = await readOffers(visit)

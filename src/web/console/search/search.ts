@@ -1,4 +1,4 @@
-/** The operator's search: partners, people, receivers, events and deliveries, of everybody. */
+/** The operator's search: partners, people, receivers, events and deliveries, of all partners. */
 import type { Sql } from '../../../database/database.ts'
 import { findPartners } from '../../../partners/partner-search.ts'
 import { findUsers } from '../../../users/user-search.ts'

@@ -1,6 +1,6 @@
 /**
- * Why a partner's webhook fails, for whoever runs the gateway: the same parts as the partner sees, and the
- * same acts, under their own name.
+ * Why a partner's webhook fails, for operators: the same parts as the partner sees, and the same acts, under
+ * their own name.
  */
 
 import type { Sql } from '../../../database/database.ts'
@@ -10,14 +10,14 @@ import { countRecovery, findRecoveryRefusal, startRecovery } from '../../../webh
 import type { Replay } from '../../../webhooks/deliveries/replay.ts'
 import { getLane, type LaneHealth } from '../../../webhooks/health/lane-health.ts'
 import { countedAtMost } from '../../../webhooks/health/webhook-health.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { findProblem } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { csrfField, notice, printDate } from '../../frame/page.ts'
 import { crumbs, facts } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
@@ -53,12 +53,15 @@ export async function probe(visit: Visit, operator: StrongOperator, form: Submit
     await context.probes.count(String(lane.id))
     return startProbe(db, lane, operator.act)
   }
-  let sent: Sent<Probe> | undefined
+  let result: SubmissionResult<Probe> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, operator, form, make, (made) => addressOfProbe(pathOf(lane), made))
+    result = await makeOnce(context, operator, form, make, (made) => addressOfProbe(pathOf(lane), made))
   })
   if (problem) return sendIncident(visit, operator, problem)
-  return leadToDone(visit, operator, sent!.path, { text: 'One attempt is made now.', link: toWebhook(lane) })
+  return leadToDone(visit, operator, result!.path, {
+    text: 'One attempt is made now.',
+    link: toWebhook(lane),
+  })
 }
 
 /** From the beginning of its trouble: what would happen, before it does. */
@@ -70,12 +73,15 @@ export async function recover(visit: Visit, operator: StrongOperator, form: Subm
   const { context } = visit
   const lane = await laneOf(visit)
   const make = (db: Sql) => startRecovery(db, lane, sinceOf(lane), operator.act)
-  let sent: Sent<Replay> | undefined
+  let result: SubmissionResult<Replay> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, operator, form, make, () => pathOf(lane))
+    result = await makeOnce(context, operator, form, make, () => pathOf(lane))
   })
   if (problem) return sendRecovery(visit, operator, problem)
-  return leadToDone(visit, operator, sent!.path, { text: 'The recovery has started.', link: toWebhook(lane) })
+  return leadToDone(visit, operator, result!.path, {
+    text: 'The recovery has started.',
+    link: toWebhook(lane),
+  })
 }
 
 const toWebhook = ({ id }: LaneHealth) => ({ path: `${webhooks}/${id}`, label: `Webhook ${id}` })
@@ -89,7 +95,8 @@ function pathOf({ id }: LaneHealth): string {
 }
 
 /**
- * Of one that does not fail any more: since it was last changed, by whoever paused, resumed or disabled it.
+ * Of one that does not fail any more: since it was last changed, by the person who paused, resumed or
+ * disabled it.
  */
 function sinceOf({ failingSince, updatedAt }: LaneHealth): Date {
   return failingSince ?? updatedAt

@@ -15,7 +15,7 @@ export function laneBadge(condition: LaneCondition, count?: number): Html {
   )
 }
 
-/** What it means to the one who watches over all of them. */
+/** What it means to the operator who watches over all of them. */
 export const laneWords: Record<LaneCondition, string> = {
   ...conditionWords,
   late: 'Its receiver answers, but deliveries have been due for more than a minute. Check that the workers keep up.',

@@ -1,6 +1,6 @@
 /** The webhooks of all partners: which need attention, since when and why, and the means to hold one back. */
 import { environments } from '../../../vocabulary/environment.ts'
-import { type Ahead, findAhead } from '../../../webhooks/deliveries/delivery.ts'
+import { type BlockingDelivery, findAhead } from '../../../webhooks/deliveries/delivery.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../../webhooks/deliveries/delivery-summary.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
 import {
@@ -34,7 +34,7 @@ import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts
 
 const here = '/console/webhooks'
 const pageSize = 50
-/** Further on nobody reads; they narrow the question. */
+/** No operator reads further on; they narrow the question. */
 const pagesAtMost = 2_000
 const newestShown = 20
 const largestBranch = 2 ** 31 - 1
@@ -165,7 +165,7 @@ function printResume({ id, url }: LaneHealth, csrf: string): Html {
     class="primary">Resume<span class="unseen"> ${url}</span></button></form>`
 }
 
-/** It takes a partner's deliveries from it, until somebody resumes it. */
+/** It takes a partner's deliveries from it, until it is resumed. */
 export function askToPause(
   { id, url }: Pick<LaneHealth, 'id' | 'url'>,
   csrf: string,
@@ -254,7 +254,10 @@ ${mayFollow(operator, audit) && html`<a class="button" href="${audit}">Audit ent
 </section>`
 }
 
-function printDeliveries(deliveries: readonly DeliverySummary[], ahead: ReadonlyMap<string, Ahead>): Html {
+function printDeliveries(
+  deliveries: readonly DeliverySummary[],
+  ahead: ReadonlyMap<string, BlockingDelivery>,
+): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const rows = deliveries.map(
     (each) => html`<tr>

@@ -12,9 +12,9 @@ import {
 } from '../../../partners/client-look.ts'
 import { NotFound } from '../../../problem.ts'
 import { sendImageTo } from '../../frame/assets.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import { type Draft, textField } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField, printDate } from '../../frame/page.ts'
@@ -124,7 +124,7 @@ export async function saveLook(visit: Visit, member: FreshMember, form: Submitte
   return leadToDone(visit, member, homeOf(member, client), { text: 'Sent to the brokerage.', link })
 }
 
-/** Until it is accepted, it is for those who may see this page alone. */
+/** Until it is accepted, only users who may see this page see it. */
 export async function showLookLogo(visit: Visit, member: Member) {
   const { pending } = await findLooks(visit.context.db, (await clientOf(visit, member)).id)
   if (!pending?.logo) throw new NotFound()

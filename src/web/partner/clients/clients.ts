@@ -25,7 +25,6 @@ import { isDevelopment } from '../../../settings/config.ts'
 import type { Environment } from '../../../vocabulary/environment.ts'
 import type { Scope } from '../../../vocabulary/scope.ts'
 import { copyLine } from '../../frame/copy.ts'
-import { type Done, leadToDone, printDone, type Undo } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import {
   type Draft,
@@ -36,13 +35,14 @@ import {
   textField,
   ticks,
 } from '../../frame/fields.ts'
+import { type FlashMessage, leadToDone, printDone, type Undo } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { parseMoment } from '../../frame/moment.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
 import { csrfField, notice, printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, table } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import type { FreshMember, Member } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
@@ -66,7 +66,7 @@ export async function createClient(visit: Visit, member: FreshMember, form: Subm
   const draft = readDraft(form)
   const make = (db: Sql) =>
     registerClient(db, context.vault, member.partner, context.environment, draft, acting(visit, member))
-  let sent: Sent<{ client: Client; secret: Token }> | undefined
+  let sent: SubmissionResult<{ client: Client; secret: Token }> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(
       context,
@@ -117,7 +117,7 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submitt
   const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
   if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
   if (problem && !(problem instanceof Conflict)) throw problem
-  // Who has asked already finds the question there.
+  // A member who has asked already finds the question there.
   return leadToDone(visit, member, here, askedOf(member))
 }
 
@@ -129,7 +129,7 @@ export async function rotateSecret(visit: Visit, member: FreshMember, form: Subm
   if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
   const rotation = { overlapMs: overlap.ms, switchAt: readSwitch(form) }
   const make = (db: Sql) => rotate(db, context.vault, client, rotation, member.act)
-  let sent: Sent<{ secret: Token }> | undefined
+  let sent: SubmissionResult<{ secret: Token }> | undefined
   const problem = await findProblem(async () => {
     sent = await makeOnce(context, member, form, make, () => `${here}?done=secret-before`)
   })
@@ -170,7 +170,7 @@ function undoOf(here: string, client: Client): Undo {
   return { action: `${here}/update`, fields: { ...rest, ...ticked, scope: scope?.split(' ') ?? [] } }
 }
 
-function askedOf({ home }: Member): Done {
+function askedOf({ home }: Member): FlashMessage {
   return { text: 'Request sent.', link: { path: `${home}/messages`, label: 'Messages' } }
 }
 

@@ -2,7 +2,7 @@
 
 import { cut } from '../../../text/cut.ts'
 import {
-  type Ahead,
+  type BlockingDelivery,
   type DeliveryFilter,
   deliveryStates,
   findAhead,
@@ -25,7 +25,7 @@ const longest = 100
 const allThatWait = { value: 'unfinished', label: 'everything that waits' }
 const fields = ['webhook', 'state', 'kind', 'entity', 'from', 'to'] as const
 
-interface Sought {
+interface DeliveryPageQuery {
   readonly webhookId: number | undefined
   readonly filter: DeliveryFilter
   readonly before: string | undefined
@@ -62,12 +62,16 @@ ${live ? livePart(request, part) : part}`,
   })
 }
 
-function search({ context }: Visit, webhooks: readonly Webhook[], { webhookId, filter, before }: Sought) {
+function search(
+  { context }: Visit,
+  webhooks: readonly Webhook[],
+  { webhookId, filter, before }: DeliveryPageQuery,
+) {
   const chosen = webhooks.filter((webhook) => webhookId === undefined || webhook.id === webhookId)
   return searchDeliveries(context.db, chosen, filter, before, pageSize)
 }
 
-function parseSought(question: Question): Sought {
+function parseSought(question: Question): DeliveryPageQuery {
   const filter = {
     state: question.oneOf('state', ['unfinished', ...deliveryStates]),
     kind: question.oneOf('kind', kinds),
@@ -109,7 +113,7 @@ ${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
 
 function printFound(
   found: FoundDeliveries,
-  ahead: ReadonlyMap<string, Ahead>,
+  ahead: ReadonlyMap<string, BlockingDelivery>,
   webhooks: readonly Webhook[],
   question: Question,
   { home }: Member,

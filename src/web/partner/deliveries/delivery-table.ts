@@ -1,4 +1,4 @@
-import type { Ahead, Delivery } from '../../../webhooks/deliveries/delivery.ts'
+import type { BlockingDelivery, Delivery } from '../../../webhooks/deliveries/delivery.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { menu, printMoment, table } from '../../frame/parts.ts'
@@ -9,7 +9,7 @@ export function printDeliveries(
   deliveries: readonly Delivery[],
   webhooks: readonly Webhook[],
   home: string,
-  ahead: ReadonlyMap<string, Ahead>,
+  ahead: ReadonlyMap<string, BlockingDelivery>,
 ): Html {
   if (deliveries.length === 0) return html`<p class="card empty">There are no deliveries here.</p>`
   const urls = new Map(webhooks.map((webhook) => [webhook.id, webhook.url]))

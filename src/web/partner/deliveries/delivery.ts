@@ -3,8 +3,8 @@
 import type { Sql } from '../../../database/database.ts'
 import type { Problem } from '../../../problem.ts'
 import {
-  type Ahead,
   type Attempt,
+  type BlockingDelivery,
   type Delivery,
   type DeliveryWithBody,
   findAhead,
@@ -19,14 +19,14 @@ import { printSignatures, type SigningSecrets } from '../../../webhooks/outbound
 import { getWebhook, type Webhook } from '../../../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
 import { askFirst } from '../../frame/ask.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { emptyDraft, findProblem } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { csrfField, notice } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { stateBadge, stateWords } from '../../parts/health-words.ts'
@@ -48,12 +48,12 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
   const { branchId } = member.branch
   const make = (db: Sql) => sendAgain(db, branchId, delivery, member.act)
   const pathOf = (id: string) => `${member.home}/deliveries/${id}`
-  let sent: Sent<string> | undefined
+  let result: SubmissionResult<string> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, member, form, make, pathOf)
+    result = await makeOnce(context, member, form, make, pathOf)
   })
   if (problem) return sendDelivery(visit, member, problem)
-  const { path } = sent!
+  const { path } = result!
   return leadToDone(visit, member, path, {
     text:
       path === pathOf(delivery.id) ? 'It is tried now.' : `This delivery replays delivery ${delivery.id}.`,
@@ -157,7 +157,7 @@ function printFacts(
   delivery: Delivery,
   webhook: Webhook,
   names: EntityNames,
-  ahead: Ahead | undefined,
+  ahead: BlockingDelivery | undefined,
   member: Member,
 ): Html {
   const { home } = member
@@ -187,7 +187,7 @@ const outcomeTones: Record<Attempt['outcome'], Tone> = {
   unreachable: 'bad',
 }
 
-/** In the words of whoever has to fix it. */
+/** In the words of the developer who has to fix it. */
 const whyWords = new Map([
   ['timeout', 'No complete answer came within ten seconds.'],
   ['dns', 'The host name could not be found.'],

@@ -15,14 +15,14 @@ import {
 } from '../../../webhooks/deliveries/recovery.ts'
 import type { Replay } from '../../../webhooks/deliveries/replay.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { type Draft, findProblem, formNotice, textField } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { parseMoment } from '../../frame/moment.ts'
 import { csrfField } from '../../frame/page.ts'
 import { crumbs } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
@@ -44,12 +44,12 @@ export async function startRecovery(visit: Visit, member: Member, form: Submitte
   if (!(since instanceof Date)) return sendWizard(visit, member, text, undefined)
   const here = `${member.home}/webhooks/${webhook.id}`
   const make = (db: Sql) => start(db, webhook, since, member.act)
-  let sent: Sent<Replay> | undefined
+  let result: SubmissionResult<Replay> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)
+    result = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, text, problem)
-  return leadToDone(visit, member, sent!.path, {
+  return leadToDone(visit, member, result!.path, {
     text: 'The recovery has started.',
     link: { path: `${here}/incident`, label: 'Why it failed' },
   })

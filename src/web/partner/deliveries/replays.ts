@@ -16,16 +16,16 @@ import {
   startReplay as start,
 } from '../../../webhooks/deliveries/replay.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import { type Draft, findProblem, formNotice, textField } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { parseMoment } from '../../frame/moment.ts'
 import { csrfField } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone, table } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
@@ -49,12 +49,12 @@ export async function startReplay(visit: Visit, member: Member, form: SubmittedF
   if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
   const here = `${member.home}/webhooks/${webhook.id}`
   const make = (db: Sql) => start(db, webhook, selection, member.act)
-  let sent: Sent<Replay> | undefined
+  let result: SubmissionResult<Replay> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
+    result = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
   })
   if (problem) return sendWizard(visit, member, values, true, problem)
-  return leadToDone(visit, member, sent!.path, {
+  return leadToDone(visit, member, result!.path, {
     text: 'The replay has started.',
     link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
   })
@@ -196,7 +196,7 @@ function printConfirmation(
 <form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Replay ${total === null ? 'them' : printTotal(total)}</button></form></section>`
 }
 
-/** Beyond what is looked at nobody knows. */
+/** Beyond what is looked at the number is not known. */
 export function printTotal(total: number | null): string {
   return total === null ? `more than ${replayedAtMost.toLocaleString('en')}` : total.toLocaleString('en')
 }

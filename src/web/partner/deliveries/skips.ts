@@ -15,14 +15,14 @@ import {
 import { countedAtMost, readHealth } from '../../../webhooks/health/webhook-health.ts'
 import { noteCharacters } from '../../../webhooks/subscriptions/note.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { fieldLengths } from '../../frame/field-lengths.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
@@ -42,12 +42,12 @@ export async function startSkip(visit: Visit, member: Member, form: SubmittedFor
       throw new Conflict('Tick the box to confirm, then skip queued deliveries.')
     return start(db, webhook, reason, member.act)
   }
-  let sent: Sent<Skip> | undefined
+  let result: SubmissionResult<Skip> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/skips/${id}`)
+    result = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/skips/${id}`)
   })
   if (problem) return sendQuestion(visit, member, { values: { reason: form.find('reason') }, problem })
-  return leadToDone(visit, member, sent!.path, {
+  return leadToDone(visit, member, result!.path, {
     text: 'Queued deliveries are skipped.',
     link: {
       path: `${member.home}/deliveries?webhook=${webhook.id}&state=canceled`,
@@ -140,7 +140,7 @@ function trail({ id }: Webhook, { home }: Member) {
   ]
 }
 
-/** Beyond what is counted nobody knows. */
+/** Beyond what is counted the number is not known. */
 function printSkipped({ skipped }: Skip): string {
   return skipped === null ? `more than ${printNumber(countedAtMost)}` : printNumber(skipped)
 }

@@ -3,14 +3,14 @@
 import type { PartnerMembership } from '../../../partners/partner.ts'
 import { mayAct } from '../../../partners/partner-status.ts'
 import { type MemberRole, reaches } from '../../../vocabulary/member-role.ts'
-import { printTold } from '../../frame/done.ts'
+import { printTold } from '../../frame/flash-message.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { type Link, sendPage } from '../../frame/page.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { SignedIn } from '../../frame/visitor.ts'
+import type { UserSession } from '../../frame/visitor.ts'
 import { type AnyMember, isServed } from '../../gates/gates.ts'
 
-/** Who does not have the role for a section is not led there. */
+/** A member who does not have the role for a section is not led there. */
 interface Section extends Link {
   readonly least?: MemberRole
 }
@@ -72,8 +72,8 @@ function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
   return { current: partner.name, others: links }
 }
 
-/** For those who are no member yet. */
-export function sendEntrance(visit: Visit, visitor: SignedIn, page: Omit<PortalPage, 'section'>) {
+/** For users who are no member yet. */
+export function sendEntrance(visit: Visit, visitor: UserSession, page: Omit<PortalPage, 'section'>) {
   const { context, reply } = visit
   const account = { user: visitor.session.user, csrf: visitor.csrf, here: '/partner' }
   const body = html`${printTold(visit, visitor)}${page.body}`

@@ -22,7 +22,7 @@ export interface Progress {
   readonly isDelivered: boolean
 }
 
-/** Whoever has had a webhook, or a client without one, for so long knows the way. */
+/** A partner that has had a webhook, or a client without one, for so long knows the way. */
 const webhookMs = 7 * day
 const clientMs = 30 * day
 

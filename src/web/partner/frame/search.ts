@@ -1,6 +1,6 @@
 /**
- * The partner's search: its own events, deliveries, webhooks and members, on this site. What is somebody
- * else's is as if it were not there.
+ * The partner's search: its own events, deliveries, webhooks and members, on this site. What is another
+ * partner's is as if it were not there.
  */
 import type { Context } from '../../../context.ts'
 import type { Sql } from '../../../database/database.ts'

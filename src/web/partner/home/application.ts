@@ -7,8 +7,8 @@ import { applyAgain as apply } from '../../../partners/application.ts'
 import type { Application } from '../../../partners/application-details.ts'
 import { findApplication, type Partner } from '../../../partners/partner.ts'
 import { listMessages, sendMessage } from '../../../partners/partner-message.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
@@ -22,7 +22,7 @@ import { sendPortal } from '../frame/portal.ts'
 import { fieldNames, partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
 import { printMeanwhile } from './onboarding.ts'
 
-/** A form left open while somebody else applied again finds the page as it is now. */
+/** A form left open while another member applied again finds the page as it is now. */
 export async function applyAgain(visit: Visit, member: AnyMember, form: SubmittedForm) {
   const values = readApplication(form)
   const send = (db: Sql) => apply(db, member.partner, values, member.act)

@@ -10,16 +10,16 @@ import {
 } from '../../../partners/partner.ts'
 import { mayAct } from '../../../partners/partner-status.ts'
 import { roleWords } from '../../../vocabulary/role-words.ts'
-import { type FailingOfBranch, listFailingOf } from '../../../webhooks/health/failing-webhooks.ts'
-import { leadToDone } from '../../frame/done.ts'
+import { type BranchFailure, listFailingOf } from '../../../webhooks/health/failing-webhooks.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
 import { csrfField } from '../../frame/page.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { SignedIn } from '../../frame/visitor.ts'
+import type { UserSession } from '../../frame/visitor.ts'
 import { type AnyMember, isServed } from '../../gates/gates.ts'
 import { sendEntrance } from '../frame/portal.ts'
 import { printTroublesBriefly } from '../webhooks/troubles.ts'
@@ -30,22 +30,22 @@ import { showOverview } from './overview.ts'
 /** Of each partner; the others are on its own pages. */
 const failingShown = 3
 
-export function showEntry(visit: Visit, visitor: SignedIn) {
+export function showEntry(visit: Visit, visitor: UserSession) {
   return sendEntry(visit, visitor, emptyDraft)
 }
 
-export async function submitApplication(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function submitApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   const { context } = visit
   const values = readApplication(form)
   const apply = (db: Sql) => applyWithDetails(db, visitor.session.user, values, visitor.act)
   const pathOf = ({ branchId }: Partner) => `/partner/${branchId}`
-  let sent: Sent<Partner> | undefined
+  let result: SubmissionResult<Partner> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, visitor, form, apply, pathOf)
+    result = await makeOnce(context, visitor, form, apply, pathOf)
   })
   if (problem) return sendEntry(visit, visitor, { values: { ...values }, problem })
-  const link = { path: `${sent!.path}/messages`, label: 'Messages' }
-  return leadToDone(visit, visitor, sent!.path, { text: 'Your application is sent.', link })
+  const link = { path: `${result!.path}/messages`, label: 'Messages' }
+  return leadToDone(visit, visitor, result!.path, { text: 'Your application is sent.', link })
 }
 
 /** The partner's own door: what it may do, or why it may not. */
@@ -53,7 +53,7 @@ export async function showPartner(visit: Visit, member: AnyMember) {
   return isServed(member) ? showOverview(visit, member) : sendState(visit, member)
 }
 
-async function sendEntry(visit: Visit, visitor: SignedIn, draft: Draft) {
+async function sendEntry(visit: Visit, visitor: UserSession, draft: Draft) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
   const isLive = visit.context.environment === 'live'
   const [only] = partners
@@ -81,9 +81,9 @@ function listFailing({ db, environment, clock }: Context, partners: readonly Par
   return listFailingOf(db, branchIds, environment, failingShown, clock.now())
 }
 
-type Failing = ReadonlyMap<number, readonly FailingOfBranch[]>
+type FailingByBranch = ReadonlyMap<number, readonly BranchFailure[]>
 
-function printPartners(partners: readonly PartnerMembership[], failing: Failing): Html {
+function printPartners(partners: readonly PartnerMembership[], failing: FailingByBranch): Html {
   const items = partners.map(({ branchId, name, status, role }) => {
     const home = `/partner/${branchId}`
     const troubles = failing.get(branchId)
@@ -98,7 +98,7 @@ function printElsewhere(context: Context): Html {
     They are on the live one: <a href="${onLiveSite(context, '/partner')}">Partner portal</a>.</p></section>`
 }
 
-function printApplicationForm({ csrf }: SignedIn, draft: Draft): Html {
+function printApplicationForm({ csrf }: UserSession, draft: Draft): Html {
   return html`<section class="card">
 <h2>Apply as a partner</h2>
 <p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live

@@ -117,7 +117,7 @@ function printNext(context: Context, { home, partner }: Member): Html {
   return html`<p>All done. ${partner.status === 'approved' ? live : 'The live site opens when the brokerage approves you.'}</p>`
 }
 
-/** For somebody who has registered a client a moment ago: the last step, from where they are. */
+/** For a member who has registered a client a moment ago: the last step, from where they are. */
 export async function printAfterClient({ context }: Visit, member: Member): Promise<Html | undefined> {
   if (context.environment !== 'sandbox' || (await findVerifiedAt(context.db, member.branch.branchId)))
     return undefined
@@ -126,7 +126,7 @@ export async function printAfterClient({ context }: Visit, member: Member): Prom
 ${printTryForm(member, firstTry)}</section>`
 }
 
-/** For somebody who applied, on the live site: what can be done meanwhile. */
+/** For a user who applied, on the live site: what can be done meanwhile. */
 export function printMeanwhile({ context }: Visit, { home }: AnyMember): Html | undefined {
   if (context.environment !== 'live') return undefined
   return html`<section class="card created"><h2>The sandbox is open</h2>

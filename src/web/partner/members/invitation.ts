@@ -14,17 +14,17 @@ import {
 import { listPartnersOf } from '../../../partners/partner.ts'
 import { roleWords } from '../../../vocabulary/role-words.ts'
 import { askFirst } from '../../frame/ask.ts'
-import { ignoreAlreadyGone, leadToDone } from '../../frame/done.ts'
+import { ignoreAlreadyGone, leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField, printDate } from '../../frame/page.ts'
 import { facts } from '../../frame/parts.ts'
 import { makeOnce, onceField } from '../../frame/submission.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
-import type { SignedIn } from '../../frame/visitor.ts'
+import type { UserSession } from '../../frame/visitor.ts'
 import { sendEntrance } from '../frame/portal.ts'
 
-export async function showInvitation(visit: Visit, visitor: SignedIn) {
+export async function showInvitation(visit: Visit, visitor: UserSession) {
   const { db, clock } = visit.context
   const token = tokenOf(visit)
   const invitation = token && (await findInvitation(db, token, clock.now()))
@@ -39,7 +39,7 @@ ${isMember ? printMember(invitation) : printQuestion(token, invitation, visitor,
 }
 
 /** A second click leads where the first one did. */
-export async function accept(visit: Visit, visitor: SignedIn, form: SubmittedForm) {
+export async function accept(visit: Visit, visitor: UserSession, form: SubmittedForm) {
   const { context } = visit
   const token = tokenOf(visit)
   if (!token) return sendGone(visit, visitor)
@@ -54,7 +54,7 @@ export async function accept(visit: Visit, visitor: SignedIn, form: SubmittedFor
   }
 }
 
-export async function decline(visit: Visit, visitor: SignedIn) {
+export async function decline(visit: Visit, visitor: UserSession) {
   const token = tokenOf(visit)
   if (token) await declineInvitation(visit.context.db, token, visitor.act).catch(ignoreAlreadyGone)
   const link = { path: '/account', label: 'My account' }
@@ -65,8 +65,8 @@ function tokenOf({ request }: Visit): Token | undefined {
   return parseLinkToken(paramsOf(request).token)
 }
 
-/** The same for every reason: whoever tries links learns nothing. */
-function sendGone(visit: Visit, visitor: SignedIn) {
+/** The same for every reason: a stranger who tries links learns nothing. */
+function sendGone(visit: Visit, visitor: UserSession) {
   return sendEntrance(visit, visitor, {
     title: 'This invitation no longer works',
     status: 404,
@@ -86,7 +86,7 @@ function printMember({ branchId, partnerName }: Invitation): Html {
 function printQuestion(
   token: Token,
   invitation: Invitation,
-  { session, csrf }: SignedIn,
+  { session, csrf }: UserSession,
   hasPartner: boolean,
 ): Html {
   const { role, invitedBy, expiresAt } = invitation

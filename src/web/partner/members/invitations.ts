@@ -1,4 +1,4 @@
-/** Whom the owners invited and who has not answered yet, and the form to invite somebody. */
+/** The people whom the owners invited and who have not answered yet, and the form to invite another. */
 
 import { day } from '../../../clock.ts'
 import {

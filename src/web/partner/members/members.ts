@@ -8,8 +8,8 @@ import { Invalid } from '../../../problem.ts'
 import { findMemberRole, type MemberRole, memberRoles } from '../../../vocabulary/member-role.ts'
 import { roleWords } from '../../../vocabulary/role-words.ts'
 import { askFirst } from '../../frame/ask.ts'
-import { ignoreAlreadyGone, leadToDone, type Undo } from '../../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice } from '../../frame/fields.ts'
+import { ignoreAlreadyGone, leadToDone, type Undo } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField, printDate } from '../../frame/page.ts'
@@ -66,7 +66,7 @@ export async function setRole(visit: Visit, member: FreshMember, form: Submitted
   return back(visit, member, 'role', chosen && { action: `${pathOf(member)}/role`, fields })
 }
 
-/** Whoever found an open browser must not put the other members out. A second click finds it done. */
+/** A person who found an open browser must not put the other members out. A second click finds it done. */
 export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
   const chosen = await memberOf(visit, member, form)
   const problem = await findProblem(async () => chosen && (await take(visit, member, chosen)))
@@ -90,7 +90,7 @@ function take({ context }: Visit, { partner, act }: Member, chosen: Pick<ListedM
   return removeMember(context.db, partner, chosen, act).catch(ignoreAlreadyGone)
 }
 
-/** Undefined for whoever is no member any more. */
+/** Undefined for a user who is no member any more. */
 async function memberOf({ context }: Visit, { partner }: Member, form: SubmittedForm) {
   const userId = form.find('user')
   return (await listMembers(context.db, partner)).find(({ id }) => id === userId)
@@ -131,7 +131,7 @@ ${member.isOwner && (await printInvitations(visit, member, draft))}
   })
 }
 
-/** Nobody could name the next one: it is neither offered to change their role nor to remove them. */
+/** No other owner could name the next one: it is neither offered to change their role nor to remove them. */
 function isLast({ role }: ListedMember, owners: number): boolean {
   return role === 'owner' && owners === 1
 }

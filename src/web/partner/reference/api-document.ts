@@ -26,7 +26,7 @@ interface Content {
   readonly example?: unknown
 }
 
-interface Described {
+interface OperationObject {
   readonly operationId: string
   readonly summary?: string
   readonly security?: readonly Readonly<Record<string, unknown>>[]
@@ -36,7 +36,7 @@ interface Described {
 }
 
 export interface ApiDocument {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
@@ -46,18 +46,18 @@ export interface Body {
   readonly example: unknown
 }
 
-export interface Operation extends Omit<Described, 'requestBody' | 'parameters'> {
+export interface Operation extends Omit<OperationObject, 'requestBody' | 'parameters'> {
   readonly path: string
   /** In capitals. */
   readonly method: string
   readonly parameters: readonly Parameter[]
   readonly body: Body | undefined
-  /** With what it lets in; none of them where anybody may call. */
+  /** With what it lets in; none of them where the route is public. */
   readonly takes: readonly ('client' | 'token')[]
 }
 
 /** What is the partner's own on this site, as far as there is any. */
-export interface Own {
+export interface PartnerValues {
   readonly baseUrl: string
   readonly clientId: string
   readonly branchId: number
@@ -75,14 +75,14 @@ export function operationsOf({ paths, components }: ApiDocument): Operation[] {
   )
 }
 
-function bodyOf(requestBody: Described['requestBody'], schemas: ApiDocument['components']['schemas']) {
+function bodyOf(requestBody: OperationObject['requestBody'], schemas: ApiDocument['components']['schemas']) {
   const [content] = Object.entries(requestBody?.content ?? {})
   if (!content) return undefined
   const [type, { schema, example }] = content
   return { type, schema: schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema, example }
 }
 
-function takenBy({ security = [] }: Pick<Described, 'security'>): Operation['takes'] {
+function takenBy({ security = [] }: Pick<OperationObject, 'security'>): Operation['takes'] {
   const schemes = security.flatMap((each) => Object.keys(each))
   const takesToken = schemes.includes('personalToken') || schemes.includes('oauth2')
   return [
@@ -91,18 +91,18 @@ function takenBy({ security = [] }: Pick<Described, 'security'>): Operation['tak
   ]
 }
 
-/** The partner's own number where it has one; undefined where nobody can know it. */
+/** The partner's own number where it has one; undefined where it cannot be known. */
 export function ownIdOf(
   { path }: Operation,
   name: string,
-  { webhookId, deliveryId }: Own,
+  { webhookId, deliveryId }: PartnerValues,
 ): number | string | undefined {
   if (name !== 'id') return undefined
   return path.startsWith('/v2/deliveries/') ? deliveryId : webhookId
 }
 
 /** The example of a body, of the partner's own branch. */
-export function ownExample({ example }: Body, { branchId }: Own): unknown {
+export function ownExample({ example }: Body, { branchId }: PartnerValues): unknown {
   const isOfBranch = typeof example === 'object' && example !== null && 'branchId' in example
   return isOfBranch ? { ...example, branchId } : example
 }

@@ -2,9 +2,9 @@
  * A call as a line to run: with the partner's own ids, and with secrets from the environment, never from the
  * page.
  */
-import { type Body, type Operation, type Own, ownExample, ownIdOf } from './api-document.ts'
+import { type Body, type Operation, ownExample, ownIdOf, type PartnerValues } from './api-document.ts'
 
-export function printCurl(operation: Operation, own: Own): string {
+export function printCurl(operation: Operation, own: PartnerValues): string {
   const { method, path, body } = operation
   const how = method === 'GET' ? [] : [`-X ${method}`]
   const query = path === '/v1/oauth/authorize' ? `?client_id=${own.clientId}&scope=read&state=RANDOM` : ''
@@ -18,13 +18,13 @@ export function printCurl(operation: Operation, own: Own): string {
   ].join(' ')
 }
 
-function credentials({ takes }: Operation, { clientId }: Own): string[] {
+function credentials({ takes }: Operation, { clientId }: PartnerValues): string[] {
   if (takes.includes('client')) return [`-u "${clientId}:$CLIENT_SECRET"`]
   return takes.includes('token') ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []
 }
 
 /** `/v2/webhooks/{id}` → `/v2/webhooks/7`; what is not known is a variable of the shell. */
-function fillPath(operation: Operation, own: Own): string {
+function fillPath(operation: Operation, own: PartnerValues): string {
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     String(ownIdOf(operation, name, own) ?? variableOf(operation, name)),
   )
@@ -36,7 +36,7 @@ function variableOf({ path }: Operation, name: string): string {
 }
 
 /** Tokens and codes are good once, or secret: they come from the environment too. */
-function printBody(body: Body, own: Own): string[] {
+function printBody(body: Body, own: PartnerValues): string[] {
   const example = ownExample(body, own)
   if (body.type === 'application/json')
     return [`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(example))}`]

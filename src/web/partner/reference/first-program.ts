@@ -8,7 +8,7 @@ import { facts } from '../../frame/parts.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import type { Progress } from '../frame/progress.ts'
-import { type Quick, quickStarts } from './quick-starts.ts'
+import { type QuickStartValues, quickStarts } from './quick-starts.ts'
 
 const slugOf = (language: string) => language.toLowerCase()
 
@@ -48,7 +48,7 @@ ${verify !== undefined && html`<h3>Verify what arrives</h3>${copyBlock('the chec
 <p class="small">The <a href="${home}/reference">reference</a> has everything else.</p></section>`
 }
 
-function printListen({ baseUrl, clientId }: Quick): string {
+function printListen({ baseUrl, clientId }: QuickStartValues): string {
   return `# export COUNTERSIGN_CLIENT_SECRET=…
 npx countersign listen --url ${baseUrl} --client-id ${clientId} \\
   --forward-to http://localhost:3000/hooks

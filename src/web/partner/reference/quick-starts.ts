@@ -5,7 +5,7 @@
  */
 import { verifications } from './verifications.ts'
 
-export interface Quick {
+export interface QuickStartValues {
   readonly baseUrl: string
   readonly clientId: string
   readonly branchId: number
@@ -13,9 +13,9 @@ export interface Quick {
 
 export interface QuickStart {
   readonly language: string
-  readonly start: (quick: Quick) => string
+  readonly start: (values: QuickStartValues) => string
   /** The last deliveries of a webhook. */
-  readonly look: (quick: Quick, webhookId: number) => string
+  readonly look: (values: QuickStartValues, webhookId: number) => string
   readonly verify: string | undefined
 }
 
@@ -26,7 +26,7 @@ const curl = ({
   baseUrl,
   clientId,
   branchId,
-}: Quick) => `# export CLIENT_SECRET=… HOOK_URL=https://app.example.com/hooks
+}: QuickStartValues) => `# export CLIENT_SECRET=… HOOK_URL=https://app.example.com/hooks
 curl -sS --fail-with-body -u "${clientId}:$CLIENT_SECRET" -H 'Content-Type: application/json' \\
   ${baseUrl}/v2/webhooks -d "{\\"url\\":\\"$HOOK_URL\\"}"
 
@@ -38,7 +38,7 @@ const typescript = ({
   baseUrl,
   clientId,
   branchId,
-}: Quick) => `const { CLIENT_SECRET, HOOK_URL } = process.env
+}: QuickStartValues) => `const { CLIENT_SECRET, HOOK_URL } = process.env
 const authorization = 'Basic ' + Buffer.from(\`${clientId}:\${CLIENT_SECRET}\`).toString('base64')
 
 async function post(path: string, body: unknown): Promise<unknown> {
@@ -52,7 +52,7 @@ console.log(await post('/v2/webhooks', { url: HOOK_URL }))
 console.log(JSON.stringify(await post('/v2/webhooks/transaction', ${payload(branchId)})))
 `
 
-const python = ({ baseUrl, clientId, branchId }: Quick) => `import base64, json, os, urllib.request
+const python = ({ baseUrl, clientId, branchId }: QuickStartValues) => `import base64, json, os, urllib.request
 
 credentials = f"${clientId}:{os.environ['CLIENT_SECRET']}".encode()
 headers = {
@@ -70,7 +70,7 @@ print(post("/v2/webhooks", {"url": os.environ["HOOK_URL"]}))
 print(post("/v2/webhooks/transaction", ${payload(branchId)}))
 `
 
-const go = ({ baseUrl, clientId, branchId }: Quick) => `package main
+const go = ({ baseUrl, clientId, branchId }: QuickStartValues) => `package main
 
 import (
 	"fmt"
@@ -100,7 +100,7 @@ func main() {
 }
 `
 
-const ruby = ({ baseUrl, clientId, branchId }: Quick) => `require "json"
+const ruby = ({ baseUrl, clientId, branchId }: QuickStartValues) => `require "json"
 require "net/http"
 
 def post(path, body)
@@ -119,12 +119,12 @@ post "/v2/webhooks/transaction", '${payload(branchId)}'
 
 const pathOf = (webhookId: number) => `/v2/webhooks/${webhookId}/deliveries?limit=5`
 
-const lookCurl = ({ baseUrl, clientId }: Quick, webhookId: number) => `# export CLIENT_SECRET=…
+const lookCurl = ({ baseUrl, clientId }: QuickStartValues, webhookId: number) => `# export CLIENT_SECRET=…
 curl -sS --fail-with-body -u "${clientId}:$CLIENT_SECRET" '${baseUrl}${pathOf(webhookId)}'
 `
 
 const lookTypescript = (
-  { baseUrl, clientId }: Quick,
+  { baseUrl, clientId }: QuickStartValues,
   webhookId: number,
 ) => `const authorization = 'Basic ' + Buffer.from(\`${clientId}:\${process.env.CLIENT_SECRET}\`).toString('base64')
 const response = await fetch('${baseUrl}${pathOf(webhookId)}', { headers: { authorization } })
@@ -133,7 +133,7 @@ console.log(JSON.stringify(await response.json(), null, 2))
 `
 
 const lookPython = (
-  { baseUrl, clientId }: Quick,
+  { baseUrl, clientId }: QuickStartValues,
   webhookId: number,
 ) => `import base64, json, os, urllib.request
 
@@ -144,7 +144,7 @@ with urllib.request.urlopen(request) as response:
     print(json.dumps(json.load(response), indent=2))
 `
 
-const lookGo = ({ baseUrl, clientId }: Quick, webhookId: number) => `package main
+const lookGo = ({ baseUrl, clientId }: QuickStartValues, webhookId: number) => `package main
 
 import (
 	"io"
@@ -164,7 +164,7 @@ func main() {
 }
 `
 
-const lookRuby = ({ baseUrl, clientId }: Quick, webhookId: number) => `require "net/http"
+const lookRuby = ({ baseUrl, clientId }: QuickStartValues, webhookId: number) => `require "net/http"
 
 uri = URI("${baseUrl}${pathOf(webhookId)}")
 request = Net::HTTP::Get.new(uri)

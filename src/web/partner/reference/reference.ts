@@ -15,14 +15,14 @@ import {
   type ApiDocument,
   type Body,
   type Operation,
-  type Own,
   operationsOf,
   type Parameter,
+  type PartnerValues,
   type Schema,
 } from './api-document.ts'
 import { printCurl } from './curl-line.ts'
 import { printLibrarySettings } from './library-settings.ts'
-import { type Quick, type QuickStart, quickStarts } from './quick-starts.ts'
+import { type QuickStart, type QuickStartValues, quickStarts } from './quick-starts.ts'
 import { printCredentials, printTry, tryScript } from './try-it.ts'
 
 export async function showReference(visit: Visit, member: Member) {
@@ -61,7 +61,11 @@ ${operations.map((each) => printOperation(each, own, isSandbox))}`,
   })
 }
 
-async function findOwn({ context }: Visit, { branch }: Member, clientId = 'YOUR_CLIENT_ID'): Promise<Own> {
+async function findOwn(
+  { context }: Visit,
+  { branch }: Member,
+  clientId = 'YOUR_CLIENT_ID',
+): Promise<PartnerValues> {
   const { db, baseUrl } = context
   const webhooks = await listWebhooks(db, branch, 0, webhooksPerBranch)
   const { deliveries } = await searchDeliveries(db, webhooks, {}, undefined, 1)
@@ -74,9 +78,13 @@ async function findOwn({ context }: Visit, { branch }: Member, clientId = 'YOUR_
   }
 }
 
-function printQuickStart({ language, start, verify }: QuickStart, quick: Quick, isOpen: boolean): Html {
+function printQuickStart(
+  { language, start, verify }: QuickStart,
+  values: QuickStartValues,
+  isOpen: boolean,
+): Html {
   return html`<details class="card"${isOpen && html` open`}><summary><strong>${language}</strong></summary>
-<h3>Register a webhook and send a test</h3><pre tabindex="0" data-language="${language}">${start(quick)}</pre>
+<h3>Register a webhook and send a test</h3><pre tabindex="0" data-language="${language}">${start(values)}</pre>
 ${
   verify !== undefined &&
   html`<h3>Verify what arrives</h3><pre tabindex="0"
@@ -84,7 +92,7 @@ ${
 }</details>`
 }
 
-function printOperation(operation: Operation, own: Own, isSandbox: boolean): Html {
+function printOperation(operation: Operation, own: PartnerValues, isSandbox: boolean): Html {
   const { operationId, path, method, parameters, body, responses = {}, summary = '' } = operation
   return html`<details class="card"><summary>${badge('off', method)} <code>${path}</code>
     <span class="faint">${summary}</span></summary>

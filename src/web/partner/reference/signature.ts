@@ -54,21 +54,21 @@ export function showSignature(visit: Visit, member: Member) {
 
 export async function checkSignature(visit: Visit, member: Member, form: SubmittedForm) {
   const values = Object.fromEntries(fields.map((name) => [name, form.find(name) ?? ''])) as Values
-  let answered: Answered | undefined
+  let checked: CheckedSignature | undefined
   const problem = await findProblem(async () => {
-    answered = await answer(visit, member, values)
+    checked = await answer(visit, member, values)
   })
-  return sendForm(visit, member, { values, problem }, answered)
+  return sendForm(visit, member, { values, problem }, checked)
 }
 
-interface Answered {
+interface CheckedSignature {
   readonly answer: SignatureAnswer
   readonly headers: PastedHeaders
   readonly secrets: readonly NamedSecret[]
   readonly event: RecentEvent | undefined
 }
 
-async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<Answered> {
+async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<CheckedSignature> {
   const { db, vault, clock, signatureChecks } = context
   // Before anything is read: what is refused costs nothing.
   await signatureChecks.count(branchKey(branch))
@@ -83,7 +83,7 @@ async function answer({ context }: Visit, { branch }: Member, values: Values): P
   return { answer: check({ headers, body, computed, secrets, sent: event?.body }), headers, secrets, event }
 }
 
-/** Of a field nobody knows which line breaks were pasted: for what depends on them there is base64. */
+/** A form field does not tell which line breaks were pasted: for what depends on them there is base64. */
 function readBody({ body, bodyIs }: Values): Buffer {
   const bytes = bodyIs === 'base64' ? Buffer.from(body, 'base64') : Buffer.from(body)
   if (bytes.length > checkedBytesAtMost)
@@ -100,14 +100,14 @@ const bodyKinds: readonly Choice[] = [
   { value: 'base64', label: 'base64 of the exact bytes' },
 ]
 
-async function sendForm(visit: Visit, member: Member, draft: Draft, answered: Answered | undefined) {
+async function sendForm(visit: Visit, member: Member, draft: Draft, checked: CheckedSignature | undefined) {
   const webhooks = await listWebhooks(visit.context.db, member.branch, 0, webhooksPerBranch)
   return sendPortal(visit, member, {
     title: 'Signature debugger',
     section: '/signature',
     status: draft.problem?.status ?? 200,
     body: html`<h1>Signature debugger</h1>
-${answered && printAnswer(answered)}
+${checked && printAnswer(checked)}
 ${printForm(webhooks, draft, member)}`,
   })
 }
@@ -131,7 +131,7 @@ ${choiceField(draft, { name: 'webhook', label: 'Webhook' }, choices)}
 <button class="primary">Check</button></form></section>`
 }
 
-function printAnswer({ answer, headers, secrets, event }: Answered): Html {
+function printAnswer({ answer, headers, secrets, event }: CheckedSignature): Html {
   const { findings, difference, isAsSent, isCutShort } = answer
   const isRight = findings.every((finding) => finding.isRight)
   return html`<section class="card${isRight && ' created'}" role="status"

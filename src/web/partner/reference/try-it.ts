@@ -6,7 +6,14 @@
 import type { Client } from '../../../partners/client.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { printWords } from '../frame/code-words.ts'
-import { type Operation, type Own, ownExample, ownIdOf, type Parameter, type Schema } from './api-document.ts'
+import {
+  type Operation,
+  ownExample,
+  ownIdOf,
+  type Parameter,
+  type PartnerValues,
+  type Schema,
+} from './api-document.ts'
 
 export const tryScript = 'try-it.js'
 
@@ -38,7 +45,7 @@ function secretField(id: string, label: string, hint: string | Html): Html {
 }
 
 /** A page is opened, everything else is called. */
-export function printTry(operation: Operation, own: Own): Html {
+export function printTry(operation: Operation, own: PartnerValues): Html {
   const { operationId, method, path, parameters, body, takes } = operation
   if (operationId === 'authorize') return printAuthorize(own)
   const fields = parameters.map((each) => printParameter(operation, each, own))
@@ -49,7 +56,7 @@ ${fields}${body && printBody(operation, own)}
 <div class="answer" role="status"></div></div>`
 }
 
-function printAuthorize({ clientId }: Own): Html {
+function printAuthorize({ clientId }: PartnerValues): Html {
   return html`<p><a class="button"
     href="/v1/oauth/authorize?client_id=${encodeURIComponent(clientId)}&amp;scope=read&amp;state=from-the-reference">Open it in the sandbox</a></p>`
 }
@@ -67,7 +74,7 @@ interface TryField {
 function printParameter(
   operation: Operation,
   { name, in: place, required, schema, description }: Parameter,
-  own: Own,
+  own: PartnerValues,
 ) {
   const value = place === 'path' && operation.method !== 'DELETE' ? ownIdOf(operation, name, own) : undefined
   const more = { isRequired: required ?? false, value: String(value ?? ''), schema, hint: description }
@@ -91,7 +98,7 @@ function printField(operationId: string, { place, name, isRequired, value, schem
 /** The client stands in the header already. */
 const inHeader = ['client_id', 'client_secret']
 
-function printBody({ operationId, body }: Operation, own: Own): Html {
+function printBody({ operationId, body }: Operation, own: PartnerValues): Html {
   const { type, schema } = body!
   if (type === 'application/json') {
     const text = JSON.stringify(ownExample(body!, own), undefined, 2)

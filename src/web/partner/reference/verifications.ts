@@ -1,7 +1,7 @@
 /**
- * How a receiver checks a signature, for the portal's reference and docs/delivery.md. Anybody on the internet
- * can call a receiver, with any header or with none: no example throws, whatever it is handed. Tests run
- * them.
+ * How a receiver checks a signature, for the portal's reference and docs/delivery.md. Any client on the
+ * internet can call a receiver, with any header or with none: no example throws, whatever it is handed. Tests
+ * run them.
  */
 const typescript = `import { createHmac, timingSafeEqual } from 'node:crypto'
 

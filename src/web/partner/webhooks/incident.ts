@@ -6,14 +6,14 @@ import { type Probe, startProbe } from '../../../webhooks/deliveries/probe.ts'
 import { readFailures } from '../../../webhooks/health/failure.ts'
 import { judgeHealth, readHealth } from '../../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { findProblem } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { csrfField, notice } from '../../frame/page.ts'
 import { crumbs } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { isFailing } from '../../parts/failure-words.ts'
@@ -42,14 +42,14 @@ export async function probe(visit: Visit, member: Member, form: SubmittedForm) {
     await context.probes.count(String(webhook.id))
     return startProbe(db, webhook, member.act)
   }
-  let sent: Sent<Probe> | undefined
+  let result: SubmissionResult<Probe> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, member, form, make, (made) =>
+    result = await makeOnce(context, member, form, make, (made) =>
       addressOfProbe(pathOf(member, webhook), made),
     )
   })
   if (problem) return sendIncident(visit, member, problem)
-  return leadToDone(visit, member, sent!.path, {
+  return leadToDone(visit, member, result!.path, {
     text: 'One attempt is made now.',
     link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
   })

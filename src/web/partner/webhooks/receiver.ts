@@ -20,8 +20,8 @@ import {
   receiptsKept,
 } from '../../../webhooks/subscriptions/built-in-receiver.ts'
 import { copyBlock, copyLine } from '../../frame/copy.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { findProblem } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
@@ -44,15 +44,15 @@ export async function tryReceiver(visit: Visit, member: Member, form: SubmittedF
   const path = `${member.home}/receiver`
   const problem = await findProblem(() => makeOnce(context, member, form, make, () => path))
   if (problem) return sendReceiver(visit, member, problem.message, problem.status)
-  // It goes out by itself; whoever looks at it next sees it on its way already.
+  // It goes out by itself; the member who looks at it next sees it on its way already.
   await context.numbering.number(partOf(member.branch.branchId)).catch(() => {})
   const link = { path: `${member.home}/deliveries`, label: 'Deliveries' }
   return leadToDone(visit, member, path, { text: 'An event is sent to the built-in receiver.', link })
 }
 
 async function prepare({ context }: Visit, { branch, act }: Member, db: Sql): Promise<BuiltInReceiver> {
-  const desk = { db, vault: context.vault, policy: context.guard }
-  const receiver = await ensureReceiver(desk, branch, context.baseUrl, act)
+  const deps = { db, vault: context.vault, policy: context.guard }
+  const receiver = await ensureReceiver(deps, branch, context.baseUrl, act)
   const { webhookId, state } = receiver
   if (state === 'active') return receiver
   throw new Conflict(`Webhook ${webhookId} is ${state}. Resume it on its page, then send another event.`)

@@ -9,7 +9,6 @@ import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../
 import { partOf } from '../../../webhooks/events/part.ts'
 import { freshId, simulateEvent } from '../../../webhooks/events/simulated-event.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { lengthOf } from '../../frame/field-lengths.ts'
 import {
   type Choice,
@@ -19,6 +18,7 @@ import {
   formNotice,
   textField,
 } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { csrfField } from '../../frame/page.ts'
@@ -77,7 +77,7 @@ export async function sendTestHook(visit: Visit, member: Member, form: Submitted
     publish,
     ({ uid }) => `${member.home}/test/${printEventId(uid)}`,
   )
-  // It goes out by itself; whoever looks at it next sees it on its way already.
+  // It goes out by itself; the member who looks at it next sees it on its way already.
   await context.numbering.number(partOf(member.branch.branchId)).catch(() => {})
   return leadToDone(visit, member, path, {
     text: 'The test event is sent.',
@@ -112,7 +112,7 @@ function parsePayload(kind: PublishedKind, values: Readonly<Record<string, strin
   )
 }
 
-/** What judges is loaded by whoever sends the first. */
+/** The validator is loaded by the first payload that is sent. */
 async function checkPayload(kind: PublishedKind, payload: Payload): Promise<void> {
   const { Value } = await import('typebox/value')
   const faults = [...Value.Errors(payloads[kind], payload)]

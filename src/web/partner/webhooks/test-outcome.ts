@@ -2,7 +2,7 @@
 import type { Sql } from '../../../database/database.ts'
 import { NotFound } from '../../../problem.ts'
 import {
-  type Ahead,
+  type BlockingDelivery,
   type EventDelivery,
   findAhead,
   listDeliveriesOfEvent,
@@ -54,7 +54,7 @@ async function findTested({ context, request }: Visit, { branch }: Member): Prom
   return findNamedEvent(context.db, name, branch)
 }
 
-/** Whether somebody is there who will be told. */
+/** Whether a webhook is there that will be sent it. */
 async function isExpected(sql: Sql, { branch }: Member, { webhookId }: NamedEvent): Promise<boolean> {
   const webhooks = await listWebhooks(sql, branch, 0, webhooksPerBranch)
   return webhooks.some(({ id }) => webhookId === null || id === webhookId)
@@ -68,7 +68,7 @@ function printNone(expected: boolean, { home }: Member): Html {
 
 function printOutcomes(
   deliveries: readonly EventDelivery[],
-  ahead: ReadonlyMap<string, Ahead>,
+  ahead: ReadonlyMap<string, BlockingDelivery>,
   member: Member,
 ): Html {
   const rows = deliveries.map(
@@ -90,7 +90,7 @@ function printUrl({ id, url, webhookState }: EventDelivery, { home }: Member): H
 
 function printWait(
   { state, webhookId, webhookState, url }: EventDelivery,
-  ahead: Ahead | undefined,
+  ahead: BlockingDelivery | undefined,
   member: Member,
 ) {
   if (ahead)

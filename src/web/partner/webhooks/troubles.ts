@@ -1,6 +1,6 @@
 /** The partner's webhooks that fail, each with its reason, where a member looks first. */
 import type { Sql } from '../../../database/database.ts'
-import type { FailingOfBranch } from '../../../webhooks/health/failing-webhooks.ts'
+import type { BranchFailure } from '../../../webhooks/health/failing-webhooks.ts'
 import { readFailures } from '../../../webhooks/health/failure.ts'
 import { judgeHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
@@ -32,7 +32,7 @@ export async function printTroubles(
 }
 
 /** In the list of a member's partners, in a few words each; `failing` are the first of them. */
-export function printTroublesBriefly(failing: readonly FailingOfBranch[], home: string): Html {
+export function printTroublesBriefly(failing: readonly BranchFailure[], home: string): Html {
   const items = failing.map(
     ({ webhook, condition, last }) =>
       html`<li>${conditionBadge(condition)}

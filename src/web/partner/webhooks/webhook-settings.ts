@@ -22,7 +22,7 @@ export const kindWords: Record<Kind, string> = {
 }
 
 /** What of a new webhook's form is ticked. */
-export interface Chosen {
+export interface WebhookChoices {
   readonly kinds: readonly Kind[]
   readonly actions: Actions
 }

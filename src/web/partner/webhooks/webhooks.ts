@@ -22,14 +22,14 @@ import {
 import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
 import { usualSettings } from '../../../webhooks/subscriptions/webhook-settings.ts'
 import { askFirst } from '../../frame/ask.ts'
-import { leadToDone } from '../../frame/done.ts'
 import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../../frame/fields.ts'
+import { leadToDone } from '../../frame/flash-message.ts'
 import type { SubmittedForm } from '../../frame/forms.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { parseMoment } from '../../frame/moment.ts'
 import { csrfField, printDate } from '../../frame/page.ts'
 import { crumbs, facts, printMoment } from '../../frame/parts.ts'
-import { makeOnce, onceField, type Sent } from '../../frame/submission.ts'
+import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
@@ -40,7 +40,6 @@ import { printTroubles } from './troubles.ts'
 import { printActs } from './webhook-acts.ts'
 import { printWebhooks } from './webhook-list.ts'
 import {
-  type Chosen,
   kindWords,
   printMoreSettings,
   printSecretField,
@@ -49,6 +48,7 @@ import {
   readSettings,
   settingNames,
   typedSettings,
+  type WebhookChoices,
 } from './webhook-settings.ts'
 
 export function showWebhooks(visit: Visit, member: Member) {
@@ -59,14 +59,18 @@ export async function createWebhook(visit: Visit, member: Member, form: Submitte
   const { context } = visit
   const read = readDraft(form)
   const draft = { ...read, ...readSettings(form, read.kinds) }
-  const make = (db: Sql) => create({ ...deskOf(visit), db }, member.branch, undefined, draft, member.act)
-  let sent: Sent<Webhook> | undefined
+  const make = (db: Sql) =>
+    create({ ...dependenciesOf(visit), db }, member.branch, undefined, draft, member.act)
+  let result: SubmissionResult<Webhook> | undefined
   const problem = await findProblem(async () => {
-    sent = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
+    result = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
   })
   if (problem)
     return sendWebhooks(visit, member, { values: typedSettings(form), problem }, draft.kinds, draft.actions)
-  return leadToDone(visit, member, sent!.path, { text: 'The webhook is registered.', link: testLink(member) })
+  return leadToDone(visit, member, result!.path, {
+    text: 'The webhook is registered.',
+    link: testLink(member),
+  })
 }
 
 export async function showWebhook(visit: Visit, member: Member) {
@@ -78,7 +82,7 @@ export async function updateWebhook(visit: Visit, member: Member, form: Submitte
   const { url, kinds: chosen } = readDraft(form)
   const settings = readSettings(form, chosen)
   const problem = await findProblem(() =>
-    update(deskOf(visit), webhook, { url, kinds: chosen, ...settings }, member.act),
+    update(dependenciesOf(visit), webhook, { url, kinds: chosen, ...settings }, member.act),
   )
   if (problem) {
     const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
@@ -93,7 +97,8 @@ export async function rotateSecret(visit: Visit, member: Member, form: Submitted
   const secret = form.find('secret') ?? ''
   const switchAt = parseMoment(form.find('switchAt'))
   const at = switchAt === 'wrong' ? new Date(0) : (switchAt ?? member.act.at)
-  const make = (db: Sql) => rotateWebhookSecret({ ...deskOf(visit), db }, webhook, secret, at, member.act)
+  const make = (db: Sql) =>
+    rotateWebhookSecret({ ...dependenciesOf(visit), db }, webhook, secret, at, member.act)
   const problem = await findProblem(() =>
     makeOnce(visit.context, member, form, make, () => pathOf(member, webhook)),
   )
@@ -119,7 +124,7 @@ function stateForm(state: 'active' | 'paused') {
     if (isNew) await setWebhookState(db, webhook, state, member.act)
     const path = pathOf(member, webhook)
     const undo = { action: `${path}/${state === 'paused' ? 'resume' : 'pause'}` }
-    // What somebody else did is theirs to take back.
+    // What another member did is theirs to take back.
     const rest = isNew ? { undo } : { link: { path: `${member.home}/webhooks`, label: 'Webhooks' } }
     return leadToDone(visit, member, path, { text: stateWords[state], ...rest })
   }
@@ -141,7 +146,7 @@ export function webhookOf({ context, request }: Visit, { branch }: Member): Prom
   return getWebhook(context.db, branch, idOf(paramsOf(request).id))
 }
 
-function deskOf({ context }: Visit) {
+function dependenciesOf({ context }: Visit) {
   return { db: context.db, vault: context.vault, policy: context.guard }
 }
 
@@ -203,7 +208,12 @@ ${webhooks.length < webhooksPerBranch ? printRegistration(draft, { kinds: chosen
 }
 
 /** Where no client could sign, the webhook brings a secret of its own. */
-function printRegistration(draft: Draft, chosen: Chosen, canLeaveEmpty: boolean, member: Member): Html {
+function printRegistration(
+  draft: Draft,
+  choices: WebhookChoices,
+  canLeaveEmpty: boolean,
+  member: Member,
+): Html {
   const hint = canLeaveEmpty
     ? 'Leave it empty to sign with the secret of your first client.'
     : 'You have no client yet whose secret could sign.'
@@ -211,9 +221,9 @@ function printRegistration(draft: Draft, chosen: Chosen, canLeaveEmpty: boolean,
 <form method="post" action="${member.home}/webhooks/create">
 ${csrfField(member.csrf)}${onceField()}
 ${printUrlField(draft)}
-${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, chosen.kinds)}
+${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, choices.kinds)}
 ${printSecretField(draft, hint, !canLeaveEmpty)}
-${printMoreSettings(draft, { ...usualSettings, actions: chosen.actions })}
+${printMoreSettings(draft, { ...usualSettings, actions: choices.actions })}
 <button class="primary">Register</button>
 </form>`
 }

@@ -8,7 +8,7 @@ import type { Passwords } from './password.ts'
 import type { SessionUpstream } from './session.ts'
 import type { User } from './user.ts'
 
-export interface LoginDesk {
+export interface LoginDependencies {
   readonly db: Sql
   readonly passwords: Passwords
   readonly limits: LoginLimits
@@ -17,9 +17,6 @@ export interface LoginDesk {
   readonly holdersUsePasswords: boolean
   /** Happens with every sign-in by a password, in its transaction. */
   opensByPassword?(sql: Sql, user: User, act: Act): Promise<void>
-  /**
-   * Whether nobody has taken back since then what a provider said of them; it stays so until the transaction
-   * ends.
-   */
+  /** Whether what a provider said of the user still holds; it stays so until the transaction ends. */
   isStillVouched(sql: Sql, user: User, upstream: SessionUpstream, since: Date): Promise<boolean>
 }

@@ -8,7 +8,7 @@ import { printEventId } from '../events/event.ts'
 import type { Outcome, Timing } from '../outbound/attempt.ts'
 import type { Verdict } from './lane.ts'
 
-export interface AttemptMade {
+export interface AttemptRecord {
   readonly delivery: {
     readonly id: string
     readonly webhookId: number
@@ -32,7 +32,7 @@ export interface AttemptMade {
 }
 
 /** A wide line. A receiver's 500 is an outcome like any other, not an error of ours. */
-export function logAttempt(lines: Logger, attempt: AttemptMade): void {
+export function logAttempt(lines: Logger, attempt: AttemptRecord): void {
   const { delivery, outcome, timing, verdict, isKept } = attempt
   lines.info(
     {
@@ -53,13 +53,13 @@ export function logAttempt(lines: Logger, attempt: AttemptMade): void {
 }
 
 /** What has become of the delivery, in the words of its states. */
-export function nameState({ isKept, verdict }: Pick<AttemptMade, 'isKept' | 'verdict'>): string {
+export function nameState({ isKept, verdict }: Pick<AttemptRecord, 'isKept' | 'verdict'>): string {
   if (!isKept) return 'not kept'
   return verdict.state === 'retrying' ? 'waiting' : verdict.state
 }
 
 /** How long it was due, until there was a connection, and until the receiver began to answer. */
-function describeTimes({ delivery, at, timing }: AttemptMade) {
+function describeTimes({ delivery, at, timing }: AttemptRecord) {
   return {
     waited_ms: at.getTime() - delivery.dueAt.getTime(),
     connect_ms: rounded(timing.connectMs),

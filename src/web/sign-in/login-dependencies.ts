@@ -3,10 +3,10 @@ import type { Context } from '../../context.ts'
 import { isStillVouched } from '../../identity/identity.ts'
 import { tellOfPassword } from '../../identity/staff-password.ts'
 import { Problem, TooManyRequests } from '../../problem.ts'
-import type { LoginDesk } from '../../users/login-desk.ts'
+import type { LoginDependencies } from '../../users/login-dependencies.ts'
 import { TooManyPasswordChecks } from '../../users/password.ts'
 
-export function loginDesk({ db, passwords, config, vault, environment }: Context): LoginDesk {
+export function loginDependencies({ db, passwords, config, vault, environment }: Context): LoginDependencies {
   const holdersUsePasswords = config.signIn.holderSignIn !== 'provider'
   return {
     ...{ db, passwords, limits: config.limits, vault, holdersUsePasswords },

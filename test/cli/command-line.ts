@@ -26,8 +26,8 @@ import { openVault } from '../../src/crypto/vault.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { openPatiently } from '../support/patiently.ts'
-import { type Finished, runCommand } from '../support/process.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
+import { type ProcessResult, runCommand } from '../support/process.ts'
 
 export const commands = [
   ...userCommands,
@@ -47,13 +47,13 @@ export const commands = [
   ...auditCommands,
 ]
 
-export type Done = Pick<Finished, 'code' | 'stdout' | 'stderr'>
+export type CommandResult = Pick<ProcessResult, 'code' | 'stdout' | 'stderr'>
 
 export interface CommandLine {
   readonly db: Database
   readonly settings: NodeJS.ProcessEnv
-  run(...words: string[]): Promise<Done>
-  runApart(...words: string[]): Promise<Finished>
+  run(...words: string[]): Promise<CommandResult>
+  runApart(...words: string[]): Promise<ProcessResult>
   /** Runs with --json and answers the value; a failure is the test's. */
   read<Value = Record<string, unknown>>(...words: string[]): Promise<Value>
   /** Code and error stream of a command that must fail, with nothing on the output stream. */
@@ -79,8 +79,8 @@ export async function openCommandLine(): Promise<CommandLine> {
 
 /** On the database that the settings name. */
 export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
-  const db = openPatiently({ connectionString: settings.DATABASE_URL!, connections: 2 })
-  const readingDb = openPatiently({
+  const db = openLenientDatabase({ connectionString: settings.DATABASE_URL!, connections: 2 })
+  const readingDb = openLenientDatabase({
     connectionString: settings.DATABASE_URL!,
     connections: 2,
     isReadOnly: true,
@@ -118,7 +118,7 @@ async function runHere(
   databases: Databases,
   settings: NodeJS.ProcessEnv,
   args: readonly string[],
-): Promise<Done> {
+): Promise<CommandResult> {
   let stdout = ''
   const out = { write: (text: string) => (stdout += text) } as unknown as NodeJS.WriteStream
   try {
@@ -128,9 +128,9 @@ async function runHere(
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)
     const db = command.needs === 'reading' ? databases.readingDb : databases.db
-    const desk = { config, clock: systemClock, db, vault: openVault(config.keySource), print }
+    const context = { config, clock: systemClock, db, vault: openVault(config.keySource), print }
     const act = () => ({ by: { name: 'operator:here' }, at: new Date() })
-    await command.run({ ...desk, act }, words)
+    await command.run({ ...context, act }, words)
     return { code: 0, stdout, stderr: '' }
   } catch (error) {
     return { code: exitCodeOf(error), stdout, stderr: `${(error as Error).message}\n` }

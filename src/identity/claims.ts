@@ -1,7 +1,7 @@
 /**
  * The one door for what a provider says: its metadata and keys, ID tokens, userinfo and logout tokens. Each
- * becomes a value of ours here, or is refused with a reason that an operator reads; what nobody reads is left
- * out. Signatures, issuer, audience and expiry are the libraries' to check.
+ * becomes a value of ours here, or is refused with a reason that an operator reads; fields that are not used
+ * are left out. Signatures, issuer, audience and expiry are the libraries' to check.
  */
 import type { JWK, ServerMetadata } from 'openid-client'
 import { minute, second } from '../clock.ts'
@@ -12,19 +12,19 @@ import { parseEmail } from '../users/email-address.ts'
 import type { StaffRole } from '../vocabulary/permission.ts'
 import { type Provider, vouches } from './provider.ts'
 
-/** What it says of itself cannot be used: somebody has to mend it, here or there. */
-export class ProviderMistaken extends Error {
-  override readonly name = 'ProviderMistaken'
+/** What it says of itself cannot be used: an operator has to mend it, here or there. */
+export class ProviderFault extends Error {
+  override readonly name = 'ProviderFault'
 }
 
-/** What it says of somebody cannot be believed. */
-export class NotBelieved extends Error {
-  override readonly name = 'NotBelieved'
+/** What it says of a user cannot be believed. */
+export class UntrustedClaims extends Error {
+  override readonly name = 'UntrustedClaims'
 }
 
-type Said = Readonly<Record<string, unknown>>
+type Claims = Readonly<Record<string, unknown>>
 
-const isObject = (said: unknown): said is Said =>
+const isObject = (said: unknown): said is Claims =>
   typeof said === 'object' && said !== null && !Array.isArray(said)
 
 /** One line that PostgreSQL and a page can hold. */
@@ -34,7 +34,10 @@ const isWord = (said: unknown, most: number): said is string =>
 const wordsIn = (said: unknown): string[] =>
   Array.isArray(said) ? said.filter((each) => isWord(each, 500)) : []
 
-/** Those that a key of the provider's makes; not what anybody could make who knows our secret, or nothing. */
+/**
+ * Algorithms that need a private key of the provider's; not those by which our secret suffices to sign, or
+ * nothing at all.
+ */
 export const signatures: readonly string[] = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
@@ -50,35 +53,35 @@ const flags = [
   'backchannel_logout_session_supported' as const,
 ]
 
-export interface SaidMetadata {
+export interface ProviderMetadata {
   /** As the library takes it, with what is read here and nothing else. */
   readonly metadata: ServerMetadata
-  /** Addresses that it named and nobody can use: without them it does less. */
+  /** Addresses that it named and that cannot be used: without them it does less. */
   readonly unusable: readonly string[]
 }
 
-/** Throws `ProviderMistaken`. */
+/** Throws `ProviderFault`. */
 export function parseMetadata(
   said: unknown,
   provider: Pick<Provider, 'issuer' | 'label'>,
   allowLoopback: boolean,
-): SaidMetadata {
+): ProviderMetadata {
   const { issuer, label } = provider
-  if (!isObject(said)) throw new ProviderMistaken(tellNoMetadata('it is no JSON object'))
+  if (!isObject(said)) throw new ProviderFault(tellNoMetadata('it is no JSON object'))
   if (said.issuer !== issuer)
-    throw new ProviderMistaken(
+    throw new ProviderFault(
       `${label} calls itself ${tell(said.issuer)}, not ${issuer}. Enter the issuer as it is there.`,
     )
   const isUsable = (name: string) => isAddress(said[name], allowLoopback)
   const missing = neededAddresses.filter((name) => !isUsable(name))
   if (missing.length > 0)
-    throw new ProviderMistaken(
+    throw new ProviderFault(
       `The metadata of ${label} has no address with ${allowLoopback ? 'http or https' : 'https'} as ${missing.join(', ')}.`,
     )
   const { id_token_signing_alg_values_supported: algorithms = ['RS256'] } = said
   const proving = wordsIn(algorithms).filter((each) => signatures.includes(each))
   if (proving.length === 0)
-    throw new ProviderMistaken(`${label} signs its ID tokens in no way that proves who made them.`)
+    throw new ProviderFault(`${label} signs its ID tokens in no way that proves who made them.`)
   const addresses = [...neededAddresses, ...otherAddresses.filter(isUsable)]
   const kept = [
     ...addresses.map((name) => [name, said[name]] as const),
@@ -123,8 +126,8 @@ const subjectLength = 255
 /** A clock of theirs may be ahead of ours by so much. */
 const aheadMs = minute
 
-/** How somebody signed in: the ID token alone says so. */
-export interface SaidSignIn {
+/** How the user signed in: the ID token alone says so. */
+export interface SignInClaims {
   readonly subject: string
   readonly sid: string | undefined
   /** When they signed in there; the beginning of time where it does not say. */
@@ -133,15 +136,15 @@ export interface SaidSignIn {
   readonly factorAt: Date | undefined
 }
 
-/** Throws `NotBelieved`. */
-export function parseIdToken(claims: Said, provider: Provider, now: Date): SaidSignIn {
+/** Throws `UntrustedClaims`. */
+export function parseIdToken(claims: Claims, provider: Provider, now: Date): SignInClaims {
   const { sub, sid, azp, auth_time: authTime } = claims
   if (!isWord(sub, subjectLength))
-    throw new NotBelieved(`its sub is not a text of 1 to ${subjectLength} characters`)
+    throw new UntrustedClaims(`its sub is not a text of 1 to ${subjectLength} characters`)
   if (sid !== undefined && !isWord(sid, subjectLength))
-    throw new NotBelieved(`its sid is not a text of 1 to ${subjectLength} characters`)
+    throw new UntrustedClaims(`its sid is not a text of 1 to ${subjectLength} characters`)
   if (azp !== undefined && azp !== provider.clientId)
-    throw new NotBelieved('it was issued to another client (azp)')
+    throw new UntrustedClaims('it was issued to another client (azp)')
   const authenticatedAt = whenOf(authTime, now)
   const isStrong = authenticatedAt.getTime() > 0 && hasFactor(provider, claims)
   return { subject: sub, sid, authenticatedAt, factorAt: isStrong ? authenticatedAt : undefined }
@@ -149,13 +152,13 @@ export function parseIdToken(claims: Said, provider: Provider, now: Date): SaidS
 
 function whenOf(authTime: unknown, now: Date): Date {
   if (authTime === undefined) return new Date(0)
-  if (typeof authTime !== 'number' || !(authTime > 0)) throw new NotBelieved('its auth_time is no time')
+  if (typeof authTime !== 'number' || !(authTime > 0)) throw new UntrustedClaims('its auth_time is no time')
   const atMs = authTime * second
-  if (atMs > now.getTime() + aheadMs) throw new NotBelieved('its auth_time lies in the future')
+  if (atMs > now.getTime() + aheadMs) throw new UntrustedClaims('its auth_time lies in the future')
   return new Date(Math.min(atMs, now.getTime()))
 }
 
-function hasFactor(provider: Provider, { acr, amr }: Said): boolean {
+function hasFactor(provider: Provider, { acr, amr }: Claims): boolean {
   if (!vouches(provider)) return false
   const methods = wordsIn(amr)
   return (
@@ -164,20 +167,20 @@ function hasFactor(provider: Provider, { acr, amr }: Said): boolean {
   )
 }
 
-/** Who somebody is: from the ID token, or where it is silent from the userinfo endpoint. */
-export interface SaidPerson {
+/** Who the user is: from the ID token, or where it is silent from the userinfo endpoint. */
+export interface PersonClaims {
   /** Of the configured claim. */
   readonly claimed: string | undefined
   /** None for holders: their providers name no such claim. */
   readonly roles: readonly StaffRole[]
-  /** For people to read: nobody is known by it. */
+  /** For people to read: no user is recognised by it. */
   readonly name: string | undefined
   /** One that the provider has verified. */
   readonly email: string | undefined
 }
 
 /**
- * The claims that are read, beside how somebody signed in: nobody is let in without the first, or kept out
+ * The claims that are read, beside how the user signed in: no user is let in without the first, or kept out
  * for want of the second.
  */
 export function claimsOf({ kind, linkClaim, rolesClaim }: Provider): {
@@ -188,8 +191,8 @@ export function claimsOf({ kind, linkClaim, rolesClaim }: Provider): {
   return { needed, wanted: kind === 'staff' ? ['name', 'email'] : [] }
 }
 
-/** The ID token goes before what the userinfo endpoint says. Throws `NotBelieved`. */
-export function parsePerson(idToken: Said, userInfo: Said, provider: Provider): SaidPerson {
+/** The ID token goes before what the userinfo endpoint says. Throws `UntrustedClaims`. */
+export function parsePerson(idToken: Claims, userInfo: Claims, provider: Provider): PersonClaims {
   const { kind, linkClaim, rolesClaim, roleMap } = provider
   const claims = { ...userInfo, ...idToken }
   const said = rolesClaim === null ? [] : [claims[rolesClaim]].flat()
@@ -210,7 +213,7 @@ function parseLink(name: string, said: unknown): string | undefined {
   if (said === undefined) return undefined
   if (Number.isSafeInteger(said)) return String(said)
   if (!isWord(said, 500))
-    throw new NotBelieved(`its ${name} is neither a text nor a whole number that JSON keeps`)
+    throw new UntrustedClaims(`its ${name} is neither a text nor a whole number that JSON keeps`)
   return said
 }
 
@@ -218,7 +221,7 @@ function parseName(said: unknown): string | undefined {
   return typeof said === 'string' && findNameProblem(said, 200) === undefined ? said.trim() : undefined
 }
 
-function parseAddress({ email, email_verified: isVerified }: Said): string | undefined {
+function parseAddress({ email, email_verified: isVerified }: Claims): string | undefined {
   if (typeof email !== 'string' || (isVerified !== true && isVerified !== 'true')) return undefined
   try {
     return parseEmail(email)
@@ -247,14 +250,14 @@ export function findIssuedMs(answer: unknown): number | undefined {
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** Whose session ended, or which, or both. */
-export interface SaidLogout {
+export interface LogoutClaims {
   readonly subject: string | undefined
   readonly sid: string | undefined
   readonly jti: string
 }
 
 /** A logout token's own word, before its signature is checked: what it is, whose, for whom and of when. */
-interface SaidHead {
+interface LogoutTokenHead {
   readonly type: string
   readonly algorithm: string
   readonly kid: string | undefined
@@ -264,7 +267,7 @@ interface SaidHead {
   readonly expiresAt: number
 }
 
-export function parseLogoutHead({ typ, alg, kid }: Said, { aud, iat, exp }: Said): SaidHead {
+export function parseLogoutHead({ typ, alg, kid }: Claims, { aud, iat, exp }: Claims): LogoutTokenHead {
   const word = (said: unknown) => (isWord(said, 500) ? said : '')
   const time = (said: unknown) => (typeof said === 'number' ? said : Number.NaN)
   return {
@@ -276,8 +279,8 @@ export function parseLogoutHead({ typ, alg, kid }: Said, { aud, iat, exp }: Said
   }
 }
 
-/** Back-Channel Logout 1.0, section 2.6, of what these tokens alone hold. Throws `NotBelieved`. */
-export function parseLogout({ nonce, events, sub, sid, jti }: Said): SaidLogout {
+/** Back-Channel Logout 1.0, section 2.6, of what these tokens alone hold. Throws `UntrustedClaims`. */
+export function parseLogout({ nonce, events, sub, sid, jti }: Claims): LogoutClaims {
   const isMissing = (said: unknown) => said === undefined
   const problem = [
     [isMissing(nonce), 'it has a nonce, as ID tokens do'],
@@ -293,6 +296,6 @@ export function parseLogout({ nonce, events, sub, sid, jti }: Said): SaidLogout 
     ],
     [!isMissing(sub) || !isMissing(sid), 'it says neither whose session ended nor which'],
   ].find(([isRight]) => !isRight)
-  if (problem) throw new NotBelieved(String(problem[1]))
+  if (problem) throw new UntrustedClaims(String(problem[1]))
   return { subject: sub as string | undefined, sid: sid as string | undefined, jti: jti as string }
 }

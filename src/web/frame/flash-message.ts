@@ -13,7 +13,7 @@ import { type Html, html } from './html.ts'
 import { csrfField, type Link, notice } from './page.ts'
 import { onceField } from './submission.ts'
 import type { Visit } from './visit.ts'
-import type { SignedIn } from './visitor.ts'
+import type { UserSession } from './visitor.ts'
 
 /** What a second click finds. Only words of the table are told. */
 export function printDone(
@@ -35,10 +35,10 @@ type WayOn =
   | { readonly undo: Undo; readonly link?: Link }
   | { readonly undo?: undefined; readonly link: Link }
 
-export type Done = { readonly text: string } & WayOn
+export type FlashMessage = { readonly text: string } & WayOn
 
-interface Told {
-  readonly done: Done
+interface StoredFlash {
+  readonly done: FlashMessage
   /** The page that tells of it. */
   readonly at: string
   readonly untilMs: number
@@ -47,20 +47,29 @@ interface Told {
 export const toldMs = 5 * minute
 
 /** Leads to the page that tells of it. */
-export function leadToDone(visit: Visit, visitor: SignedIn, path: string, done: Done): FastifyReply {
+export function leadToDone(
+  visit: Visit,
+  visitor: UserSession,
+  path: string,
+  message: FlashMessage,
+): FastifyReply {
   const { context, reply } = visit
-  const told: Told = { done, at: pathOf(path), untilMs: context.clock.now().getTime() + toldMs }
-  const sealed = context.vault.seal(purposeOf(context, visitor), JSON.stringify(told)).toString('base64url')
+  const flash: StoredFlash = {
+    done: message,
+    at: pathOf(path),
+    untilMs: context.clock.now().getTime() + toldMs,
+  }
+  const sealed = context.vault.seal(purposeOf(context, visitor), JSON.stringify(flash)).toString('base64url')
   setCookie(context, reply, 'told', sealed)
   return reply.redirect(path, 303)
 }
 
 /** Once. */
-export function printTold(visit: Visit, visitor: SignedIn): Html | undefined {
-  const told = findTold(visit, visitor)
-  if (!told) return undefined
+export function printTold(visit: Visit, visitor: UserSession): Html | undefined {
+  const flash = findTold(visit, visitor)
+  if (!flash) return undefined
   clearCookie(visit.context, visit.reply, 'told')
-  const { text, undo, link } = told.done
+  const { text, undo, link } = flash.done
   return html`<div class="notice success done" role="status"><p>${text}${
     link &&
     html`
@@ -68,16 +77,16 @@ export function printTold(visit: Visit, visitor: SignedIn): Html | undefined {
   }</p>${undo && printUndo(undo, visitor)}</div>`
 }
 
-function findTold({ context, request }: Visit, visitor: SignedIn): Told | undefined {
+function findTold({ context, request }: Visit, visitor: UserSession): StoredFlash | undefined {
   const sealed = request.method === 'GET' ? readCookie(context, request, 'told') : undefined
   if (sealed === undefined) return undefined
   const text = context.vault.open(purposeOf(context, visitor), Buffer.from(sealed, 'base64url'))
-  const told = text === undefined ? undefined : (JSON.parse(text) as Told)
-  const isHere = told?.at === pathOf(request.url) && told.untilMs >= context.clock.now().getTime()
-  return isHere ? told : undefined
+  const flash = text === undefined ? undefined : (JSON.parse(text) as StoredFlash)
+  const isHere = flash?.at === pathOf(request.url) && flash.untilMs >= context.clock.now().getTime()
+  return isHere ? flash : undefined
 }
 
-function printUndo({ action, fields = {} }: Undo, { csrf }: SignedIn): Html {
+function printUndo({ action, fields = {} }: Undo, { csrf }: UserSession): Html {
   const hidden = Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
   )
@@ -89,11 +98,11 @@ function pathOf(address: string): string {
   return address.split(/[?#]/)[0]!
 }
 
-function purposeOf({ environment }: Context, { session }: SignedIn): string {
+function purposeOf({ environment }: Context, { session }: UserSession): string {
   return `done:${environment}:${session.user.id}`
 }
 
-/** A second click, or somebody else's id: either way the page then shows what is true. */
+/** A second click, or another user's id: either way the page then shows what is true. */
 export function ignoreAlreadyGone(error: unknown): void {
   if (!(error instanceof Problem && error.status === 404)) throw error
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Provider } from './provider.ts'
 import {
-  NotBelieved,
-  ProviderMistaken,
+  ProviderFault,
   parseIdToken,
   parseKeys,
   parseLogout,
   parseLogoutHead,
   parseMetadata,
   parsePerson,
-} from './said.ts'
+  UntrustedClaims,
+} from './claims.ts'
+import type { Provider } from './provider.ts'
 
 const provider = {
   ...{
@@ -24,7 +24,7 @@ const provider = {
 } as unknown as Provider
 const now = new Date('2026-01-05T12:00:00Z')
 
-/** What JSON can hold and nobody meant. */
+/** What JSON can hold and no provider means. */
 const hostile: readonly unknown[] = [
   ...[
     undefined,
@@ -70,7 +70,7 @@ function assertJudged(judge: () => unknown, about: string): void {
   try {
     assertStorable(judge(), about)
   } catch (error) {
-    assert.ok(error instanceof NotBelieved || error instanceof ProviderMistaken, `${about}: ${error}`)
+    assert.ok(error instanceof UntrustedClaims || error instanceof ProviderFault, `${about}: ${error}`)
     assert.notEqual(error.message, '')
   }
 }
@@ -145,7 +145,7 @@ for (const [what, [sample, parse, names]] of Object.entries(samples))
 
 test('documents that are none are refused, or hold no key', () => {
   for (const value of hostile) {
-    assert.throws(() => parseMetadata(value, provider, false), ProviderMistaken)
+    assert.throws(() => parseMetadata(value, provider, false), ProviderFault)
     assert.deepEqual(parseKeys(value), { keys: [] })
     assert.deepEqual(parseKeys({ keys: value }), { keys: [] })
   }

@@ -6,10 +6,12 @@ import { ask } from './ask.ts'
 
 import type { Engine } from './engine.ts'
 import { keepOpen } from './keep-open.ts'
-import { openPatiently } from './patiently.ts'
+import { openLenientDatabase } from './lenient-database.ts'
 
-/** The same engine, for whoever fills it. */
-export async function asPatient(engine: Engine): Promise<Engine> {
-  const db = await keepOpen(openPatiently({ connectionString: engine.house.databaseUrl, connections: 2 }))
+/** The same engine, for a test that fills it. */
+export async function withLenientDatabase(engine: Engine): Promise<Engine> {
+  const db = await keepOpen(
+    openLenientDatabase({ connectionString: engine.house.databaseUrl, connections: 2 }),
+  )
   return { ...engine, db, sql: (text, values = []) => ask(db, text, values) }
 }

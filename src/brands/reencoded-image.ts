@@ -1,9 +1,9 @@
 /** A picture as it was read and written anew. */
-export interface Drawn {
+export interface ReencodedImage {
   readonly width: number
   readonly height: number
   readonly bytes: Buffer
 }
 
 /** Why one is not taken, told after the name of its field. */
-export class ImageRefused extends Error {}
+export class ImageRefusal extends Error {}

@@ -1,21 +1,25 @@
 /**
- * A request has so many seconds to arrive, but for those that are known and may be as long as they like: they
- * must not fall silent for as long.
+ * Authenticated uploads get an idle timeout instead of the total request timeout: they may be of any length,
+ * but a client must not fall silent for longer than this.
  */
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../problem.ts'
 
-const unhurried = new WeakSet<object>()
+/** Sockets whose request is under the idle timeout now. */
+const idleTimed = new WeakSet<object>()
 
-export function isUnhurried(socket: object): boolean {
-  return unhurried.has(socket)
+export function hasIdleTimeout(socket: object): boolean {
+  return idleTimed.has(socket)
 }
 
 /** The body of a request as it comes, whatever its length. */
-export async function* readUnhurried({ raw }: FastifyRequest, silentMs: number): AsyncGenerator<Buffer> {
+export async function* readWithIdleTimeout(
+  { raw }: FastifyRequest,
+  idleTimeoutMs: number,
+): AsyncGenerator<Buffer> {
   const { socket } = raw
-  unhurried.add(socket)
-  const timer = setTimeout(() => raw.destroy(tooSlow()), silentMs)
+  idleTimed.add(socket)
+  const timer = setTimeout(() => raw.destroy(tooSlow()), idleTimeoutMs)
   try {
     for await (const chunk of raw) {
       clearTimeout(timer)
@@ -27,7 +31,7 @@ export async function* readUnhurried({ raw }: FastifyRequest, silentMs: number):
     throw error instanceof Problem ? error : brokenOff()
   } finally {
     clearTimeout(timer)
-    unhurried.delete(socket)
+    idleTimed.delete(socket)
   }
 }
 

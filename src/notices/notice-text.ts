@@ -5,28 +5,28 @@ import type { Brand } from '../vocabulary/brand.ts'
 import type { Environment, SiteAddresses } from '../vocabulary/environment.ts'
 import type { NoticeFacts, NoticeKind } from './facts.ts'
 
-export interface Told {
+export interface NoticeText {
   readonly subject: string
   readonly happened: string
   readonly facts: readonly (readonly [name: string, value: string])[]
   readonly advice: string
   /** Why it comes here, or what it stands for. */
   readonly notes?: readonly string[]
-  /** Whoever reads there may have no account: nothing is said of one. */
+  /** The reader may have no account: nothing is said of one. */
   readonly isForStranger?: true
   /** The site that it is about. */
   readonly environment: Environment
 }
 
-export type Teller<Kind extends NoticeKind> = (
+export type NoticeWriter<Kind extends NoticeKind> = (
   facts: NoticeFacts[Kind],
   at: Date,
   addresses: SiteAddresses,
   vault: Vault,
   brands: Brands,
-) => Told
+) => NoticeText
 
-/** Who tells it, on each site. */
+/** The sender's brand, on each site. */
 export type Brands = Readonly<Record<Environment, Brand>>
 
 /** `2 March 2026, 10:00 UTC` */

@@ -1,10 +1,10 @@
 /** An attempt as a worker tells of it. */
-import type { AttemptMade } from '../../src/webhooks/engine/attempt-made.ts'
+import type { AttemptRecord } from '../../src/webhooks/engine/attempt-record.ts'
 
 interface AttemptDraft {
   readonly webhookId: number
   readonly at: Date
-  readonly kind?: AttemptMade['outcome']['kind']
+  readonly kind?: AttemptRecord['outcome']['kind']
   readonly ms?: number
   /** How long before the attempt the event was published. */
   readonly publishedMsBefore?: number
@@ -13,7 +13,7 @@ interface AttemptDraft {
   readonly isKept?: boolean
 }
 
-export function attemptOf(draft: AttemptDraft): AttemptMade {
+export function attemptOf(draft: AttemptDraft): AttemptRecord {
   const {
     webhookId,
     at,
@@ -46,14 +46,14 @@ export function attemptOf(draft: AttemptDraft): AttemptMade {
     ...{
       at,
       startedMs: 0,
-      timing: { totalMs: ms } as AttemptMade['timing'],
+      timing: { totalMs: ms } as AttemptRecord['timing'],
       answeredAt: new Date(at.getTime() + ms),
     },
     ...{ verdict: { state: 'delivered', dueAt: undefined }, isKept },
   }
 }
 
-function outcomeOf(kind: AttemptMade['outcome']['kind']): AttemptMade['outcome'] {
+function outcomeOf(kind: AttemptRecord['outcome']['kind']): AttemptRecord['outcome'] {
   if (kind === 'unreachable') return { kind, why: 'timeout' }
-  return { kind, status: kind === 'accepted' ? 200 : 500, response: '' } as AttemptMade['outcome']
+  return { kind, status: kind === 'accepted' ? 200 : 500, response: '' } as AttemptRecord['outcome']
 }
