@@ -78,14 +78,20 @@ export function list<Value>(of: Column<Value>): Column<readonly Value[]> {
     isNullable: false,
     isSure: false,
     words: of.words,
-    print: (values) => printList(of, values),
+    print: isPlain(of)
+      ? (values) => plainArray(values as readonly (number | string | null)[])
+      : (values) => printList(of, values),
   }
 }
 
 const unquoted = new Set(['bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'uuid'])
 
+/** Whether no element has to be quoted: quoting takes longer than everything else about a list. */
+function isPlain<Value>({ types, words }: Column<Value>): boolean {
+  return unquoted.has(types[0]!) || (words?.every((word) => /^(?!null$)[\w-]+$/i.test(word)) ?? false)
+}
+
 function printList<Value>({ types }: Column<Value>, values: readonly Value[]): unknown {
-  if (unquoted.has(types[0]!)) return plainArray(values as readonly (number | string | null)[])
   if (types[0] === 'text') return textArray(values as readonly (string | null)[])
   if (types[0] === 'timestamptz')
     return plainArray(

@@ -21,7 +21,10 @@ export interface Statement<Values, Row> {
   readonly row?: Row
 }
 
-type RowOf<Gives extends Columns> = { readonly [Name in keyof Gives]: ValueOf<Gives[Name]> }
+/** What a statement answers, of `typeof` one. */
+export type RowOf<Of> = Of extends Statement<never, infer Row> ? Row : never
+
+type RowGiven<Gives extends Columns> = { readonly [Name in keyof Gives]: ValueOf<Gives[Name]> }
 
 type RequiredNames<Takes extends Columns> = {
   [Name in keyof Takes]: null extends ValueOf<Takes[Name]> ? never : Name
@@ -46,7 +49,7 @@ export function statement<Takes extends Columns = {}, Gives extends Columns = {}
   takes,
   gives,
   text,
-}: Description<Takes, Gives>): Statement<ValuesOf<Takes>, RowOf<Gives>> {
+}: Description<Takes, Gives>): Statement<ValuesOf<Takes>, RowGiven<Gives>> {
   const parameters: string[] = []
   const numbered = text.replaceAll(parameterOrQuoted, (found, parameter?: string) => {
     if (parameter === undefined) return found

@@ -1,8 +1,10 @@
 /** Browser sessions. The id is a secret known to the browser alone; the database holds its hash. */
+
 import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour, minute } from '../clock.ts'
 import { issueToken, parseToken, type Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
+import type { RowOf } from '../database/statement.ts'
 import { cut } from '../text/cut.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './sessions.sql.ts'
@@ -53,7 +55,7 @@ export interface Browser {
   readonly userAgent: string
 }
 
-type SessionRow = NonNullable<typeof table.selectSession.row>
+type SessionRow = RowOf<typeof table.selectSession>
 
 /** Always a new id: one that was known before the sign-in is worth nothing after it. */
 export async function openSession(

@@ -2,8 +2,10 @@
  * The deliveries of several webhooks of one branch, in the order of its log, newest first, in pages whose
  * cost does not depend on how many there are.
  */
+
 import { after, minute } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import { type DeliveryKey, parseDeliveryId } from '../engine/delivery-id.ts'
 import { type BranchLog, logOf } from '../events/branch-log.ts'
 import { selectFirstSince } from '../events/branch-logs.sql.ts'
@@ -127,7 +129,7 @@ async function look(
   return { deliveries, next: reached && reached > lowest ? { ...endPlace, seq: reached - 1 } : undefined }
 }
 
-type SearchRow = NonNullable<(typeof table.searchAll)['row']>
+type SearchRow = RowOf<typeof table.searchAll>
 
 function isDelivery(row: SearchRow): row is SearchRow & ReadDelivery {
   return row.seq !== null

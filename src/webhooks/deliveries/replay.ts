@@ -2,8 +2,10 @@
  * Sends deliveries again, by time, by entity or all that failed: a cursor of its own beside the webhook's,
  * which its lane moves on and shows how far it is.
  */
+
 import { type Act, recordAct } from '../../audit/audit.ts'
 import type { Sql } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import { Conflict, NotFound } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { logOf } from '../events/branch-log.ts'
@@ -167,7 +169,7 @@ export async function hasRunningRecovery(sql: Sql, { id, branchId }: Webhook): P
   return running.some(({ since }) => since !== null)
 }
 
-type Row = NonNullable<(typeof table.selectReplay)['row']>
+type Row = RowOf<typeof table.selectReplay>
 
 function replayOf({ entity, fromAt, toAt, failed, since, ...replay }: Row): Replay {
   const selection = {

@@ -12,13 +12,11 @@ import {
   sure,
   text,
   uuid,
-  word,
 } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import type { Filter } from '../events/entry.ts'
 import { kinds } from '../events/kind.ts'
-import { entryColumns, entryRow, plainList } from '../events/log.sql.ts'
-import type { Outcome } from '../outbound/attempt.ts'
+import { entryColumns, entryRow } from '../events/log.sql.ts'
 
 export const partsToTake = 'parts_to_take(round.now)'
 
@@ -201,8 +199,6 @@ export const loadBegun = statement({
    WHERE c.part = :part AND c.webhook_id = ANY (:webhookIds::bigint[]) AND o.at > :since ORDER BY o.at`,
 })
 
-type Unreachable = Extract<Outcome, { readonly kind: 'unreachable' }>
-
 export const settle = statement({
   name: 'settle',
   takes: {
@@ -224,9 +220,11 @@ export const settle = statement({
     resultMoments: list(instant),
     resultDurations: list(int),
     resultStatuses: list(orNull(int)),
-    resultStates: plainList(oneOf('retrying', 'delivered', 'exhausted')),
-    resultOutcomes: plainList(word<Outcome['kind']>()),
-    resultReasons: plainList(orNull(word<Unreachable['why']>())),
+    resultStates: list(oneOf('retrying', 'delivered', 'exhausted')),
+    resultOutcomes: list(oneOf('accepted', 'refused', 'unreachable')),
+    resultReasons: list(
+      orNull(oneOf('timeout', 'dns', 'tls', 'connection', 'protocol', 'forbidden-address', 'no-secret')),
+    ),
     resultHashes: list(orNull(hash64)),
     answerIds: list(int),
     answerHashes: list(hash64),

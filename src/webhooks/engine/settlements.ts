@@ -2,10 +2,12 @@
  * Writes the settlements of lanes: one statement at a time for each part, of all lanes of the part that have
  * something. Few answers linger for more to come, unless a delivery is blocked on one of them.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { Bell } from '../../concurrency/bell.ts'
 import type { Database } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import { dayOf } from '../events/days.ts'
 import { poolOf } from '../events/part.ts'
 import type { Outcome } from '../outbound/attempt.ts'
@@ -195,7 +197,7 @@ export class Settlements {
   }
 }
 
-type SettledRow = NonNullable<(typeof settle)['row']>
+type SettledRow = RowOf<typeof settle>
 
 function continuationsOf(rows: readonly SettledRow[]): ReadonlyMap<number, Continuations> {
   const nexts = new Map<number, Map<string, { seq: number; day: number } | undefined>>()

@@ -2,8 +2,7 @@
  * The log, as statements of the kernel's functions (migrations/0012-engine.sql): publishing, numbering and
  * reading. Each names one part.
  */
-import { plainArray } from '../../database/array-literal.ts'
-import { bool, type Column, instant, int, list, oneOf, orNull, text, uuid } from '../../database/column.ts'
+import { bool, instant, int, list, oneOf, orNull, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { kinds } from './kind.ts'
 
@@ -26,11 +25,6 @@ export const entryRow = {
 
 const numberedRow = { ...entryRow, feed: int, woken: int }
 
-/** Words of our own: none of them has to be quoted, which takes longer than everything else about them. */
-export function plainList<Word extends string | null>(of: Column<Word>): Column<readonly Word[]> {
-  return { ...list(of), print: plainArray }
-}
-
 /**
  * Numbers what it can, of `most` at most, unless another sequencer holds the part; then it answers no row,
  * and that sequencer, or the next, takes what is there.
@@ -43,7 +37,7 @@ export const publish = statement({
     most: int,
     feeds: list(int),
     uids: list(uuid),
-    kinds: plainList(oneOf(...kinds)),
+    kinds: list(oneOf(...kinds)),
     actions: list(text),
     entities: list(text),
     bodies: list(text),

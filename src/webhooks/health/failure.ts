@@ -2,7 +2,9 @@
  * Why a webhook fails: the first failure since its last success, and the last one, as the receiver answered.
  * They are found among the attempts of what still waits because of them.
  */
+
 import type { Sql } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import { printDeliveryId } from '../engine/delivery-id.ts'
 import { byPart } from '../events/branch-log.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
@@ -28,7 +30,7 @@ export interface WebhookFailure {
   readonly last: FailedAttempt
 }
 
-type Row = NonNullable<(typeof selectFailures)['row']>
+type Row = RowOf<typeof selectFailures>
 
 /** Of those that fail. */
 export async function readFailures(

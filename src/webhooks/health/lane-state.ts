@@ -1,5 +1,7 @@
 /** What the lanes that have work say of themselves, part by part. */
+
 import type { Sql } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import { byPart } from '../events/branch-log.ts'
 import { allParts } from '../events/part.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
@@ -17,7 +19,7 @@ export interface LaneState {
   readonly lateSince: Date | null
 }
 
-type Row = NonNullable<(typeof selectLaneStates)['row']>
+type Row = RowOf<typeof selectLaneStates>
 
 export async function readLaneStates(
   sql: Sql,

@@ -4,9 +4,11 @@
  * has counted every few seconds, and what waits is looked at once a minute. A page reads a few hundred small
  * rows, however many deliveries there are.
  */
+
 import { after, day, hour, minute } from '../../clock.ts'
 import { inTurn } from '../../concurrency/in-turn.ts'
 import type { Sql } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import type { AttemptRecord } from '../engine/attempt-record.ts'
 import { allParts } from '../events/part.ts'
 import { type Period, periods, startOf } from '../subscriptions/columns.ts'
@@ -124,7 +126,7 @@ export async function countWaiting(sql: Sql, now: Date): Promise<void> {
   })
 }
 
-type Depth = NonNullable<(typeof table.selectWaiting)['row']>
+type Depth = RowOf<typeof table.selectWaiting>
 
 /** What is a day old is kept by the hour, and what is a month old leaves. Answers how many rows left. */
 export async function thinCounts(sql: Sql, now: Date): Promise<number> {
@@ -191,7 +193,7 @@ interface Span extends Tally {
 const emptySpan = (): Span => ({ ...emptyTally(), waiting: 0, blocked: 0 })
 
 /** A page of a month reads a thousand rows: their cells are added as they are read. */
-function addRow(span: Span, row: NonNullable<(typeof table.selectCounts)['row']>): void {
+function addRow(span: Span, row: RowOf<typeof table.selectCounts>): void {
   addCounts(span, row)
   addPrinted(span.answered, row.answered)
   addPrinted(span.delivered, row.delivered)

@@ -2,12 +2,14 @@
  * A cursor of the engine follows the configuration of its webhook: a transaction that changes a webhook
  * changes its cursor too. What an operator changed in SQL is found each minute, and followed then.
  */
+
 import type { Sql } from '../../database/database.ts'
+import type { RowOf } from '../../database/statement.ts'
 import { allParts, feedOf, partOf } from '../events/part.ts'
 import * as table from './cursors.sql.ts'
 
 /** What a cursor has of its webhook's configuration. */
-type CursorConfig = NonNullable<(typeof table.selectCursors)['row']>
+type CursorConfig = RowOf<typeof table.selectCursors>
 
 export async function followWebhook(
   sql: Sql,
