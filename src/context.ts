@@ -13,6 +13,7 @@ import type { Database } from './database/database.ts'
 import type { Turns } from './database/turns.ts'
 import type { Places } from './http/places.ts'
 import type { RateLimit } from './http/rate-limit.ts'
+import type { RateLimits } from './http/rate-limits.ts'
 import type { Upstreams } from './identity/upstream.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { GuardPolicy } from './network/address-guard.ts'
@@ -36,7 +37,7 @@ import type { Signal } from './webhooks/events/signal.ts'
 import type { AttemptCounter } from './webhooks/health/webhook-counts.ts'
 import type { SecretKeeper } from './webhooks/subscriptions/signing-secrets.ts'
 
-export interface SharedContext {
+export interface SharedContext extends RateLimits {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
@@ -60,28 +61,10 @@ export interface SharedContext {
   readonly activity: Activity
   /** What charts show of the attempts that are made here. */
   readonly attemptCounter: AttemptCounter
-  /** Failed authentications of one client from one address; and of all clients from one address. */
-  readonly clientFailures: RateLimit
-  readonly addressFailures: RateLimit
   readonly publisher: Publisher
   /** Event streams, and test hooks that wait for their outcome, of one branch. */
   readonly streams: Places
   readonly waits: Places
-  /** Test hooks of one branch in a minute. */
-  readonly testHooks: RateLimit
-  /** Probes of one webhook, and signatures that a branch has explained, in a minute. */
-  readonly probes: RateLimit
-  readonly signatureChecks: RateLimit
-  /** Ways to a provider that one network sets out on in a minute. */
-  readonly providerSignIns: RateLimit
-  /** Sign-outs in a provider's name that were refused, of one network in a minute. */
-  readonly logoutFailures: RateLimit
-  /** Links for forgotten passwords that one network asks for in a minute. */
-  readonly passwordResets: RateLimit
-  /** Of events by their names, by partners. */
-  readonly eventSearches: RateLimit
-  /** Images that one person uploads in an hour, taken or not. */
-  readonly imageUploads: RateLimit
   /** Who the brokerage is on each site, and the images that were uploaded. */
   readonly brands: ActiveBrands
   readonly images: ImageStore

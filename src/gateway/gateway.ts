@@ -2,8 +2,8 @@
 import type { Logger } from 'pino'
 import { openChainCheck } from '../audit/chain-check.ts'
 import { openActiveBrands } from '../brands/active-brands.ts'
-import { imagesPerHour, openImages } from '../brands/image.ts'
-import { type Clock, hour } from '../clock.ts'
+import { openImages } from '../brands/image.ts'
+import type { Clock } from '../clock.ts'
 import type { SharedContext } from '../context.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { openChanges } from '../database/changes.ts'
@@ -14,7 +14,7 @@ import { openSharedClock, type SharedClock } from '../database/shared-clock.ts'
 import { openStorage, type Storage } from '../database/storage.ts'
 import { byTurns, openTurns } from '../database/turns.ts'
 import { openLog } from '../http/log.ts'
-import { openRateLimit } from '../http/rate-limit.ts'
+import { openRateLimits } from '../http/rate-limits.ts'
 import { openSchemaCompilers, type SchemaCompilers } from '../http/schema-compilers.ts'
 import { closeServer } from '../http/server.ts'
 import { openProviders } from '../identity/open-providers.ts'
@@ -26,23 +26,21 @@ import { openClientDirectory } from '../oauth/client-directory.ts'
 import { openLastUse } from '../oauth/last-use.ts'
 import { openRefusedCalls } from '../partners/refused-calls.ts'
 import type { Config } from '../settings/config.ts'
+import { messageOf } from '../text/thrown.ts'
 import type { Tracing } from '../tracing/tracing.ts'
 import { openPasswords, type Passwords } from '../users/password.ts'
 import { environments, type SiteAddresses } from '../vocabulary/environment.ts'
-import { probesPerMinute } from '../webhooks/deliveries/probe.ts'
 import { type Announcer, openAnnouncer } from '../webhooks/events/announcer.ts'
 import { openBranchSignal } from '../webhooks/events/branch-signal.ts'
 import { openDaysAhead } from '../webhooks/events/days.ts'
-import { searchesPerMinute } from '../webhooks/events/event-search.ts'
 import { openPublisher } from '../webhooks/events/publisher.ts'
 import { openSignal } from '../webhooks/events/signal.ts'
 import { openAttemptCounter } from '../webhooks/health/webhook-counts.ts'
-import { checksPerMinute } from '../webhooks/signature-debugger/signature-check.ts'
 import { openSecretKeeper } from '../webhooks/subscriptions/signing-secrets.ts'
 import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { alone, type Sibling } from './sibling.ts'
-import { listen, type OpeningContext, openApp, openSite } from './site.ts'
+import { listen, openApp, openSite } from './site.ts'
 import { openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
@@ -71,19 +69,6 @@ interface GatewayOptions {
   readonly databaseTimeoutMs?: number
 }
 
-const tooManyFailures =
-  'There were too many failed client authentications. Check the credentials and wait a minute.'
-const tooManyTestHooks = 'This branch has sent as many test events as it may in a minute. Wait for the next.'
-const tooManyProbes = 'This webhook was probed as often as it may be in a minute. Wait for the next.'
-const tooManyChecks = 'As many signatures were checked as may be in a minute. Wait for the next.'
-const tooManyImages = 'You have uploaded as many images as you may in an hour. Wait for the next.'
-const tooManySearches = 'This branch has looked for as many events as it may in a minute. Wait for the next.'
-const tooManySignIns = 'Many sign-ins were begun from this network in a minute. Wait for the next.'
-const signInsPerMinute = 300
-const tooManyResets = 'Many links were asked for from this network in a minute. Wait for the next.'
-const resetsPerMinute = 20
-const tooManyLogouts = 'Many sign-outs from this network were refused in a minute. Wait for the next.'
-const logoutFailuresPerMinute = 30
 const streamsPerBranch = 20
 const waitsPerBranch = 20
 
@@ -182,7 +167,6 @@ type BaseContext = Pick<
 /** What both sites, the rounds and the worker have in common. */
 function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): SharedContext {
   const { config, clock, log, db, changes, vault } = base
-  const { clientFailuresPerMinute, testHooksPerMinute } = config.limits
   const clients = openClientDirectory(db, changes)
   return {
     ...base,
@@ -194,51 +178,10 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
     lastUse: openLastUse(db),
     activity: openActivity(db),
     attemptCounter: openAttemptCounter(db),
-    clientFailures: openRateLimit(
-      ...([clock, clientFailuresPerMinute, tooManyFailures] as const),
-      sibling.openTally('client failures', true),
-    ),
-    addressFailures: openRateLimit(
-      ...([clock, 10 * clientFailuresPerMinute, tooManyFailures] as const),
-      sibling.openTally('address failures', false),
-    ),
+    ...openRateLimits(clock, config.limits, sibling.openTally),
     publisher: openPublisher(db, announcer),
     streams: sibling.openPlaces('streams', streamsPerBranch),
     waits: sibling.openPlaces('waits', waitsPerBranch),
-    testHooks: openRateLimit(
-      ...([clock, testHooksPerMinute, tooManyTestHooks] as const),
-      sibling.openTally('test hooks', false),
-    ),
-    probes: openRateLimit(clock, probesPerMinute, tooManyProbes, sibling.openTally('probes', false)),
-    signatureChecks: openRateLimit(
-      clock,
-      checksPerMinute,
-      tooManyChecks,
-      sibling.openTally('signature checks', false),
-    ),
-    providerSignIns: openRateLimit(
-      ...([clock, signInsPerMinute, tooManySignIns] as const),
-      sibling.openTally('provider sign-ins', false),
-    ),
-    logoutFailures: openRateLimit(
-      ...([clock, logoutFailuresPerMinute, tooManyLogouts] as const),
-      sibling.openTally('logout failures', true),
-    ),
-    passwordResets: openRateLimit(
-      clock,
-      resetsPerMinute,
-      tooManyResets,
-      sibling.openTally('password resets', false),
-    ),
-    eventSearches: openRateLimit(
-      clock,
-      searchesPerMinute,
-      tooManySearches,
-      sibling.openTally('event searches', false),
-    ),
-    imageUploads: openRateLimit(
-      ...([clock, imagesPerHour, tooManyImages, sibling.openTally('image uploads', false), hour] as const),
-    ),
     brands: openActiveBrands(db, changes),
     images: openImages(db, changes),
     upstreams: openProviders(base),
@@ -260,14 +203,12 @@ async function openSites(
   compilers = openSchemaCompilers(),
 ): Promise<SiteAddresses> {
   const { sites, limits } = shared.config
-  const [live, sandbox] = sites.map((site) => openSite(shared, site, sibling)) as [
-    OpeningContext,
-    OpeningContext,
-  ]
-  for (const [index, context] of [live, sandbox].entries()) {
+  const live = openSite(shared, sites[0], sibling)
+  const sandbox = openSite(shared, sites[1], sibling)
+  for (const [context, site] of [[live, sites[0]] as const, [sandbox, sites[1]] as const]) {
     const app = await openApp(context, compilers)
     closers.push(() => closeServer(app, limits.requestTimeoutMs))
-    context.baseUrl = await listen(app, shared.config, sites[index]!)
+    context.baseUrl = await listen(app, shared.config, site)
   }
   live.sisterUrl = sandbox.baseUrl
   sandbox.sisterUrl = live.baseUrl
@@ -284,7 +225,7 @@ function readKeysAgain(vault: Vault, log: Logger): void {
   try {
     vault.reload()
   } catch (error) {
-    log.error(`the keys were rotated and cannot be read again: ${(error as Error).message}`)
+    log.error(`the keys were rotated and cannot be read again: ${messageOf(error)}`)
   }
 }
 

@@ -119,11 +119,17 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
   return {
     async close() {
       await Promise.all(tasks.map((task) => task.stop()))
-      await context.lastUse.flush().catch(() => {})
-      await context.activity.flush().catch(() => {})
-      await context.refusedCalls.flush().catch(() => {})
-      await context.attemptCounter.flush().catch(() => {})
-      if (keepsHouse) await anchors.write().catch(() => {})
+      const { lastUse, activity, refusedCalls, attemptCounter } = context
+      for (const [name, write] of [
+        ['last use', () => lastUse.flush()],
+        ['activity', () => activity.flush()],
+        ['refused calls', () => refusedCalls.flush()],
+        ['attempt counts', () => attemptCounter.flush()],
+        ['anchors', async () => keepsHouse && anchors.write()],
+      ] as const)
+        await write().catch((error: unknown) =>
+          context.log.warn({ err: error, task: name }, 'what was left at the end is not written down'),
+        )
     },
   }
 }

@@ -80,7 +80,7 @@ function refuseForWiderOnes(app: FastifyInstance, address: Address, taken: Reado
   const own = app.knownAddresses.get(address.url)?.taken ?? []
   const method = [...taken].filter((each) => !own.includes(each))
   if (method.length === 0) return
-  const schema = { hide: true } as object
+  const schema: object = { hide: true }
   const config = address.errors ? { errors: address.errors } : {}
   // Before the body is read: what it holds does not matter.
   const onRequest: onRequestHookHandler = (request, _reply, done) => done(address.refuse(request))

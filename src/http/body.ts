@@ -59,17 +59,23 @@ export function addFileParser(app: FastifyInstance): void {
     (request, body: IncomingMessage, callback: FormCallback) => {
       readWhole(request, body, multipart, (problem, text) => {
         if (problem) callback(problem)
-        else void parseFiles(request, text).then((form) => callback(null, form), callback)
+        else parseFiles(request, text).then((form) => callback(null, form), callback)
       })
     },
   )
 }
 
-async function parseFiles(request: FastifyRequest, text: string): Promise<Form> {
-  const headers = { 'content-type': request.headers['content-type']! }
-  const parsed = await new Response(Buffer.from(text, 'latin1'), { headers }).formData().catch(() => {
+async function readFormData(sent: Response): Promise<FormData> {
+  try {
+    return await sent.formData()
+  } catch {
     throw new Problem(400, 'invalid_request', 'The form cannot be read.')
-  })
+  }
+}
+
+async function parseFiles(request: FastifyRequest, text: string): Promise<Form> {
+  const headers = { 'content-type': request.headers['content-type'] ?? '' }
+  const parsed = await readFormData(new Response(Buffer.from(text, 'latin1'), { headers }))
   const pairs: [string, string][] = []
   const files = new Map<string, Buffer>()
   for (const [name, value] of parsed) {

@@ -31,7 +31,7 @@ export function guardEntrance(handle: RequestListener, { nextId, ...watch }: Doo
   })
   let healthChecks = 0
   return (request, response) => {
-    const isAsked = request.method === 'GET' && isHealthCheck(request.url!)
+    const isAsked = request.method === 'GET' && isHealthCheck(request.url ?? '')
     if (!isAsked || healthChecks === healthChecksInTurn) return entrance.enter([request, response])
     if (healthChecks++ === 0)
       setImmediate(() => {

@@ -116,14 +116,14 @@ const unavailable = new Unavailable()
 export function toProblem(error: FastifyError | Problem | Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof DatabaseUnavailable || isBlocked(error)) return unavailable
-  const { code, validation, validationContext } = error as FastifyError
+  const { code, validation, validationContext }: Partial<FastifyError> = error
   if (validation)
     return new Invalid(
       validation.slice(0, faultsAtMost).map((fault) => describeFault(fault, validationContext ?? 'request')),
     )
   if (code === textWithNul)
     return new Problem(400, 'invalid_request', 'The request contains a NUL character.')
-  const known = framework.get(code ?? '') ?? refusalOf(error as FastifyError)
+  const known = framework.get(code ?? '') ?? refusalOf(error)
   if (known) return new Problem(...known)
   return new Problem(500, 'server_error', 'Something went wrong on our side. Tell support the request id.')
 }
@@ -132,7 +132,7 @@ export function toProblem(error: FastifyError | Problem | Error): Problem {
  * The framework refuses in more ways than the table knows: what it holds against a request stays one of its
  * sender's.
  */
-function refusalOf({ code, statusCode }: FastifyError): Refusal | undefined {
+function refusalOf({ code, statusCode }: Partial<FastifyError>): Refusal | undefined {
   const isRefusal =
     code?.startsWith('FST_') && statusCode !== undefined && statusCode >= 400 && statusCode < 500
   if (!isRefusal) return undefined
@@ -164,7 +164,7 @@ export function describeFault(
     case 'additionalProperties':
       return { field: inside(params.additionalProperty), problem: 'is not a field of this request' }
     case 'enum':
-      return { field: path, problem: `must be one of ${(params.allowedValues as string[]).join(', ')}` }
+      return { field: path, problem: `must be one of ${[params.allowedValues].flat().join(', ')}` }
     case 'discriminator':
       return { field: inside(params.tag), problem: 'is none of the known ones' }
     case 'minLength':

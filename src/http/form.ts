@@ -17,12 +17,14 @@ export function parseFormBytes(text: string): Form {
  * Without a prototype: a form holds what was sent and nothing else. Made by a constructor, it is quick to
  * fill and to read.
  */
-function EmptyForm() {}
-EmptyForm.prototype = Object.create(null)
-const makeForm = EmptyForm as unknown as new () => Form
+class EmptyForm {
+  [name: string]: string | string[]
+}
+Object.setPrototypeOf(EmptyForm.prototype, null)
+Reflect.deleteProperty(EmptyForm.prototype, 'constructor')
 
 function parse(text: string, decode: (raw: string) => string): Form {
-  const form = new makeForm()
+  const form = new EmptyForm()
   for (let start = 0; start < text.length; ) {
     const ampersand = text.indexOf('&', start)
     const end = ampersand < 0 ? text.length : ampersand

@@ -7,6 +7,7 @@ import { isatty } from 'node:tty'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { escapeLines } from '../text/printable.ts'
+import { codeOf } from '../text/thrown.ts'
 import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
 
@@ -58,7 +59,12 @@ export function openOutput(isShared = false): DestinationStream {
   process.once('exit', () => output.flushSync())
   // Before the stream's own last words, too.
   process.prependOnceListener('exit', takeForWritten)
-  return isatty(1) ? { write: (line) => void output.write(escapeLines(line)) } : output
+  if (!isatty(1)) return output
+  return {
+    write(line) {
+      output.write(escapeLines(line))
+    },
+  }
 }
 
 /**
@@ -71,7 +77,7 @@ function takeForWritten(): void {
     try {
       return write(fd, text, ...rest)
     } catch (error) {
-      if (canComeBack.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+      if (canComeBack.has(codeOf(error) ?? '')) throw error
       return Buffer.byteLength(text)
     }
   }

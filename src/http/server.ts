@@ -71,7 +71,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const logBroken = (requestId: string, { remoteAddress }: Socket, status: number | undefined) =>
     status !== undefined && logBrokenRequest(lines, requestId, status, remoteAddress)
   const handleError = errorHandler(options.log, options.printErrorPage)
-  const app = fastify({
+  const served: FastifyServerOptions = {
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
     serverFactory: (handle: RequestListener) => {
@@ -117,7 +117,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     },
     return503OnClosing: true,
     forceCloseConnections: 'idle',
-  } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance
+  }
+  const app: FastifyInstance = fastify(served)
 
   collectAddresses(app)
   addBodyParsers(app)
@@ -165,7 +166,7 @@ export async function closeServer(app: FastifyInstance, closeTimeoutMs: number):
 
 /** As Node counts it: the address, the names and the values. */
 function headLength({ url, rawHeaders }: IncomingMessage): number {
-  let length = url!.length
+  let length = url?.length ?? 0
   for (const text of rawHeaders) length += text.length
   return length
 }
@@ -174,7 +175,7 @@ const tooLargeHead = () =>
   new Problem(431, 'invalid_request', 'The address and the headers of the request are too large together.')
 
 function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void {
-  const schema = { hide: true } as object
+  const schema: object = { hide: true }
   app.get('/healthz', { schema, logLevel: 'silent' }, () => ({ status: 'alive' }))
   app.get('/readyz', { schema, logLevel: 'silent' }, async (_request, reply) => {
     try {

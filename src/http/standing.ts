@@ -60,7 +60,8 @@ export function watchStanding(
   /** One judgement at a time; a doubt while it runs makes it run once more. */
   const judging = openRerun(async () => {
     if (!isOpen) return
-    standing = await judge().catch(() => undefined)
+    const [judged] = await Promise.allSettled([judge()])
+    standing = judged.status === 'fulfilled' ? judged.value : undefined
     if (!standing && isOpen) {
       isRefused = true
       end()

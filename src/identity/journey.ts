@@ -9,6 +9,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { findUnreachable } from '../network/guarded-fetch.ts'
 import { cut } from '../text/cut.ts'
+import { codeOf } from '../text/thrown.ts'
 import {
   claimsOf,
   type PersonClaims,
@@ -35,8 +36,8 @@ export interface SignInDemands {
 
 export interface Journey {
   readonly asked: SignInDemands
-  /** Where the visitor is going, as the login page carries it. */
-  readonly field: { readonly name: 'request' | 'return'; readonly value: string }
+  /** Where the visitor is going: an authorization request, or a page of their own. */
+  readonly onward: { readonly request?: string; readonly return?: string }
 }
 
 interface StoredJourney extends Journey {
@@ -212,7 +213,7 @@ async function askUserInfo(
 }
 
 function isOfAnother(error: unknown): boolean {
-  return (error as { code?: string }).code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
+  return codeOf(error) === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 }
 
 interface Fault extends Error, ErrorResponse {

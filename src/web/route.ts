@@ -10,7 +10,15 @@ import type { OperationSchema } from '../http/described-route.ts'
 import type { Form } from '../http/form.ts'
 import { Invalid } from '../problem.ts'
 import { type Environment, environments } from '../vocabulary/environment.ts'
-import { findLongFields } from './frame/field-lengths.ts'
+import { fillPath, fillQuery } from './frame/address.ts'
+import {
+  type Fields,
+  type FormDefinition,
+  findLongFields,
+  readSubmission,
+  readTyped,
+  type Submission,
+} from './frame/form.ts'
 import { asksForStream } from './frame/live.ts'
 import { pageHeaders } from './frame/page.ts'
 import { setPlace } from './frame/place.ts'
@@ -23,7 +31,7 @@ type GateValues = readonly unknown[]
 export interface Row {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly gate: Gate<GateValues, GateValues>
+  readonly gate: Gate<GateValues>
   /** Where it exists. A row is of the live site alone unless it says otherwise. */
   readonly sites: readonly Environment[]
   /**
@@ -31,64 +39,57 @@ export interface Row {
    * of its own.
    */
   readonly schema: OperationSchema | undefined
-  /**
-   * A form that makes something new: however often it is sent, there is one of it (frame/submission.ts, or a
-   * constraint of what it makes).
-   */
-  readonly makes?: true
-  /** A form that brings files along. */
-  readonly takesFiles?: true
-  /**
-   * The page that a form is on, where that is not the nearest above it; with what its address asks by fields
-   * of the form.
-   */
-  readonly heldBy?: string | undefined
+  /** Of a form: what is in it. */
+  readonly definition?: FormDefinition | undefined
   /** Through the gate, and then what the row is for. */
   handle(visit: Visit, heldBy: string): Promise<unknown>
 }
 
-type PageValues<Named> = Named extends Gate<infer Values extends GateValues, GateValues> ? Values : never
-type FormValues<Named> = Named extends Gate<GateValues, infer Values extends GateValues> ? Values : never
+type ValuesOf<Named> = Named extends Gate<infer Values extends GateValues> ? Values : never
 
 /** A handler takes what its gate proves: one that needs more does not type-check in the row. */
-export function page<Named extends Gate<GateValues, GateValues>>(
+export function page<Named extends Gate<GateValues>>(
   path: string,
   gate: Named,
-  show: (visit: Visit, ...shown: PageValues<Named>) => Promise<unknown>,
+  show: (visit: Visit, ...shown: ValuesOf<Named>) => Promise<unknown>,
   schema?: OperationSchema,
 ): Row {
   const handle = async (visit: Visit) => {
-    const shown = (await gate.show(visit, fill(path, paramsOf(visit.request)))) as
-      | PageValues<Named>
+    const shown = (await gate.show(visit, fillPath(path, paramsOf(visit.request)))) as
+      | ValuesOf<Named>
       | undefined
     return shown ? show(visit, ...shown) : visit.reply
   }
   return { method: 'GET', path, gate, sites: ['live'], schema, handle }
 }
 
-export function form<Named extends Gate<GateValues, GateValues>>(
-  path: string,
+/** A handler takes what its gate proves, and the form with its fields read. */
+export function send<Named extends Gate<GateValues>, Has extends Fields>(
+  definition: FormDefinition<Has>,
   gate: Named,
-  act: (visit: Visit, ...sent: FormValues<Named>) => Promise<unknown>,
-  heldBy?: string,
+  act: (visit: Visit, ...sent: [...ValuesOf<Named>, Submission<FormDefinition<Has>>]) => Promise<unknown>,
 ): Row {
   const handle = async (visit: Visit, holder: string) => {
-    const sent = (await gate.take(visit, holder)) as FormValues<Named> | undefined
-    return sent ? act(visit, ...sent) : visit.reply
+    const taken = (await gate.take(visit, holder)) as ValuesOf<Named> | undefined
+    return taken ? act(visit, ...taken, readSubmission(definition, bodyOf(visit))) : visit.reply
   }
-  return { method: 'POST', path, gate, sites: ['live'], schema: undefined, heldBy, handle }
+  return {
+    method: 'POST',
+    path: definition.path,
+    gate,
+    sites: ['live'],
+    schema: undefined,
+    definition,
+    handle,
+  }
 }
 
-export function makes(form: Row): Row {
-  return { ...form, makes: true }
+function bodyOf({ request }: Visit): Form {
+  return (request.body ?? {}) as Form
 }
 
 /** As large as what it takes, with room for the rest of the form. */
 const filesMostBytes = imageMostBytes + 16 * 1024
-
-export function withFiles(form: Row): Row {
-  return { ...form, takesFiles: true }
-}
 
 /**
  * What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at
@@ -101,6 +102,12 @@ export function onBothSites(rows: readonly Row[]): readonly Row[] {
 /** What needs neither a server nor money. */
 export function inSandboxAlone(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => ({ ...row, sites: ['sandbox'] }))
+}
+
+type FormRow = Row & { readonly definition: FormDefinition }
+
+function isForm(row: Row): row is FormRow {
+  return row.definition !== undefined
 }
 
 export interface PageRoute extends Row {
@@ -130,13 +137,15 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
               context: contextFor(context, request),
               request,
               reply: reply.headers(pageHeaders()),
+              address: request.url,
+              query: request.query as Form,
             }
             const brand = await context.brands.find(context.environment)
-            setPlace(reply, { onOtherSite: context.sisterUrl + fill(onBoth, paramsOf(request)), brand })
-            return row.method === 'GET' ? row.handle(visit, heldBy) : takeForm(visit, row, holder, heldBy)
+            setPlace(reply, { onOtherSite: context.sisterUrl + fillPath(onBoth, paramsOf(request)), brand })
+            return isForm(row) ? takeForm(visit, row, holder, heldBy) : row.handle(visit, heldBy)
           },
         }
-        if (row.takesFiles) registerWithFiles(app, route)
+        if (row.definition?.takesFiles) registerWithFiles(app, route)
         else app.route(route)
       },
     }
@@ -154,22 +163,31 @@ function registerWithFiles(app: FastifyInstance, route: RouteOptions): void {
 /**
  * A form that is refused for what is in it is shown again by its page, with what was typed and what is wrong.
  */
-async function takeForm(visit: Visit, row: Row, holder: Row | undefined, heldBy: string): Promise<unknown> {
-  const [, asked] = row.heldBy?.split('?') ?? []
-  const address = fill(heldBy, paramsOf(visit.request)) + fillQuery(asked, (visit.request.body ?? {}) as Form)
+async function takeForm(
+  visit: Visit,
+  { definition, gate, handle }: FormRow,
+  holder: Row | undefined,
+  heldBy: string,
+): Promise<unknown> {
+  const body = bodyOf(visit)
+  const [, asked] = definition.heldBy?.split('?') ?? []
+  const address = fillPath(heldBy, paramsOf(visit.request)) + fillQuery(asked, body)
+  const sent = readTyped(definition, visit.request)
+  const sending = { ...visit, form: definition, sent }
   try {
-    const long = findLongFields(row.path, (visit.request.body ?? {}) as Form)
+    const long = findLongFields(definition, body)
     if (long.length > 0) throw new Invalid(long)
-    return await row.handle(visit, address)
+    return await handle(sending, address)
   } catch (error) {
     // Where the gate proves nothing of the visitor, the page tells the refusal by itself.
-    if (!holder || row.gate.who === 'anyone' || !isMendable(visit, error)) throw error
-    return showAgain(visit, error, address, (again) => holder.handle(again, heldBy))
+    if (!holder || gate.who === 'anyone' || !isMendable(visit, error)) throw error
+    return showAgain(sending, error, address, (again) => holder.handle(again, heldBy))
   }
 }
 
 /** A form is on the nearest page above it: the longest address that its own begins with. */
-function holderOf({ path, heldBy = path }: Row, rows: readonly Row[]): string {
+function holderOf({ path, definition }: Row, rows: readonly Row[]): string {
+  const { heldBy = path } = definition ?? {}
   const named = `${heldBy.split('?')[0]}/`
   const above = rows
     .filter((row) => row.method === 'GET' && named.startsWith(`${row.path}/`))
@@ -191,20 +209,6 @@ function onBothOf(path: string, rows: readonly Row[]): string {
     .filter((row) => isThere(row) && `${path}/`.startsWith(`${row.path}/`))
     .map((row) => row.path)
   return above.sort((one, other) => other.length - one.length)[0] ?? '/'
-}
-
-/** `/partner/:branch` → `/partner/7`, as this request names it. */
-function fill(path: string, params: Readonly<Record<string, string>>): string {
-  return path.replaceAll(/:(\w+)/g, (_, name: string) => params[name] ?? '')
-}
-
-/** `kind=:type` → `?kind=TRANSACTION`, as the form says; what it does not say is not asked. */
-function fillQuery(template: string | undefined, form: Form): string {
-  const pairs = [...new URLSearchParams(template)].flatMap(([name, field]): [string, string][] => {
-    const value = form[field.slice(1)]
-    return typeof value === 'string' && value !== '' ? [[name, value]] : []
-  })
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }
 
 /** A page that changes by itself asks again and again: on connections of its own. */

@@ -2,7 +2,13 @@
  * The pages for people, on one screen: path, gate, and what is shown or done. Who is let through each gate is
  * said in gates.ts. A page is loaded by its first visitor.
  */
+import * as account from './account/forms.ts'
 import { administrationRows } from './administration-routes.ts'
+import * as auditForms from './console/audit/forms.ts'
+import * as brandForms from './console/brand/forms.ts'
+import * as partnerForms from './console/partners/forms.ts'
+import * as peopleForms from './console/people/forms.ts'
+import * as laneForms from './console/webhooks/forms.ts'
 import {
   developer,
   freshlySignedIn,
@@ -18,17 +24,21 @@ import {
   withFactor,
   withReason,
 } from './gates/gates.ts'
+import * as clientForms from './partner/clients/forms.ts'
+import * as deliveryForms from './partner/deliveries/forms.ts'
+import * as homeForms from './partner/home/forms.ts'
+import * as memberForms from './partner/members/forms.ts'
+import * as signatureForms from './partner/reference/forms.ts'
+import * as webhookForms from './partner/webhooks/forms.ts'
 import {
-  form,
   inSandboxAlone,
-  makes,
   onBothSites,
   type PageRoute,
   page,
   type Row,
+  send,
   tableOf,
   whenVisited,
-  withFiles,
 } from './route.ts'
 import { passwordRows, signInRows } from './sign-in-routes.ts'
 
@@ -38,12 +48,12 @@ const apiSettings = whenVisited(() => import('./account/api-settings.ts'))
 /** What a holder approved on each site, and the tokens for it. */
 const accountRows: readonly Row[] = [
   page('/account', signedIn, applications.showApplications),
-  form('/account/revoke', signedIn, applications.revokeApplication),
-  form('/account/pause', signedIn, applications.pauseApplication),
-  form('/account/resume', signedIn, applications.resumeApplication),
+  send(account.revokeApplication, signedIn, applications.revokeApplication),
+  send(account.pauseApplication, signedIn, applications.pauseApplication),
+  send(account.resumeApplication, signedIn, applications.resumeApplication),
   page('/account/api', signedIn, apiSettings.showApiSettings),
-  makes(form('/account/api/tokens', strongly, apiSettings.createToken)),
-  form('/account/api/revoke', signedIn, apiSettings.revokeToken),
+  send(account.createToken, strongly, apiSettings.createToken),
+  send(account.revokeToken, signedIn, apiSettings.revokeToken),
 ]
 
 const devices = whenVisited(() => import('./account/devices.ts'))
@@ -59,23 +69,23 @@ const history = whenVisited(() => import('./account/history.ts'))
 /** A person has one password, one set of factors, one address: they are guarded where the money is. */
 const personRows: readonly Row[] = [
   page('/account/devices', signedIn, devices.showDevices),
-  form('/account/devices/close', signedIn, devices.closeDevice),
-  form('/account/devices/close/others', signedIn, devices.closeOtherDevices),
+  send(account.closeDevice, signedIn, devices.closeDevice),
+  send(account.closeOtherDevices, signedIn, devices.closeOtherDevices),
   page('/account/security', signedIn, security.showSecurity),
   page('/account/security/app', strongly, app.showAppSetup),
-  makes(form('/account/security/app', strongly, app.submitAppSetup)),
-  form('/account/security/app/remove', strongly, app.removeApp, '/account/security'),
+  send(account.setUpApp, strongly, app.submitAppSetup),
+  send(account.removeApp, strongly, app.removeApp),
   page('/account/security/passkey', strongly, passkeys.showPasskeySetup),
-  makes(form('/account/security/passkey', strongly, passkeys.submitPasskeySetup)),
-  form('/account/security/passkey/remove', strongly, passkeys.removeKey, '/account/security'),
-  makes(form('/account/security/recovery', strongly, recoveryCodes.makeCodes)),
+  send(account.addPasskey, strongly, passkeys.submitPasskeySetup),
+  send(account.removePasskey, strongly, passkeys.removeKey),
+  send(account.makeRecoveryCodes, strongly, recoveryCodes.makeCodes),
   page('/account/security/notices', signedIn, notices.showNotices),
-  form('/account/security/notices', signedIn, notices.chooseNotices),
+  send(account.chooseNotices, signedIn, notices.chooseNotices),
   page('/account/security/email', strongly, email.showEmail),
-  form('/account/security/email', strongly, email.submitEmail),
-  form('/account/security/email/remove', strongly, email.removeEmail),
+  send(account.setEmail, strongly, email.submitEmail),
+  send(account.removeEmail, strongly, email.removeEmail),
   page('/account/password', withFactor, password.showPassword),
-  form('/account/password', withFactor, password.submitPassword),
+  send(account.changePassword, withFactor, password.submitPassword),
   page('/account/history', signedIn, history.showHistory),
 ]
 
@@ -97,9 +107,6 @@ const reference = whenVisited(() => import('./partner/reference/reference.ts'))
 const ownSearch = whenVisited(() => import('./partner/frame/search.ts'))
 const catalogue = whenVisited(() => import('./partner/reference/catalogue.ts'))
 
-const replayAsked = '/partner/:branch/webhooks/:id/replay?from=:from&to=:to&entity=:entity&failed=:failed'
-const recoveryAsked = '/partner/:branch/webhooks/:id/recover?since=:since'
-
 /** Where real events go, and what they are signed with. Simulated ones may go wherever a developer likes. */
 const webhookKeeper = developer.and(freshOnLive)
 
@@ -111,53 +118,45 @@ const portalRows: readonly Row[] = [
   page('/partner', signedIn, entry.showEntry),
   page('/partner/:branch', member, entry.showPartner),
   page('/partner/:branch/webhooks', viewer, webhooks.showWebhooks),
-  makes(form('/partner/:branch/webhooks/create', webhookKeeper, webhooks.createWebhook)),
+  send(webhookForms.createWebhook, webhookKeeper, webhooks.createWebhook),
   page('/partner/:branch/webhooks/:id', viewer, webhooks.showWebhook),
-  form('/partner/:branch/webhooks/:id/update', webhookKeeper, webhooks.updateWebhook),
-  makes(form('/partner/:branch/webhooks/:id/secret', webhookKeeper, webhooks.rotateSecret)),
-  form('/partner/:branch/webhooks/:id/pause', developer, webhooks.pauseWebhook),
-  form('/partner/:branch/webhooks/:id/resume', developer, webhooks.resumeWebhook),
-  form('/partner/:branch/webhooks/:id/delete', webhookKeeper, webhooks.deleteWebhook),
+  send(webhookForms.updateWebhook, webhookKeeper, webhooks.updateWebhook),
+  send(webhookForms.rotateSecret, webhookKeeper, webhooks.rotateSecret),
+  send(webhookForms.pauseWebhook, developer, webhooks.pauseWebhook),
+  send(webhookForms.resumeWebhook, developer, webhooks.resumeWebhook),
+  send(webhookForms.deleteWebhook, webhookKeeper, webhooks.deleteWebhook),
   page('/partner/:branch/webhooks/:id/replay', developer, replays.showReplay),
-  makes(form('/partner/:branch/webhooks/:id/replay/start', developer, replays.startReplay, replayAsked)),
+  send(deliveryForms.startReplay, developer, replays.startReplay),
   page('/partner/:branch/webhooks/:id/replays/:replay', viewer, replays.showProgress),
-  form('/partner/:branch/webhooks/:id/replays/:replay/cancel', developer, replays.cancelReplay),
+  send(deliveryForms.cancelReplay, developer, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', developer, recovery.showRecovery),
-  makes(
-    form('/partner/:branch/webhooks/:id/recover/start', developer, recovery.startRecovery, recoveryAsked),
-  ),
+  send(deliveryForms.startRecovery, developer, recovery.startRecovery),
   page('/partner/:branch/webhooks/:id/incident', viewer, incident.showIncident),
-  makes(form('/partner/:branch/webhooks/:id/incident/probe', developer, incident.probe)),
+  send(webhookForms.probe, developer, incident.probe),
   page('/partner/:branch/webhooks/:id/skip', developer, skips.showSkip),
-  makes(form('/partner/:branch/webhooks/:id/skip/start', developer, skips.startSkip)),
+  send(deliveryForms.startSkip, developer, skips.startSkip),
   page('/partner/:branch/webhooks/:id/skips/:skip', viewer, skips.showSkipped),
   page('/partner/:branch/search', viewer, ownSearch.showSearch),
   page('/partner/:branch/deliveries', viewer, deliveries.showDeliveries),
   page('/partner/:branch/deliveries/:id', viewer, delivery.showDelivery),
-  makes(form('/partner/:branch/deliveries/:id/redeliver', developer, delivery.redeliver)),
-  form('/partner/:branch/deliveries/:id/skip', developer, delivery.skip),
+  send(deliveryForms.redeliver, developer, delivery.redeliver),
+  send(deliveryForms.skip, developer, delivery.skip),
   page('/partner/:branch/test', developer, testHooks.showTestHooks),
-  makes(
-    form('/partner/:branch/test/send', developer, testHooks.sendTestHook, '/partner/:branch/test?kind=:type'),
-  ),
+  send(webhookForms.sendTestHook, developer, testHooks.sendTestHook),
   page('/partner/:branch/test/:event', viewer, testOutcome.showTestOutcome),
   page('/partner/:branch/clients', viewer, clients.showClients),
-  makes(form('/partner/:branch/clients/create', developer.and(freshlySignedIn), clients.createClient)),
+  send(clientForms.createClient, developer.and(freshlySignedIn), clients.createClient),
   page('/partner/:branch/clients/:client', viewer, clients.showClient),
-  form('/partner/:branch/clients/:client/update', developer.and(freshlySignedIn), clients.updateClient),
-  makes(form('/partner/:branch/clients/:client/scopes', developer.and(freshlySignedIn), clients.askScopes)),
-  makes(
-    form('/partner/:branch/clients/:client/rotate', developer.and(freshlySignedIn), clients.rotateSecret),
-  ),
-  form('/partner/:branch/clients/:client/revoke', developer, clients.revokeSecret),
+  send(clientForms.updateClient, developer.and(freshlySignedIn), clients.updateClient),
+  send(clientForms.askScopes, developer.and(freshlySignedIn), clients.askScopes),
+  send(clientForms.rotateSecret, developer.and(freshlySignedIn), clients.rotateSecret),
+  send(clientForms.revokeSecret, developer, clients.revokeSecret),
   page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
   page('/partner/:branch/clients/:client/look/logo', viewer, ownLook.showLookLogo),
-  withFiles(
-    form('/partner/:branch/clients/:client/look/save', developer.and(freshlySignedIn), ownLook.saveLook),
-  ),
+  send(clientForms.saveLook, developer.and(freshlySignedIn), ownLook.saveLook),
   page('/partner/:branch/refusals', viewer, refusals.showRefusals),
   page('/partner/:branch/signature', viewer, signature.showSignature),
-  form('/partner/:branch/signature/check', viewer, signature.checkSignature),
+  send(signatureForms.checkSignature, viewer, signature.checkSignature),
   page('/partner/:branch/reference', viewer, reference.showReference),
   page('/partner/:branch/events', viewer, catalogue.showCatalogue),
 ]
@@ -167,7 +166,7 @@ const receiver = whenVisited(() => import('./partner/webhooks/receiver.ts'))
 /** What needs no server, where nothing is at stake. */
 const sandboxRows: readonly Row[] = [
   page('/partner/:branch/receiver', viewer, receiver.showReceiver),
-  makes(form('/partner/:branch/receiver/try', developer, receiver.tryReceiver)),
+  send(webhookForms.tryReceiver, developer, receiver.tryReceiver),
 ]
 
 const members = whenVisited(() => import('./partner/members/members.ts'))
@@ -176,21 +175,21 @@ const invitation = whenVisited(() => import('./partner/members/invitation.ts'))
 
 /** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. */
 const partnerRows: readonly Row[] = [
-  makes(form('/partner/apply', signedIn, entry.submitApplication)),
+  send(homeForms.apply, signedIn, entry.submitApplication),
   page('/partner/invitation/:token', signedIn, invitation.showInvitation),
-  makes(form('/partner/invitation/:token/accept', signedIn, invitation.accept)),
-  form('/partner/invitation/:token/decline', signedIn, invitation.decline),
-  makes(form('/partner/:branch/apply', memberOwner, application.applyAgain)),
+  send(memberForms.accept, signedIn, invitation.accept),
+  send(memberForms.decline, signedIn, invitation.decline),
+  send(homeForms.applyAgain, memberOwner, application.applyAgain),
   page('/partner/:branch/messages', member, application.showMessages),
-  makes(form('/partner/:branch/messages/send', memberDeveloper, application.writeToBrokerage)),
-  makes(form('/partner/:branch/clients/refresh', developer, clients.askRefresh)),
+  send(homeForms.sendMessage, memberDeveloper, application.writeToBrokerage),
+  send(clientForms.askRefresh, developer, clients.askRefresh),
   page('/partner/:branch/members', viewer, members.showMembers),
-  makes(form('/partner/:branch/members/invite', owner.and(strongly), members.invite)),
-  makes(form('/partner/:branch/members/resend', owner.and(strongly), members.resend)),
-  form('/partner/:branch/members/uninvite', owner.and(freshlySignedIn), members.uninvite),
-  form('/partner/:branch/members/role', owner.and(strongly), members.setRole),
-  form('/partner/:branch/members/remove', owner.and(freshlySignedIn), members.remove),
-  form('/partner/:branch/members/leave', viewer.and(freshlySignedIn), members.leave),
+  send(memberForms.invite, owner.and(strongly), members.invite),
+  send(memberForms.resend, owner.and(strongly), members.resend),
+  send(memberForms.uninvite, owner.and(freshlySignedIn), members.uninvite),
+  send(memberForms.setRole, owner.and(strongly), members.setRole),
+  send(memberForms.remove, owner.and(freshlySignedIn), members.remove),
+  send(memberForms.leave, viewer.and(freshlySignedIn), members.leave),
 ]
 
 const overview = whenVisited(() => import('./console/overview/overview.ts'))
@@ -229,58 +228,58 @@ const consoleRows: readonly Row[] = [
   page('/console/search', staff('overview.see'), search.showSearch),
   page('/console/webhooks', staff('webhooks.see'), lanes.showWebhooks),
   page('/console/webhooks/:id', staff('webhooks.see'), lanes.showWebhook),
-  form('/console/webhooks/:id/pause', webhookOperator.and(withReason), lanes.pauseWebhook),
-  form('/console/webhooks/:id/resume', webhookOperator, lanes.resumeWebhook),
+  send(laneForms.pauseWebhook, webhookOperator.and(withReason), lanes.pauseWebhook),
+  send(laneForms.resumeWebhook, webhookOperator, lanes.resumeWebhook),
   page('/console/webhooks/:id/incident', staff('webhooks.see'), laneIncident.showIncident),
-  makes(form('/console/webhooks/:id/incident/probe', webhookOperator, laneIncident.probe)),
+  send(laneForms.probe, webhookOperator, laneIncident.probe),
   page('/console/webhooks/:id/recover', staff('webhooks.operate'), laneIncident.showRecovery),
-  makes(form('/console/webhooks/:id/recover/start', webhookOperator, laneIncident.recover)),
+  send(laneForms.recover, webhookOperator, laneIncident.recover),
   page('/console/audit', staff('audit.see'), audit.showAudit),
   page('/console/audit/export', staff('audit.export'), auditExport.exportAudit),
   page('/console/audit/chain', staff('audit.see'), chain.showChain),
-  form('/console/audit/chain/verify', staff('audit.see'), chain.startVerification),
+  send(auditForms.verifyChain, staff('audit.see'), chain.startVerification),
   page('/console/brand/:site', staff('brand.manage'), brand.showBrand),
   page('/console/brand/:site/preview', staff('brand.manage'), brandPreview.showPreview),
-  form('/console/brand/:site/save', brandKeeper, brandActs.saveBrand),
-  withFiles(form('/console/brand/:site/image', brandKeeper, brandActs.uploadImage)),
-  form('/console/brand/:site/image/remove', brandKeeper, brandActs.removeImage),
-  form('/console/brand/:site/activate', brandKeeper, brandActs.activateBrand),
-  form('/console/brand/:site/discard', brandKeeper, brandActs.discardBrand),
-  form('/console/brand/:site/return', brandKeeper, brandActs.returnToBrand),
+  send(brandForms.saveBrand, brandKeeper, brandActs.saveBrand),
+  send(brandForms.uploadImage, brandKeeper, brandActs.uploadImage),
+  send(brandForms.removeImage, brandKeeper, brandActs.removeImage),
+  send(brandForms.activateBrand, brandKeeper, brandActs.activateBrand),
+  send(brandForms.discardBrand, brandKeeper, brandActs.discardBrand),
+  send(brandForms.returnToBrand, brandKeeper, brandActs.returnToBrand),
   page('/console/settings', staff('settings.see'), settings.showSettings),
   page('/console/partners', staff('partners.see'), partners.showPartners),
   page('/console/partners/:branch', staff('partners.see'), partner.showPartner),
   page('/console/partners/:branch/failed-calls', staff('partners.see'), failedCalls.showFailedCalls),
-  form('/console/partners/:branch/approve', partnerManager, partner.approvePartner),
-  form('/console/partners/:branch/decline', partnerManager, partner.declinePartner),
-  form('/console/partners/:branch/suspend', partnerManager, partner.suspendPartner),
-  makes(form('/console/partners/:branch/message', partnerManager, partner.writeToPartner)),
-  form('/console/partners/:branch/refresh/grant', partnerManager, partner.grantRefresh),
-  form('/console/partners/:branch/refresh/withdraw', partnerManager.and(withReason), partner.withdrawRefresh),
-  form(`${ofClient}/suspend`, partnerManager.and(withReason), client.suspendClient),
-  form(`${ofClient}/activate`, partnerManager, client.activateClient),
-  form(`${ofClient}/scopes`, partnerManager, client.setMost),
-  form(`${ofClient}/scopes/grant`, partnerManager, client.grantScopes),
-  form(`${ofClient}/scopes/decline`, partnerManager.and(withReason), client.declineScopes),
+  send(partnerForms.approve, partnerManager, partner.approvePartner),
+  send(partnerForms.decline, partnerManager.and(withReason), partner.declinePartner),
+  send(partnerForms.suspend, partnerManager.and(withReason), partner.suspendPartner),
+  send(partnerForms.writeMessage, partnerManager, partner.writeToPartner),
+  send(partnerForms.grantRefresh, partnerManager, partner.grantRefresh),
+  send(partnerForms.withdrawRefresh, partnerManager.and(withReason), partner.withdrawRefresh),
+  send(partnerForms.suspendClient, partnerManager.and(withReason), client.suspendClient),
+  send(partnerForms.activateClient, partnerManager, client.activateClient),
+  send(partnerForms.setScopes, partnerManager, client.setMost),
+  send(partnerForms.grantScopes, partnerManager, client.grantScopes),
+  send(partnerForms.declineScopes, partnerManager.and(withReason), client.declineScopes),
   page(`${ofClient}/look`, staff('partners.see'), look.showLook),
   page(`${ofClient}/look/logo`, staff('partners.see'), look.showLookLogo),
-  form(`${ofClient}/look/accept`, partnerManager, look.accept),
-  form(`${ofClient}/look/decline`, partnerManager.and(withReason), look.decline),
-  form(`${ofClient}/look/withdraw`, partnerManager.and(withReason), look.withdraw),
+  send(partnerForms.acceptLook, partnerManager, look.accept),
+  send(partnerForms.declineLook, partnerManager.and(withReason), look.decline),
+  send(partnerForms.withdrawLook, partnerManager.and(withReason), look.withdraw),
   page('/console/users', staff('users.see'), users.showUsers),
   page('/console/users/new', staff('users.manage'), newUser.showNewUser),
-  makes(form('/console/users/create', support, newUser.createNewUser, '/console/users/new')),
+  send(peopleForms.createUser, support, newUser.createNewUser),
   page('/console/users/:id', staff('users.see'), user.showUser),
-  form('/console/users/:id/email', support.and(withReason), userMail.changeEmail),
-  form('/console/users/:id/reset', support.and(withReason), userMail.sendReset),
-  form('/console/users/:id/lock', support.and(withReason), userActs.lockUser),
-  form('/console/users/:id/unlock', support, userActs.unlockUser),
-  form('/console/users/:id/sessions/close', support.and(withReason), userActs.closeSession),
-  form('/console/users/:id/sessions/close/all', support.and(withReason), userActs.closeSessions),
-  form('/console/users/:id/tokens/revoke', support.and(withReason), userActs.revokeToken),
-  form('/console/users/:id/applications/revoke', support.and(withReason), userActs.revokeApplication),
-  form('/console/users/:id/factors/reset', support.and(withReason), userActs.resetFactors),
-  form('/console/users/:id/throttle/lift', support, userActs.liftThrottle),
+  send(peopleForms.changeEmail, support.and(withReason), userMail.changeEmail),
+  send(peopleForms.sendReset, support.and(withReason), userMail.sendReset),
+  send(peopleForms.lockUser, support.and(withReason), userActs.lockUser),
+  send(peopleForms.unlockUser, support, userActs.unlockUser),
+  send(peopleForms.closeSession, support.and(withReason), userActs.closeSession),
+  send(peopleForms.closeSessions, support.and(withReason), userActs.closeSessions),
+  send(peopleForms.revokeToken, support.and(withReason), userActs.revokeToken),
+  send(peopleForms.revokeApplication, support.and(withReason), userActs.revokeApplication),
+  send(peopleForms.resetFactors, support.and(withReason), userActs.resetFactors),
+  send(peopleForms.liftThrottle, support, userActs.liftThrottle),
 ]
 
 export const pageRoutes: readonly PageRoute[] = tableOf([

@@ -1,7 +1,9 @@
 /** The pages of the table that are there before a user is known: signing in, approving, signing out. */
-import { anyone } from './gates/gates.ts'
-import { form, makes, page, type Row, whenVisited } from './route.ts'
+import { signOut } from './frame/bars.ts'
+import { anyone, guest } from './gates/gates.ts'
+import { page, type Row, send, whenVisited } from './route.ts'
 import { authorize, authorizeSchema } from './sign-in/authorize.ts'
+import * as forms from './sign-in/forms.ts'
 
 const home = whenVisited(() => import('./sign-in/home.ts'))
 const login = whenVisited(() => import('./sign-in/login.ts'))
@@ -15,26 +17,28 @@ const consent = whenVisited(() => import('./sign-in/consent.ts'))
 export const signInRows: readonly Row[] = [
   page('/v1/oauth/authorize', anyone, authorize, authorizeSchema),
   page('/login', anyone, login.showLogin),
-  form('/login', anyone, login.submitLogin),
+  send(forms.signIn, guest, login.submitLogin),
   page('/login/second', anyone, secondStep.showSecondStep),
-  form('/login/second', anyone, secondStep.submitSecondStep),
+  send(forms.sendCode, guest, secondStep.submitCode),
+  send(forms.sendRecoveryCode, guest, secondStep.submitRecoveryCode),
+  send(forms.sendPasskey, guest, secondStep.submitPasskey),
   page('/login/password', anyone, login.showPasswordLogin),
   page('/login/forgotten', anyone, forgotten.showForgotten),
-  form('/login/forgotten', anyone, forgotten.submitForgotten),
+  send(forms.askForReset, guest, forgotten.submitForgotten),
   page('/login/with/:provider', anyone, provider.setOutTo),
   page('/login/from/:provider', anyone, provider.comeBackFrom),
-  form('/login/cancel', anyone, login.cancelLogin),
-  form('/logout', anyone, logout.logout),
+  send(forms.cancelSignIn, guest, login.cancelLogin),
+  send(signOut, anyone, logout.logout),
   page('/login/signed-out', anyone, logout.showSignedOut),
-  form('/logout/from/:provider', anyone, logout.takeLogout),
+  send(forms.takeLogout, anyone, logout.takeLogout),
   page('/consent', anyone, consent.showConsent),
-  makes(form('/consent', anyone, consent.submitConsent)),
+  send(forms.answerConsent, anyone, consent.submitConsent),
   page('/', anyone, home.showHome),
 ]
 
 /** A person has one password, and it is kept where the money is. */
 export const passwordRows: readonly Row[] = [
   page('/login/reset/:token', anyone, forgotten.showReset),
-  form('/login/reset/:token', anyone, forgotten.submitReset),
+  send(forms.resetPassword, guest, forgotten.submitReset),
   page('/.well-known/change-password', anyone, forgotten.leadToChange),
 ]

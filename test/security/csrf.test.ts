@@ -96,6 +96,28 @@ const forms: Record<string, () => Promise<PreparedForm>> = {
     const foreignToken = hiddenFields(foreign.text, '/login/second').csrf!
     return { browser, fields: { ...hidden, code: app.code() }, foreignToken }
   },
+  '/login/second/recovery': async () => {
+    const { user, app } = await makeGuardedUser(house)
+    const open = async (): Promise<[Browser, Answer]> => {
+      const browser = await startSignIn(house, user)
+      return [browser, await browser.get('/login/second')]
+    }
+    const prepared = await prepare('/login/second/recovery', open)
+    return { ...prepared, fields: { ...prepared.fields, recovery: app.recoveryCodes[0]! } }
+  },
+  '/login/second/passkey': async () => {
+    const user = await house.makeUser()
+    const authenticator = new Authenticator(house.baseUrl)
+    await addKey(await house.signIn(user), authenticator)
+    const open = async (): Promise<[Browser, Answer]> => {
+      const browser = await startSignIn(house, user)
+      return [browser, await browser.get('/login/second')]
+    }
+    const prepared = await prepare('/login/second/passkey', open)
+    const page = await prepared.browser.get('/login/second')
+    const hidden = hiddenFields(page.text, '/login/second/passkey') as { csrf: string }
+    return { ...prepared, fields: { ...hidden, credential: authenticator.get(readOptions(page)) } }
+  },
   '/login/cancel': () => prepare('/login/cancel', () => openLogin()),
   '/logout': () => prepare('/logout', () => openAccount('/account')),
   '/consent': async () => {

@@ -117,7 +117,13 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
 
 /** Forms that give nobody power, by the reason. */
 const powerlessForms: Readonly<Record<string, readonly string[]>> = {
-  'it is the proof, or ends what was begun': ['/login', '/login/second', '/login/cancel'],
+  'it is the proof, or ends what was begun': [
+    '/login',
+    '/login/second',
+    '/login/second/recovery',
+    '/login/second/passkey',
+    '/login/cancel',
+  ],
   [takesAway]: [
     ...['/logout', '/logout/from/:provider', '/account/revoke', '/account/pause', '/account/api/revoke'],
     ...['/account/devices/close', '/account/devices/close/others'],

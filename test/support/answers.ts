@@ -10,6 +10,8 @@ const once = 'it shows, once, what it made'
 export const otherAnswers: Readonly<Record<string, string>> = {
   '/login': 'whoever signs in is led to where they wanted to go',
   '/login/second': 'whoever signs in is led to where they wanted to go',
+  '/login/second/recovery': 'whoever signs in is led to where they wanted to go',
+  '/login/second/passkey': 'whoever signs in is led to where they wanted to go',
   '/login/forgotten': 'whoever was named, the answer is the same',
   '/login/reset/:token': 'whoever has chosen one signs in next',
   '/login/cancel': 'nothing was done yet',

@@ -127,5 +127,6 @@ export async function addKey(
 export async function sendKey(browser: Browser, key: Authenticator, lies: Lies = {}): Promise<Answer> {
   const page = await browser.get('/login/second')
   const credential = key.get(readOptions(page), lies)
-  return browser.post('/login/second', { ...hiddenFields(page.text, '/login/second'), credential })
+  const action = '/login/second/passkey'
+  return browser.post(action, { ...hiddenFields(page.text, action), credential })
 }

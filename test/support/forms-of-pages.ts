@@ -123,19 +123,28 @@ export function formsOf(page: string, { text }: Answer): PrintedForm[] {
     const action = attribute(form, 'action')!
     const inputs = [...form.matchAll(/<input\b[^>]*>/g)].map(([tag]) => tag)
     const hidden = inputs.filter((tag) => attribute(tag, 'type') === 'hidden')
+    const row = rowOf('POST', action)
     return {
       page,
       action,
-      row: rowOf('POST', action),
+      row,
       hidden: Object.fromEntries(
         hidden.map((tag) => [attribute(tag, 'name')!, attribute(tag, 'value') ?? '']),
       ),
-      controls: controlsOf(form),
+      controls: controlsOf(form, secretsOf(row)),
     }
   })
 }
 
-function controlsOf(form: string): Control[] {
+/** The fields that are typed again, each time. */
+function secretsOf(path: string): string[] {
+  const row = pageRoutes.find((each) => each.method === 'POST' && each.path === path)
+  return Object.entries(row?.definition?.fields ?? {})
+    .filter(([, { returns }]) => returns === 'again')
+    .map(([name]) => name)
+}
+
+function controlsOf(form: string, secrets: readonly string[]): Control[] {
   const pattern = /<(input|textarea|select)\b[^>]*>(?:([\s\S]*?)<\/(?:textarea|select)>)?/g
   return [
     ...form.matchAll(
@@ -145,18 +154,14 @@ function controlsOf(form: string): Control[] {
     .map(([whole]) => [...whole.matchAll(pattern)][0]!)
     .filter(([whole]) => attribute(whole.slice(0, whole.indexOf('>') + 1), 'type') !== 'hidden')
     .map(([whole, element, inner = '']) =>
-      readControl(element!, whole.slice(0, whole.indexOf('>') + 1), inner),
+      readControl(element!, whole.slice(0, whole.indexOf('>') + 1), inner, secrets),
     )
 }
 
-function readControl(element: string, tag: string, inner: string): Control {
+function readControl(element: string, tag: string, inner: string, secrets: readonly string[]): Control {
   const name = attribute(tag, 'name') ?? ''
   const type = attribute(tag, 'type')
-  const isSecret =
-    type === 'password' ||
-    attribute(tag, 'autocomplete') === 'one-time-code' ||
-    /recovery|secret-key/.test(name)
-  const common = { name, isSecret }
+  const common = { name, isSecret: secrets.includes(name) }
   if (type === 'checkbox' || type === 'radio')
     return { ...common, kind: 'box', values: [attribute(tag, 'value') ?? 'on'], now: has(tag, 'checked') }
   if (element === 'textarea') return { ...common, kind: 'text', values: [], now: plain(inner) }

@@ -3,6 +3,7 @@
  * connection of the pool plans it, and with what it really touched. What the look itself writes is undone.
  */
 
+import assert from 'node:assert/strict'
 import pg from 'pg'
 import { type Database, type Sql, type Step, step } from '../../src/database/database.ts'
 import { ask } from './ask.ts'
@@ -42,6 +43,10 @@ export async function openLookingDatabase(db: Database, looks: Looks): Promise<D
         turn = answer.catch(() => {})
         return answer
       },
+      async one(statement, ...values) {
+        const [row] = await looking.query(statement, ...values)
+        return row ?? assert.fail(`${statement.name} gave no row`)
+      },
       script: (text) => sql.script(text),
       copy: (text, rows) => sql.copy(text, rows),
       transaction: (work) => work(looking),
@@ -57,6 +62,7 @@ export async function openLookingDatabase(db: Database, looks: Looks): Promise<D
       return db.together(steps)
     },
     query: (statement, ...values) => db.transaction((sql) => over(sql).query(statement, ...values)),
+    one: (statement, ...values) => db.transaction((sql) => over(sql).one(statement, ...values)),
     transaction: (work) => db.transaction((sql) => work(over(sql))),
   }
 }

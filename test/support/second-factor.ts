@@ -86,5 +86,6 @@ export async function startSignIn(
 export async function sendSecond(browser: Browser, fields: Record<string, string>): Promise<Answer> {
   const page = await browser.get('/login/second')
   if (page.status !== 200) return page
-  return browser.post('/login/second', { ...hiddenFields(page.text, '/login/second'), ...fields })
+  const action = Object.hasOwn(fields, 'recovery') ? '/login/second/recovery' : '/login/second'
+  return browser.post(action, { ...hiddenFields(page.text, action), ...fields })
 }

@@ -211,7 +211,7 @@ test('a name must have 1 to 100 characters, and what was typed is kept on the pa
     assert.equal(answer.status, 400)
     assert.match(
       answer.text,
-      name.length > 100 ? /name must have at most 100 characters/ : /name must have 1 to 100 characters/,
+      name.length > 100 ? /It must have at most 100 characters/ : /It must have 1 to 100 characters/,
     )
     assert.ok(answer.text.includes(`name="name" value="${name}"`))
     assert.equal(secretOf(answer), undefined)

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
+import { defineButton } from '../../src/web/frame/form.ts'
 import type { Visit } from '../../src/web/frame/visit.ts'
 import {
   developer,
@@ -22,7 +23,7 @@ import {
   viewer,
   withFactor,
 } from '../../src/web/gates/gates.ts'
-import { form, type PageRoute, page } from '../../src/web/route.ts'
+import { type PageRoute, page, send } from '../../src/web/route.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { type Browser, hiddenFields } from '../support/browser.ts'
 import { makeAdministrator } from '../support/console.ts'
@@ -38,6 +39,8 @@ const forms = pageRoutes.filter(({ method }) => method === 'POST')
 const anySession: Record<string, string> = {
   '/login': 'it is the proof',
   '/login/second': 'it is the proof',
+  '/login/second/recovery': 'it is the proof',
+  '/login/second/passkey': 'it is the proof',
   '/login/cancel': 'it ends what was begun',
   '/login/forgotten': 'whoever forgot their password has no session',
   '/login/reset/:token': 'the link is the proof',
@@ -87,7 +90,7 @@ const audiences: readonly (readonly [RegExp, Gate['who']])[] = [
   [/^\/partner\/:branch\//, 'approved member'],
   [/^\/(partner|account)\b/, 'signed in'],
   [
-    /^\/(v1\/oauth\/authorize|login(\/second|\/cancel|\/password|\/signed-out|\/forgotten|\/reset\/:token|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|consent|\.well-known\/change-password)?$/,
+    /^\/(v1\/oauth\/authorize|login(\/second(\/(recovery|passkey))?|\/cancel|\/password|\/signed-out|\/forgotten|\/reset\/:token|\/(with|from)\/:provider)?|logout(\/from\/:provider)?|consent|\.well-known\/change-password)?$/,
     'anyone',
   ],
 ]
@@ -115,25 +118,26 @@ test('a handler does not type-check behind a gate that proves less than it needs
   const ofMembers = async (_visit: Visit, _member: Member) => {}
   const ofFreshMembers = async (_visit: Visit, _member: FreshMember) => {}
   const ofStrong = async (_visit: Visit, _visitor: StrongUserSession) => {}
+  const [right, wrong] = [defineButton('/right'), defineButton('/wrong')]
   const rows = [
     page('/right', staff('overview.see').and(strongly), ofOperators),
-    form('/right', staff('overview.see').and(strongly), ofStrongOperators),
+    send(right, staff('overview.see').and(strongly), ofStrongOperators),
     page('/right', viewer, ofMembers),
-    form('/right', owner.and(freshlySignedIn), ofFreshMembers),
+    send(right, owner.and(freshlySignedIn), ofFreshMembers),
     // @ts-expect-error: whoever is signed in, however strongly, is no operator
     page('/wrong', strongly, ofOperators),
     // @ts-expect-error: the proofs may have been given hours ago
-    form('/wrong', staff('overview.see'), ofStrongOperators),
+    send(wrong, staff('overview.see'), ofStrongOperators),
     // @ts-expect-error: the partner may be suspended
     page('/wrong', member, ofMembers),
     // @ts-expect-error: the password may have been given hours ago
-    form('/wrong', developer, ofFreshMembers),
+    send(wrong, developer, ofFreshMembers),
     // @ts-expect-error: the second factor is missing
-    form('/wrong', freshlySignedIn, ofStrong),
+    send(wrong, freshlySignedIn, ofStrong),
     // @ts-expect-error: the password may have been given hours ago
-    form('/wrong', withFactor, ofStrong),
+    send(wrong, withFactor, ofStrong),
     // @ts-expect-error: nothing is proven
-    form('/wrong', signedIn, ofStrong),
+    send(wrong, signedIn, ofStrong),
   ]
   assert.equal(rows.length, 11)
 })

@@ -330,6 +330,8 @@ const makeNothing = [
   ),
   '/login',
   '/login/second',
+  '/login/second/recovery',
+  '/login/second/passkey',
   '/login/cancel',
   '/login/forgotten',
   '/login/reset/:token',
@@ -398,10 +400,10 @@ const makeNothing = [
 ]
 
 const forms = pageRoutes.filter(({ method }) => method === 'POST')
-const making = forms.filter(({ makes }) => makes).map(({ path }) => path)
+const making = forms.filter(({ definition }) => definition?.makes).map(({ path }) => path)
 
 test('of every form of the site it is said whether it makes something', () => {
-  const others = forms.filter(({ makes }) => !makes).map(({ path }) => path)
+  const others = forms.filter(({ definition }) => !definition?.makes).map(({ path }) => path)
   assert.deepEqual(others.sort(), makeNothing.toSorted())
   assert.deepEqual(making.toSorted(), Object.keys(samples).sort())
 })

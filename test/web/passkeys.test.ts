@@ -108,12 +108,12 @@ test('adding and removing need a fresh sign-in; a name is needed', async () => {
   const setup = await browser.get('/account/security/passkey')
   const unnamed = await browser.submit(setup, '/account/security/passkey', { name: ' ', credential: '{}' })
   assert.equal(unnamed.status, 400)
-  assert.match(unnamed.text, /id="name-problem">The name must have 1 to 100 characters/)
+  assert.match(unnamed.text, /id="name-problem">It must have 1 to 100 characters/)
   const hidden = await browser.submit(setup, '/account/security/passkey', {
     name: 'My \u202Ekey',
     credential: '{}',
   })
-  assert.match(hidden.text, /id="name-problem">The name must not contain control characters/)
+  assert.match(hidden.text, /id="name-problem">It must not contain control characters/)
   house.clock.advance(6 * minute)
   assert.match((await browser.get('/account/security/passkey')).location!, /^\/login\?.*confirm=1$/)
   assert.match((await browser.submit(page, '/account/security/passkey/remove', {})).location!, /confirm=1$/)
@@ -173,20 +173,20 @@ test('an answer counts once, for five minutes, and only for the user and the pur
   const half = await startSignIn(house, user)
   const page = await half.get('/login/second')
   const sent = {
-    ...hiddenFields(page.text, '/login/second'),
+    ...hiddenFields(page.text, '/login/second/passkey'),
     credential: key.get(readOptions(page), { counter: 0 }),
   }
-  assert.equal((await half.post('/login/second', sent)).status, 303)
+  assert.equal((await half.post('/login/second/passkey', sent)).status, 303)
   const again = await startSignIn(house, user)
-  const { csrf } = hiddenFields((await again.get('/login/second')).text, '/login/second')
-  assert.equal((await again.post('/login/second', { ...sent, csrf: csrf! })).status, 401, 'a replay')
+  const { csrf } = hiddenFields((await again.get('/login/second')).text, '/login/second/passkey')
+  assert.equal((await again.post('/login/second/passkey', { ...sent, csrf: csrf! })).status, 401, 'a replay')
 
   const other = await makeKeyHolder()
   const theirs = await (await startSignIn(house, other.user)).get('/login/second')
-  const { offer } = hiddenFields(theirs.text, '/login/second')
+  const { offer } = hiddenFields(theirs.text, '/login/second/passkey')
   const credential = key.get(readOptions(theirs))
   assert.equal(
-    (await again.post('/login/second', { csrf: csrf!, offer: offer!, credential })).status,
+    (await again.post('/login/second/passkey', { csrf: csrf!, offer: offer!, credential })).status,
     401,
     "another's challenge",
   )
@@ -222,8 +222,8 @@ test('nothing that a browser could send breaks the second step or the set-up', a
     )
     house.clock.advance(16 * minute)
     const half = await startSignIn(house, user)
-    const step = hiddenFields((await half.get('/login/second')).text, '/login/second')
-    assert.equal((await half.post('/login/second', { ...step, credential })).status, 401, credential)
+    const step = hiddenFields((await half.get('/login/second')).text, '/login/second/passkey')
+    assert.equal((await half.post('/login/second/passkey', { ...step, credential })).status, 401, credential)
     house.clock.advance(-16 * minute)
   }
 })

@@ -6,8 +6,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
+import { rateLimits } from '../../src/http/rate-limits.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
-import { findNamedEvent, parseEventName, searchesPerMinute } from '../../src/webhooks/events/event-search.ts'
+import { findNamedEvent, parseEventName } from '../../src/webhooks/events/event-search.ts'
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
 import { numberEvents } from '../support/by-hand.ts'
@@ -169,7 +170,7 @@ test('an event is found by the moment in its name, also one that SQL published, 
 test('a partner looks for so many events a minute; another is not held up by it, nor is any other question', async () => {
   const busy = await openPartner(house)
   const ask = (text: string) => search(busy.browser, busy.home, text)
-  for (let n = 0; n < searchesPerMinute; n++) assert.equal((await ask(own.event)).status, 200)
+  for (let n = 0; n < rateLimits.eventSearches.most; n++) assert.equal((await ask(own.event)).status, 200)
   const refused = await ask(own.event)
   assert.equal(refused.status, 429)
   assert.ok(Number(refused.headers['retry-after']) > 0)

@@ -1,5 +1,4 @@
-/** What the pages of an account share: the frame with its bar, and ids in forms. */
-import { Invalid } from '../../problem.ts'
+/** The frame of the pages of an account, with its bar. */
 import { printTold } from '../frame/flash-message.ts'
 import { type Html, html } from '../frame/html.ts'
 import { sendPage } from '../frame/page.ts'
@@ -15,21 +14,16 @@ interface AccountPage {
 }
 
 export function sendAccountPage(visit: Visit, visitor: UserSession, page: AccountPage) {
-  const { title, here, status = 200, scripts = [] } = page
-  const account = { user: visitor.session.user, csrf: visitor.csrf, here }
+  const { title, here, status, scripts = [] } = page
+  const account = { user: visitor.session.user, forms: visitor.forms, here }
   const body = html`${printTold(visit, visitor)}${page.body}`
   return sendPage(visit.reply, {
     title,
     body,
-    status,
+    ...(status !== undefined && { status }),
     scripts,
+    forms: visitor.forms,
     environment: visit.context.environment,
     account,
   })
-}
-
-export function parseId(text: string | undefined, field: string): number {
-  if (text === undefined || !/^\d{1,15}$/.test(text))
-    throw new Invalid([{ field, problem: 'must be a number' }])
-  return Number(text)
 }

@@ -1,7 +1,7 @@
 /** API settings: the tokens that account holders make for their own programs (Spec 5.1). */
 import type { Context } from '../../context.ts'
 import type { Sql } from '../../database/database.ts'
-import { Invalid, Problem } from '../../problem.ts'
+import { Invalid } from '../../problem.ts'
 import {
   type ApiToken,
   createApiToken,
@@ -10,18 +10,17 @@ import {
   tokensPerUser,
 } from '../../users/api-token.ts'
 import { type Environment, environments } from '../../vocabulary/environment.ts'
-import { askFirst } from '../frame/ask.ts'
-import { fieldLengths } from '../frame/field-lengths.ts'
 import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/flash-message.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
 import { onLiveSite } from '../frame/other-site.ts'
-import { csrfField, notice, printDate } from '../frame/page.ts'
-import { makeOnce, onceField } from '../frame/submission.ts'
+import { printDate } from '../frame/page.ts'
+import { makeOnce } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
 import type { StrongUserSession } from '../gates/gates.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
+import { sendAccountPage } from './account-page.ts'
+import * as forms from './forms.ts'
 
 const doneWords = {
   before:
@@ -29,30 +28,30 @@ const doneWords = {
 }
 
 export async function showApiSettings(visit: Visit, visitor: UserSession) {
-  return sendApiSettings(visit, visitor, { done: printDone(visit.request, doneWords) })
+  return sendApiSettings(visit, visitor, { done: printDone(visit, doneWords) })
 }
 
-export async function createToken(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
+export async function createToken(
+  visit: Visit,
+  visitor: StrongUserSession,
+  form: Submission<typeof forms.createToken>,
+) {
   const { context, reply } = visit
-  const name = form.find('name') ?? ''
-  const environment = kindsOf(context).find((kind) => kind === form.find('environment'))
-  if (!environment)
+  const { name, environment } = form.values
+  if (!kindsOf(context).includes(environment))
     throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
-  try {
-    const make = (db: Sql) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
-    const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
-    if (sent.kind === 'before') return reply.redirect(sent.path, 303)
-    return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500)
-      return sendApiSettings(visit, visitor, { problem: error, name })
-    throw error
-  }
+  const make = (db: Sql) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
+  const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
+  if (sent.kind === 'before') return reply.redirect(sent.path, 303)
+  return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
 }
 
-export async function revokeToken(visit: Visit, visitor: UserSession, form: SubmittedForm) {
+export async function revokeToken(
+  visit: Visit,
+  visitor: UserSession,
+  { values: { token: id } }: Submission<typeof forms.revokeToken>,
+) {
   const { context, reply } = visit
-  const id = parseId(form.find('token'), 'token')
   const token = (await listTokens(context, visitor)).find((each) => each.id === id)
   if (!token) return reply.redirect('/account/api', 303)
   await revokeApiToken(context.db, id, visitor.session.user.id, visitor.act).catch(ignoreAlreadyGone)
@@ -65,8 +64,6 @@ export async function revokeToken(visit: Visit, visitor: UserSession, form: Subm
 interface ApiSettings {
   readonly done?: Html | undefined
   readonly created?: { readonly text: string; readonly environment: Environment }
-  readonly problem?: Problem
-  readonly name?: string
 }
 
 /** The live site has the tokens of both; the sandbox has no live ones to make, to show or to revoke. */
@@ -84,11 +81,7 @@ function ofThisSite(context: Context, all: readonly ApiToken[]): ApiToken[] {
 
 const kindWords = { live: 'Personal API token', sandbox: 'Sandbox token' } as const
 
-async function sendApiSettings(
-  visit: Visit,
-  visitor: UserSession,
-  { done, created, problem, name = '' }: ApiSettings,
-) {
+async function sendApiSettings(visit: Visit, visitor: UserSession, { done, created }: ApiSettings) {
   const { context } = visit
   const all = await listApiTokens(context.db, visitor.session.user.id)
   const tokens = ofThisSite(context, all)
@@ -98,16 +91,14 @@ async function sendApiSettings(
   return sendAccountPage(visit, visitor, {
     title: 'API settings',
     here: '/account/api',
-    status: problem?.status ?? 200,
     body: html`<h1>API settings</h1>
 <p>For your own programs. A token acts as you, with every scope, until you revoke it.</p>
 ${done}${created && printCreated(created, urls[created.environment])}
 <section class="card">
 <h2>New token</h2>
-${problem && notice('error', problem.message)}
 ${
   all.length < tokensPerUser
-    ? printForm(context, visitor, name)
+    ? printForm(context, visitor)
     : html`<p class="empty">You have
   ${tokensPerUser} tokens, as many as there may be. Revoke one that you no longer need.</p>`
 }
@@ -130,21 +121,15 @@ ${
   })
 }
 
-function printForm(context: Context, { csrf }: UserSession, name: string): Html {
-  return html`<form method="post" action="/account/api/tokens" class="row">
-${csrfField(csrf)}${onceField()}
-<label>Name<input name="name" value="${name}" required maxlength="${fieldLengths['/account/api/tokens'].name}"
-  placeholder="What it is for"></label>
-${printKinds(context)}
-<button class="primary">Create</button>
-</form>`
-}
-
-function printKinds({ environment }: Context): Html {
-  if (environment === 'sandbox') return html`<input type="hidden" name="environment" value="sandbox">`
-  return html`<label>Kind<select name="environment"><option
-    value="live">Personal API token (live)</option><option
-    value="sandbox">Sandbox token</option></select></label>`
+function printForm({ environment }: Context, visitor: UserSession): Html {
+  const standing = { environment }
+  return visitor.forms.print(
+    forms.createToken,
+    { standing, look: 'row' },
+    (view) => html`${view.field('name')}
+${environment === 'live' ? view.field('environment') : view.hidden('environment')}
+${view.button('Create', { look: 'primary' })}`,
+  )
 }
 
 function printCreated({ text, environment }: NonNullable<ApiSettings['created']>, url: string): Html {
@@ -156,16 +141,16 @@ function printCreated({ text, environment }: NonNullable<ApiSettings['created']>
 </section>`
 }
 
-function printToken(token: ApiToken, { csrf }: UserSession): Html {
+function printToken(token: ApiToken, visitor: UserSession): Html {
   return html`<li>
 <div><strong>${token.name}</strong>
   <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
 <span class="faint">ends in
   <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used
   ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
-${askFirst({
-  ...{ action: '/account/api/revoke', csrf, fields: { token: token.id }, of: token.name },
-  ...{ label: 'Revoke', text: 'Programs that use it are refused from their next request on.' },
+${visitor.forms.ask(forms.revokeToken, {
+  ...{ standing: { token: token.id }, label: 'Revoke', of: token.name },
+  text: 'Programs that use it are refused from their next request on.',
 })}
 </li>`
 }

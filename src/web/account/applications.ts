@@ -12,14 +12,14 @@ import {
 import { mayAct } from '../../partners/partner-status.ts'
 import { type Scope, scopes } from '../../vocabulary/scope.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
-import { askFirst } from '../frame/ask.ts'
 import { ignoreAlreadyGone, leadToDone } from '../frame/flash-message.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, notice, printDate } from '../frame/page.ts'
+import { notice, printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
+import { sendAccountPage } from './account-page.ts'
+import * as forms from './forms.ts'
 
 export async function showApplications(visit: Visit, visitor: UserSession) {
   const { context } = visit
@@ -45,13 +45,14 @@ async function listApplications(
   return all.filter((each) => each.environment === environment)
 }
 
+type ChosenForm = Submission<typeof forms.revokeApplication>
+
 /** What was approved on the other site is not this one's to change. */
-async function findChosen({ context }: Visit, visitor: UserSession, form: SubmittedForm) {
-  const id = parseId(form.find('authorization'), 'authorization')
-  return (await listApplications(context, visitor)).find((each) => each.id === id)
+async function findChosen({ context }: Visit, visitor: UserSession, { values }: ChosenForm) {
+  return (await listApplications(context, visitor)).find((each) => each.id === values.authorization)
 }
 
-export async function revokeApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
+export async function revokeApplication(visit: Visit, visitor: UserSession, form: ChosenForm) {
   const chosen = await findChosen(visit, visitor, form)
   if (!chosen) return visit.reply.redirect('/account', 303)
   const revoked = { id: chosen.id, ownerId: visitor.session.user.id, reason: 'revoked by the user' }
@@ -63,15 +64,15 @@ export async function revokeApplication(visit: Visit, visitor: UserSession, form
   })
 }
 
-export function pauseApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
+export function pauseApplication(visit: Visit, visitor: UserSession, form: ChosenForm) {
   return setPaused(visit, visitor, form, true)
 }
 
-export function resumeApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
+export function resumeApplication(visit: Visit, visitor: UserSession, form: ChosenForm) {
   return setPaused(visit, visitor, form, false)
 }
 
-async function setPaused(visit: Visit, visitor: UserSession, form: SubmittedForm, paused: boolean) {
+async function setPaused(visit: Visit, visitor: UserSession, form: ChosenForm, paused: boolean) {
   const chosen = await findChosen(visit, visitor, form)
   if (!chosen) return visit.reply.redirect('/account', 303)
   const { id, clientName } = chosen
@@ -79,7 +80,7 @@ async function setPaused(visit: Visit, visitor: UserSession, form: SubmittedForm
   await setAuthorizationPaused(visit.context.db, change, visitor.act).catch(ignoreAlreadyGone)
   const text = paused ? `${clientName} is paused: it has no access now.` : `${clientName} has access again.`
   const undo = {
-    action: paused ? '/account/resume' : '/account/pause',
+    action: (paused ? forms.resumeApplication : forms.pauseApplication).path,
     fields: { authorization: String(id) },
   }
   return leadToDone(visit, visitor, '/account', { text, undo })
@@ -88,8 +89,10 @@ async function setPaused(visit: Visit, visitor: UserSession, form: SubmittedForm
 function printApplication(
   each: Authorization,
   activity: readonly ScopeActivity[],
-  { csrf }: UserSession,
+  visitor: UserSession,
 ): Html {
+  const standing = { authorization: each.id }
+  const named = { standing, of: each.clientName }
   const granted = scopes.filter((scope) => each.scopes.includes(scope))
   const suspended = each.clientStatus !== 'active' || !mayAct(each.partnerStatus, each.environment)
   return html`<article class="card application">
@@ -110,22 +113,17 @@ ${each.sharedAccounts && each.accountNumbers.length === 0 && notice('error', 'Yo
 <dt>Accounts</dt><dd>${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'}</dd>
 </dl>
 <div class="acts">
-${each.pausedAt === null ? printAct(each, csrf, 'pause', 'Pause') : printAct(each, csrf, 'resume', 'Resume')}
-${askFirst({
-  ...{ action: '/account/revoke', csrf, fields: { authorization: each.id }, of: `of ${each.clientName}` },
-  ...{ label: 'Revoke access' },
+${
+  each.pausedAt === null
+    ? visitor.forms.button(forms.pauseApplication, 'Pause', { ...named, buttonLook: 'plain' })
+    : visitor.forms.button(forms.resumeApplication, 'Resume', { ...named, buttonLook: 'primary' })
+}
+${visitor.forms.ask(forms.revokeApplication, {
+  ...{ standing, label: 'Revoke access', of: `of ${each.clientName}` },
   text: 'It loses access at once and has to ask you again.',
 })}
 </div>
 </article>`
-}
-
-/** The button names the application, for people who use a screen reader. */
-function printAct(each: Authorization, csrf: string, act: 'pause' | 'resume', words: string): Html {
-  const kind = { pause: 'plain', resume: 'primary' }[act]
-  return html`<form method="post" action="/account/${act}">${csrfField(csrf)}<input type="hidden"
-    name="authorization" value="${each.id}"><button class="${kind}">${words}<span
-    class="unseen"> ${each.clientName}</span></button></form>`
 }
 
 function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {

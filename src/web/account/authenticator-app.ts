@@ -5,20 +5,19 @@
 
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
+import { Invalid } from '../../problem.ts'
 import { addAuthenticatorApp, removeAuthenticatorApp } from '../../users/second-factor.ts'
 import { findStep, findTotp, makeTotpSecret, printTotpUri } from '../../users/totp.ts'
 import { setCookie } from '../frame/cookies.ts'
-import { fieldLengths } from '../frame/field-lengths.ts'
-import { printField } from '../frame/fields.ts'
 import { type FlashMessage, leadToDone } from '../frame/flash-message.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
 import { html } from '../frame/html.ts'
-import { csrfField } from '../frame/page.ts'
 import { placeOf } from '../frame/place.ts'
 import type { Visit } from '../frame/visit.ts'
 import { holderOf, type UserSession } from '../frame/visitor.ts'
 import type { StrongUserSession } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
+import * as forms from './forms.ts'
 import { printQrCode } from './qr-code.ts'
 import { sendRecoveryCodes } from './recovery-codes.ts'
 
@@ -28,17 +27,26 @@ const offerLifetimeMs = 30 * minute
 export async function showAppSetup(visit: Visit, visitor: StrongUserSession) {
   const { context, reply } = visit
   if (await findTotp(context.db, visitor.session.user.id)) return reply.redirect('/account/security', 303)
-  return sendSetup(visit, visitor, makeTotpSecret())
+  // After a wrong code the picture that was scanned is still good.
+  const offer = visitor.forms.typedInto(forms.setUpApp, 'offer')
+  const secret = openOffer(context, visitor, offer)
+  return secret === undefined
+    ? sendSetup(visit, visitor, makeTotpSecret())
+    : sendSetup(visit, visitor, secret, offer)
 }
 
-export async function submitAppSetup(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
+export async function submitAppSetup(
+  visit: Visit,
+  visitor: StrongUserSession,
+  { values: { offer, code } }: Submission<typeof forms.setUpApp>,
+) {
   const { context, request, reply } = visit
-  const secret = openOffer(context, visitor, form.find('offer'))
+  const secret = openOffer(context, visitor, offer)
   if (secret === undefined) return reply.redirect(here, 303)
-  const step = findStep(secret, form.find('code') ?? '', visitor.act.at)
+  const step = findStep(secret, code, visitor.act.at)
   if (step === undefined) {
     const problem = 'That is not the code that the app shows now. Check that the time of your phone is right.'
-    return sendSetup(visit, visitor, secret, problem)
+    throw new Invalid([{ field: 'code', problem }])
   }
   const holder = holderOf(context, request, visitor)
   const added = await addAuthenticatorApp(context.db, context.vault, holder, { secret, step })
@@ -74,13 +82,16 @@ function openOffer(context: Context, visitor: UserSession, sealed: string | unde
   return Number(endsAt) > context.clock.now().getTime() ? secret : undefined
 }
 
-function sendSetup(visit: Visit, visitor: UserSession, secret: string, problem?: string) {
-  const { context } = visit
+function sendSetup(
+  visit: Visit,
+  visitor: UserSession,
+  secret: string,
+  offer = sealOffer(visit.context, visitor, secret),
+) {
   const uri = printTotpUri(secret, visitor.session.user, issuerOf(visit))
   return sendAccountPage(visit, visitor, {
     title: 'Set up an authenticator app',
     here: '/account/security',
-    status: problem === undefined ? 200 : 400,
     body: html`<section class="card narrow">
 <h1>Set up an authenticator app</h1>
 <ol class="steps">
@@ -90,11 +101,11 @@ ${printQrCode(uri, 'QR code for your authenticator app')}
   <code class="secret">${secret.match(/.{1,4}/g)!.join(' ')}</code></p><p><a href="${uri}">Open an app on this
   device</a></p></details></li>
 <li>Enter the code that the app shows now.
-<form method="post" action="${here}">
-${csrfField(visitor.csrf)}<input type="hidden" name="offer" value="${sealOffer(context, visitor, secret)}">
-${printField({ name: 'code', label: 'Code from the app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: fieldLengths['/account/security/app'].code, problem, focused: true })}
-<button class="primary">Turn on</button>
-</form></li>
+${visitor.forms.print(
+  forms.setUpApp,
+  { standing: { offer } },
+  (view) => html`${view.field('code', { hasFocus: true })}${view.button('Turn on', { look: 'primary' })}`,
+)}</li>
 </ol>
 <p class="small">From then on signing in takes your password and a code.
   You are signed out everywhere else.</p>

@@ -2,12 +2,13 @@
 import { closeOtherSessions, closeSessionOf, listSessions, type SignedInDevice } from '../../users/session.ts'
 import { deviceWords } from '../../vocabulary/device-words.ts'
 import { leadToDone } from '../frame/flash-message.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, printDate } from '../frame/page.ts'
+import { printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
-import { parseId, sendAccountPage } from './account-page.ts'
+import { sendAccountPage } from './account-page.ts'
+import * as forms from './forms.ts'
 
 const here = '/account/devices'
 
@@ -42,10 +43,12 @@ ${
 /** A holder who does not recognise the device does this next. */
 const ifUnknown = { path: '/account/password', label: 'Change your password' }
 
-export async function closeDevice(visit: Visit, visitor: UserSession, form: SubmittedForm) {
-  const { context } = visit
-  const id = parseId(form.find('session'), 'session')
-  await closeSessionOf(context.db, visitor.session.user, id, visitor.act)
+export async function closeDevice(
+  visit: Visit,
+  visitor: UserSession,
+  { values }: Submission<typeof forms.closeDevice>,
+) {
+  await closeSessionOf(visit.context.db, visitor.session.user, values.session, visitor.act)
   return leadToDone(visit, visitor, here, { text: 'That device is signed out.', link: ifUnknown })
 }
 
@@ -55,14 +58,13 @@ export async function closeOtherDevices(visit: Visit, visitor: UserSession) {
   return leadToDone(visit, visitor, here, { text: 'You are signed out everywhere else.', link: ifUnknown })
 }
 
-function printOthers(others: readonly SignedInDevice[], { csrf }: UserSession): Html {
-  return html`<ul class="tokens">${others.map((each) => printDevice(each, csrf))}</ul>
-<form method="post" action="/account/devices/close/others">${csrfField(csrf)}<button
-  class="danger">Sign out everywhere else</button></form>`
+function printOthers(others: readonly SignedInDevice[], visitor: UserSession): Html {
+  return html`<ul class="tokens">${others.map((each) => printDevice(each, visitor))}</ul>
+${visitor.forms.button(forms.closeOtherDevices, 'Sign out everywhere else', { buttonLook: 'danger' })}`
 }
 
-/** Without a form token there is nothing to press: this device is left by the button at the top. */
-function printDevice(each: SignedInDevice, csrf: string | undefined): Html {
+/** Without a visitor there is nothing to press: this device is left by the button at the top. */
+function printDevice(each: SignedInDevice, visitor: UserSession | undefined): Html {
   const words = deviceWords(each.userAgent)
   return html`<li>
 <div><strong>${words}</strong> ${
@@ -72,11 +74,10 @@ function printDevice(each: SignedInDevice, csrf: string | undefined): Html {
   }<br>
 <span class="faint">from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active
   ${printDate(each.lastSeenAt)}</span></div>
-${
-  csrf !== undefined &&
-  html`<form method="post" action="/account/devices/close">${csrfField(csrf)}<input
-  type="hidden" name="session" value="${each.id}"><button class="danger">Sign out<span
-  class="unseen"> ${words}, ${each.address}</span></button></form>`
-}
+${visitor?.forms.button(forms.closeDevice, 'Sign out', {
+  standing: { session: each.id },
+  of: `${words}, ${each.address}`,
+  buttonLook: 'danger',
+})}
 </li>`
 }

@@ -3,14 +3,14 @@ import { type DeclinableKind, declinable, type PersonalKind, staffKinds } from '
 import { listNotices, type RecipientNotice } from '../../notices/notice.ts'
 import { listPartnersOf } from '../../partners/partner.ts'
 import { declineNotices, findMail, type Mail } from '../../users/email.ts'
-import { emptyDraft, ticks } from '../frame/fields.ts'
 import { leadToDone } from '../frame/flash-message.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, printDate } from '../frame/page.ts'
+import { printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
 import { sendAccountPage } from './account-page.ts'
+import * as forms from './forms.ts'
 
 const here = '/account/security/notices'
 const shownAtMost = 10
@@ -73,9 +73,12 @@ ${
 }
 
 /** A choice among those of a partner's members; a user who is no member has nothing to choose. */
-export async function chooseNotices(visit: Visit, visitor: UserSession, form: SubmittedForm) {
+export async function chooseNotices(
+  visit: Visit,
+  visitor: UserSession,
+  { values: { kind: wanted } }: Submission<typeof forms.chooseNotices>,
+) {
   const { context } = visit
-  const wanted = form.all('kind')
   const before = (await findMail(context.db, visitor.session.user.id))?.declinedNotices ?? []
   const declined = declinable.filter((kind) => !wanted.includes(kind))
   await declineNotices(context.db, visitor.session.user, declined, visitor.act)
@@ -100,13 +103,14 @@ ${
 </section>`
 }
 
-function printChoice({ declinedNotices }: Mail, { csrf }: UserSession): Html {
+function printChoice({ declinedNotices }: Mail, visitor: UserSession): Html {
   const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
   const wanted = declinable.filter((kind: DeclinableKind) => !declinedNotices.includes(kind))
-  return html`<form method="post" action="${here}">
-${csrfField(csrf)}${ticks(emptyDraft, { name: 'kind', label: 'For your work with partners, if you want' }, choices, wanted)}
-<button>Save</button>
-</form>`
+  return visitor.forms.print(
+    forms.chooseNotices,
+    { standing: { kind: wanted } },
+    (view) => html`${view.field('kind', { choices })}${view.button('Save')}`,
+  )
 }
 
 const stateWords: Record<RecipientNotice['state'], string> = {

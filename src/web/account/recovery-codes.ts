@@ -2,15 +2,20 @@
 import type { Token } from '../../crypto/token.ts'
 import type { Sql } from '../../database/database.ts'
 import { hasSecondFactor, renewRecoveryCodes } from '../../users/second-factor.ts'
-import type { SubmittedForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
 import { html } from '../frame/html.ts'
 import { makeOnce } from '../frame/submission.ts'
 import type { Visit } from '../frame/visit.ts'
 import { signedInAs, type UserSession } from '../frame/visitor.ts'
 import type { StrongUserSession } from '../gates/gates.ts'
 import { sendAccountPage } from './account-page.ts'
+import type * as forms from './forms.ts'
 
-export async function makeCodes(visit: Visit, visitor: StrongUserSession, form: SubmittedForm) {
+export async function makeCodes(
+  visit: Visit,
+  visitor: StrongUserSession,
+  form: Submission<typeof forms.makeRecoveryCodes>,
+) {
   const { context, reply } = visit
   const { user, token } = visitor.session
   if (!(await hasSecondFactor(context.db, user.id))) return reply.redirect('/account/security', 303)

@@ -3,15 +3,14 @@ import { findMail } from '../../users/email.ts'
 import type { Passkey } from '../../users/passkey.ts'
 import { hasPassword } from '../../users/password-change.ts'
 import { findSecondFactors, isGuarded, type SecondFactors } from '../../users/second-factor.ts'
-import { askFirst } from '../frame/ask.ts'
 import { printDone } from '../frame/flash-message.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, printDate } from '../frame/page.ts'
-import { onceField } from '../frame/submission.ts'
+import { printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
 import { passkeySite } from '../sign-in/passkey-form.ts'
 import { sendAccountPage } from './account-page.ts'
+import * as forms from './forms.ts'
 
 const here = '/account/security'
 
@@ -21,7 +20,7 @@ const doneWords = {
 }
 
 export async function showSecurity(visit: Visit, visitor: UserSession) {
-  const { context, request } = visit
+  const { context } = visit
   const mail = await findMail(context.db, visitor.session.user.id)
   const factors = await findSecondFactors(context.db, visitor.session.user.id)
   const isWithPassword = await hasPassword(context.db, visitor.session.user.id)
@@ -29,7 +28,7 @@ export async function showSecurity(visit: Visit, visitor: UserSession) {
     title: 'Security',
     here,
     body: html`<h1>Security</h1>
-${printDone(request, doneWords)}
+${printDone(visit, doneWords)}
 <section class="card">
 <h2>Password</h2>
 ${
@@ -70,7 +69,7 @@ ${isGuarded(factors) && printRecovery(factors, visitor)}
 const removing =
   'It no longer proves that it is you. Without any second factor, your password alone is enough to sign in.'
 
-function printApp({ totp }: SecondFactors, { csrf }: UserSession): Html {
+function printApp({ totp }: SecondFactors, visitor: UserSession): Html {
   if (!totp) {
     return html`<li><div><strong>Authenticator app</strong><br><span class="faint">A code from an app on your
       phone</span></div><a class="button" href="/account/security/app">Set up<span class="unseen"> an
@@ -83,10 +82,10 @@ function printApp({ totp }: SecondFactors, { csrf }: UserSession): Html {
       html` · locked after a
     hundred wrong codes ${printDate(totp.lockedAt)}; a recovery code unlocks it`
     }</span></div>
-${askFirst({ action: '/account/security/app/remove', csrf, label: 'Remove', of: 'the authenticator app', text: removing })}</li>`
+${visitor.forms.ask(forms.removeApp, { label: 'Remove', of: 'the authenticator app', text: removing })}</li>`
 }
 
-function printPasskey(each: Passkey, { csrf }: UserSession): Html {
+function printPasskey(each: Passkey, visitor: UserSession): Html {
   const lastUse = each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'
   return html`<li><div><strong>${each.name}</strong>
     <span class="badge">Passkey</span> ${
@@ -95,13 +94,15 @@ function printPasskey(each: Passkey, { csrf }: UserSession): Html {
     class="badge sandbox">Sandbox</span>`
     }<br><span class="faint">added ${printDate(each.createdAt)} · last
     used ${lastUse}</span></div>
-${askFirst({ action: '/account/security/passkey/remove', csrf, fields: { passkey: each.id }, label: 'Remove', of: `the passkey ${each.name}`, text: removing })}</li>`
+${visitor.forms.ask(forms.removePasskey, {
+  ...{ standing: { passkey: each.id }, label: 'Remove', of: `the passkey ${each.name}`, text: removing },
+})}</li>`
 }
 
-function printRecovery({ recoveryCodes }: SecondFactors, { csrf }: UserSession): Html {
+function printRecovery({ recoveryCodes }: SecondFactors, visitor: UserSession): Html {
   const left =
     recoveryCodes === 1 ? 'One is left' : `${recoveryCodes === 0 ? 'None' : recoveryCodes} are left`
   return html`<li><div><strong>Recovery codes</strong><br><span class="faint">${left}.
     New ones replace all that there are.</span></div>
-<form method="post" action="/account/security/recovery">${csrfField(csrf)}${onceField()}<button>Make new ones<span class="unseen"> (recovery codes)</span></button></form></li>`
+${visitor.forms.button(forms.makeRecoveryCodes, 'Make new ones', { of: '(recovery codes)' })}</li>`
 }

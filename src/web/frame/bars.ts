@@ -7,8 +7,10 @@ import type { User } from '../../users/user.ts'
 import type { Brand, Mode, Picture } from '../../vocabulary/brand.ts'
 import { type Environment, environments } from '../../vocabulary/environment.ts'
 import { pictureUrl } from './assets.ts'
-import { questionCharacters } from './field-lengths.ts'
+import { questionCharacters } from './field.ts'
+import { defineButton } from './form.ts'
 import { type Html, html } from './html.ts'
+import type { PageForms } from './page-forms.ts'
 
 export interface Link {
   readonly path: string
@@ -34,7 +36,7 @@ export interface Bars {
 
 interface Account {
   readonly user: User
-  readonly csrf: string
+  readonly forms: PageForms
   readonly here: string
 }
 
@@ -151,15 +153,20 @@ export function withKeys(links: readonly Link[]): readonly WayOn[] {
   })
 }
 
-function printAccountBar({ user, csrf, here }: Account, ways: readonly WayOn[]): Html {
+function printAccountBar({ user, forms, here }: Account, ways: readonly WayOn[]): Html {
   const links = ways.map(
     ({ path, label, key }) =>
       html`<a href="${path}" data-key="${key}"${path === here && html` aria-current="page"`}>${label}</a>`,
   )
   return html`<nav aria-label="Account">${links}</nav>
-<form class="who" method="post" action="/logout">${csrfField(csrf)}<span>${user.name}</span><button
-  class="quiet">Sign out</button></form>`
+${forms.print(
+  signOut,
+  { look: 'who' },
+  (view) => html`<span>${user.name}</span>${view.button('Sign out', { look: 'quiet' })}`,
+)}`
 }
+
+export const signOut = defineButton('/logout')
 
 /** Opened by script, which is what the keys need too. */
 function printKeys(ways: readonly WayOn[]): Html {
@@ -169,8 +176,4 @@ function printKeys(ways: readonly WayOn[]): Html {
   return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keyboard shortcuts</h2>
 <dl><dt><kbd>/</kbd></dt><dd>Search</dd>${rows}<dt><kbd>?</kbd></dt><dd>This list</dd></dl>
 <form method="dialog"><button>Close</button></form></dialog>`
-}
-
-export function csrfField(token: string): Html {
-  return html`<input type="hidden" name="csrf" value="${token}">`
 }

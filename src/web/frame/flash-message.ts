@@ -3,24 +3,20 @@
  * one, or a link to what came of it or comes next. What it says waits in a cookie, sealed for its person and
  * its page, for minutes: no address can put words or buttons on a page.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { minute } from '../../clock.ts'
 import type { Context } from '../../context.ts'
-import type { Form } from '../../http/form.ts'
 import { Problem } from '../../problem.ts'
 import { clearCookie, readCookie, setCookie } from './cookies.ts'
 import { type Html, html } from './html.ts'
-import { csrfField, type Link, notice } from './page.ts'
-import { onceField } from './submission.ts'
+import { onceField } from './once-field.ts'
+import { type Link, notice } from './page.ts'
 import type { Visit } from './visit.ts'
 import type { UserSession } from './visitor.ts'
 
 /** What a second click finds. Only words of the table are told. */
-export function printDone(
-  request: FastifyRequest,
-  words: Readonly<Record<string, string>>,
-): Html | undefined {
-  const { done } = request.query as Form
+export function printDone({ query }: Visit, words: Readonly<Record<string, string>>): Html | undefined {
+  const { done } = query
   return typeof done === 'string' && Object.hasOwn(words, done) ? notice('success', words[done]) : undefined
 }
 
@@ -77,21 +73,21 @@ export function printTold(visit: Visit, visitor: UserSession): Html | undefined 
   }</p>${undo && printUndo(undo, visitor)}</div>`
 }
 
-function findTold({ context, request }: Visit, visitor: UserSession): StoredFlash | undefined {
+function findTold({ context, request, address }: Visit, visitor: UserSession): StoredFlash | undefined {
   const sealed = request.method === 'GET' ? readCookie(context, request, 'told') : undefined
   if (sealed === undefined) return undefined
   const text = context.vault.open(purposeOf(context, visitor), Buffer.from(sealed, 'base64url'))
   const flash = text === undefined ? undefined : (JSON.parse(text) as StoredFlash)
-  const isHere = flash?.at === pathOf(request.url) && flash.untilMs >= context.clock.now().getTime()
+  const isHere = flash?.at === pathOf(address) && flash.untilMs >= context.clock.now().getTime()
   return isHere ? flash : undefined
 }
 
-function printUndo({ action, fields = {} }: Undo, { csrf }: UserSession): Html {
+function printUndo({ action, fields = {} }: Undo, { forms }: UserSession): Html {
   const hidden = Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
   )
   return html`<form method="post"
-    action="${action}">${csrfField(csrf)}${onceField()}${hidden}<button>Undo</button></form>`
+    action="${action}">${forms.csrfField}${onceField()}${hidden}<button>Undo</button></form>`
 }
 
 function pathOf(address: string): string {

@@ -22,8 +22,8 @@ export function asksForStream(request: FastifyRequest): boolean {
 }
 
 /** The part of a page that `streamPart` sends anew. */
-export function livePart(request: FastifyRequest, part: Html): Html {
-  return html`<div data-live="${request.url}">${part}</div>`
+export function livePart({ address }: Pick<Visit, 'address'>, part: Html): Html {
+  return html`<div data-live="${address}">${part}</div>`
 }
 
 /** A user who looks at a page that changes. */

@@ -4,10 +4,10 @@ import type { Brand } from '../../vocabulary/brand.ts'
 import { assetUrl, brandStyleUrl, pictureUrl, styleUrl } from './assets.ts'
 import { type Bars, printBottom, printTop } from './bars.ts'
 import { type Content, type Html, html } from './html.ts'
+import type { PageForms } from './page-forms.ts'
 import { placeOf } from './place.ts'
-import { withTyped } from './typed-page.ts'
 
-export { csrfField, type Link } from './bars.ts'
+export type { Link } from './bars.ts'
 
 /** Signed-in pages say whose they are, and show the account's navigation or that of a part of the site. */
 interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
@@ -21,6 +21,8 @@ interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
   readonly status?: number
   /** Of public/, beside those that every page has. */
   readonly scripts?: readonly string[]
+  /** The forms that are on it. */
+  readonly forms?: PageForms
   /** Room for tables. */
   readonly wide?: boolean
   /** The page hears of changes from its own address. */
@@ -29,10 +31,12 @@ interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
   readonly calls?: boolean
 }
 
-export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
-  const shown = { ...withTyped(reply, page), ...placeOf(reply) }
+export function sendPage(reply: FastifyReply, { forms, ...page }: Page): FastifyReply {
+  const body = html`${forms?.printReturned()}${page.body}`
+  const status = page.status ?? forms?.status ?? 200
+  const shown = { ...page, body, ...placeOf(reply) }
   return reply
-    .status(shown.status ?? 200)
+    .status(status)
     .headers(pageHeaders(shown))
     .type('text/html; charset=utf-8')
     .send(printPage(shown))

@@ -10,7 +10,7 @@ const titlesOf = (roles: readonly StaffRole[]) => roles.map((role) => staffRoleW
 
 export function sendPermissionNeeded(
   { context, request, reply }: Visit,
-  { session, csrf }: UserSession,
+  { session, forms }: UserSession,
   roles: readonly StaffRole[],
   permission: Permission,
 ): undefined {
@@ -20,7 +20,7 @@ export function sendPermissionNeeded(
     title: 'This needs another role',
     environment: context.environment,
     status: 403,
-    account: { user: session.user, csrf, here: '/console' },
+    account: { user: session.user, forms, here: '/console' },
     body: html`<section class="card narrow">
 <h1>This needs another role</h1>
 <p>${has} Any of these opens it:</p>
@@ -31,12 +31,12 @@ ${roles.length > 0 && html`<p><a class="button primary" href="/console">Back to 
   })
 }
 
-export function sendFactorNeeded({ context, reply }: Visit, { session, csrf }: UserSession): undefined {
+export function sendFactorNeeded({ context, reply }: Visit, { session, forms }: UserSession): undefined {
   sendPage(reply, {
     title: 'Set up two-factor sign-in first',
     environment: context.environment,
     status: 403,
-    account: { user: session.user, csrf, here: '/console' },
+    account: { user: session.user, forms, here: '/console' },
     body: html`<section class="card narrow">
 <h1>Set up two-factor sign-in first</h1>
 <p>The console can stop partners and lock people out. It opens to staff who have shown, with a second factor,

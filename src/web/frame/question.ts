@@ -1,81 +1,63 @@
 /** What the address of a list asks for: words that were typed, checked one by one. */
-
 import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import { cut } from '../../text/cut.ts'
-import { questionCharacters } from './field-lengths.ts'
-import type { Draft } from './fields.ts'
+import { type Field, questionCharacters } from './field.ts'
+import { type Fields, readFields, type ValuesOf } from './form.ts'
+import { FormView } from './form-view.ts'
 import type { Html } from './html.ts'
-import { parseMoment } from './moment.ts'
 import { notice } from './page.ts'
 
-export interface Question {
-  text(name: string): string | undefined
-  oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined
-  moment(name: string): Date | undefined
-  /** A whole number from 1 on; what is none is wrong. */
-  number(name: string): number | undefined
-  refuse(problem: FieldProblem): void
-  /** What was typed, and what is wrong with it. */
-  draft(): Draft
-  /** What is wrong beside the fields that the form has, such as the page's number. */
+/** What the address of a page asks, by the fields of the form that asks it. */
+export interface Question<Named extends Fields> {
+  /** What is wrong is left out, and so is what was not asked. */
+  readonly values: Partial<ValuesOf<Named>>
+  /** The fields, with what was typed and what is wrong. */
+  readonly view: FormView<Named>
+  readonly isWrong: boolean
+  readonly problem: Invalid | undefined
+  /** Of the page that answers it. */
+  readonly status: number
+  /** What is wrong beside the fields that have been printed, such as the page's number. */
   printProblem(): Html | undefined
-  /** The same question as an address would ask it, with more. */
-  print(more?: Readonly<Record<string, string | number>>): string
+  /** The same question as an address would ask it, with more, and without what is undefined. */
+  print(more?: Readonly<Record<string, string | number | undefined>>): string
 }
 
-/** `names` are the fields of the form; of each, no more than `longest` characters count. */
-export function readQuestion(
-  query: unknown,
-  names: readonly string[],
-  longest = questionCharacters,
-): Question {
-  const form = query as Form
-  const problems: FieldProblem[] = []
-  const values: Record<string, string> = {}
-  const read = (name: string) => {
-    const value = form[name]
-    const text = (Array.isArray(value) ? value[0] : value)?.trim()
-    return text === undefined || text === '' ? undefined : cut(text, longest)
-  }
-  for (const name of names) {
-    const text = read(name)
-    if (text !== undefined) values[name] = text
-  }
-  const refuse = (problem: FieldProblem) => void problems.push(problem)
+/** `judge` says what else is wrong, of the values. Of each, no more than a field holds counts. */
+export function readQuestion<Named extends Fields>(
+  query: Form,
+  fields: Named,
+  judge: (values: Partial<ValuesOf<Named>>) => readonly FieldProblem[] = () => [],
+): Question<Named> {
+  const typed = Object.entries<Field>(fields).flatMap(([name, { most }]): [string, string][] => {
+    const text = cut(([query[name]].flat()[0] ?? '').trim(), Math.min(most, questionCharacters))
+    return text === '' ? [] : [[name, text]]
+  })
+  const asked = Object.fromEntries(typed)
+  const named = Object.fromEntries(typed.map(([name]) => [name, fields[name]!]))
+  const { values: read, problems } = readFields(named, asked)
+  const values = read as Partial<ValuesOf<Named>>
+  const all = [...problems, ...judge(values)]
+  const problem = all.length > 0 ? new Invalid(all) : undefined
+  const view = new FormView(
+    fields,
+    problem ? { returned: { values: asked, again: [], problem } } : { standing: asked },
+  )
   return {
-    text: read,
-    oneOf<Word extends string>(name: string, words: readonly Word[]) {
-      const text = read(name)
-      const word = words.find((each) => each === text)
-      if (text !== undefined && word === undefined)
-        refuse({ field: name, problem: `must be one of ${words.join(', ')}` })
-      return word
-    },
-    moment(name) {
-      const moment = parseMoment(read(name))
-      if (moment === 'wrong') refuse({ field: name, problem: 'must be a moment such as 2026-03-02T10:00' })
-      return moment === 'wrong' ? undefined : moment
-    },
-    number(name) {
-      const text = read(name)
-      if (text === undefined) return undefined
-      if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-      refuse({ field: name, problem: 'must be a whole number' })
-      return undefined
-    },
-    refuse,
-    draft: () => ({ values, problem: problems.length > 0 ? new Invalid(problems) : undefined }),
+    values,
+    view,
+    isWrong: problem !== undefined,
+    problem,
+    status: problem?.status ?? 200,
     printProblem() {
-      const elsewhere = problems.filter(({ field }) => !names.includes(field))
-      const words = elsewhere.map(({ field, problem }) => `${field} ${problem}`).join('; ')
-      return elsewhere.length > 0 ? notice('error', `${words}.`) : undefined
+      const words = view.problemsElsewhere.map((each) => `${each.field} ${each.problem}`).join('; ')
+      return words === '' ? undefined : notice('error', `${words}.`)
     },
     print(more = {}) {
-      const pairs = Object.entries({ ...values, ...more }).map(([name, value]): [string, string] => [
-        name,
-        String(value),
-      ])
+      const pairs = Object.entries({ ...asked, ...more }).flatMap(([name, value]): [string, string][] =>
+        value === undefined ? [] : [[name, String(value)]],
+      )
       return new URLSearchParams(pairs).toString()
     },
   }

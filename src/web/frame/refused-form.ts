@@ -2,19 +2,17 @@
  * A form whose act was refused, shown again by the page that holds it: a page of its own for the refusal
  * would lose what was typed.
  */
-import type { FastifyRequest } from 'fastify'
 import { prefersHtml } from '../../http/errors.ts'
 import { parseForm, queryOf } from '../../http/form.ts'
 import { Problem } from '../../problem.ts'
-import { findOwner, StaleForm } from './forms.ts'
-import { readTyped, returnForm } from './kept-form.ts'
+import { findOwner, StaleForm } from './form-token.ts'
 import type { Visit } from './visit.ts'
 
 /**
  * What the user can mend, or send again: wrong values, something else that was done meanwhile, too much in a
  * minute.
  */
-const mendable = [400, 409, 429]
+const mendable = [400, 409, 422, 429]
 
 export function isMendable(visit: Visit, error: unknown): error is Problem {
   if (!(error instanceof Problem) || !prefersHtml(visit.request)) return false
@@ -33,11 +31,12 @@ export async function showAgain(
   address: string,
   show: (again: Visit) => Promise<unknown>,
 ): Promise<unknown> {
-  const { request, reply } = visit
-  returnForm(reply, { ...readTyped(visit), problem: wordedAnew(problem) })
+  const { request, reply, sent } = visit
   request.refusal = problem.code
   reply.headers(problem.headers)
-  return show({ ...visit, request: asPage(request, address) }).catch(() => {
+  const returned = sent && { ...sent, problem: wordedAnew(problem) }
+  const again = { ...visit, address, query: parseForm(queryOf(address)), ...(returned && { returned }) }
+  return show(again).catch(() => {
     // The page is not to be seen either.
     throw problem
   })
@@ -48,13 +47,4 @@ function wordedAnew(problem: Problem): Problem {
   return new StaleForm(
     'Nothing was sent: you have signed in again since this page was opened. Check and send.',
   )
-}
-
-/** The request as if it had asked for the page. */
-function asPage(request: FastifyRequest, address: string): FastifyRequest {
-  return Object.create(request, {
-    method: { value: 'GET' },
-    url: { value: address },
-    query: { value: parseForm(queryOf(address)) },
-  }) as FastifyRequest
 }

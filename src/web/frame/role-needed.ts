@@ -19,7 +19,7 @@ export async function sendRoleNeeded(
   least: MemberRole,
 ): Promise<undefined> {
   const { context, request, reply } = visit
-  const { partner, session, csrf, home } = member
+  const { partner, session, forms, home } = member
   const members = await listMembers(context.db, partner)
   const owners = members.filter(({ role }) => role === 'owner')
   request.refusal = 'forbidden'
@@ -27,7 +27,7 @@ export async function sendRoleNeeded(
     title: `This needs the ${least} role`,
     environment: context.environment,
     status: 403,
-    account: { user: session.user, csrf, here: home },
+    account: { user: session.user, forms, here: home },
     body: html`<section class="card narrow">
 <h1>This needs the ${least} role</h1>
 <p>You are ${roleWords[partner.role].title} of ${partner.name}.</p>

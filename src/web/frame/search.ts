@@ -5,7 +5,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Form } from '../../http/form.ts'
 import { cut } from '../../text/cut.ts'
-import { questionCharacters } from './field-lengths.ts'
+import { questionCharacters } from './field.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Visit } from './visit.ts'
 

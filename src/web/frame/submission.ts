@@ -7,7 +7,6 @@
 import { after, day } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { sha256 } from '../../crypto/hash.ts'
-import { randomLetters } from '../../crypto/random.ts'
 import type { Sql } from '../../database/database.ts'
 import {
   deleteOldSubmissions,
@@ -15,29 +14,27 @@ import {
   selectSubmission,
   updateSubmission,
 } from '../../users/submissions.sql.ts'
-import { outOfDate, type SubmittedForm } from './forms.ts'
-import { type Html, html } from './html.ts'
+import type { Submission } from './form.ts'
+import { outOfDate } from './form-token.ts'
+import { markLetters } from './once-field.ts'
 import type { UserSession } from './visitor.ts'
 
 /** Longer than any session lives, and no form outlives its session. */
 const keptMs = day
-const markLetters = 22
-
-export function onceField(): Html {
-  return html`<input type="hidden" name="once" value="${randomLetters(markLetters)}">`
-}
 
 /** `path` shows what was made, but for what is shown once. */
-export type SubmissionResult<Item> =
+type SubmissionResult<Item> =
   | { readonly kind: 'made'; readonly path: string; readonly made: Item }
   /** The same form was sent before. */
   | { readonly kind: 'before'; readonly path: string }
+
+type Mark = Pick<Submission<unknown>, 'text' | 'once'>
 
 /** What `make` does through the database that it is handed is one transaction with the mark. */
 export function makeOnce<Item>(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   visitor: UserSession,
-  form: SubmittedForm,
+  form: Mark,
   make: (db: Sql) => Promise<Item>,
   pathOf: (made: Item) => string,
 ): Promise<SubmissionResult<Item>> {
@@ -53,9 +50,8 @@ export function makeOnce<Item>(
 }
 
 /** Of this user and this content: a user who goes back and types something else means something else. */
-function readMark({ session }: UserSession, form: SubmittedForm): string {
-  const mark = form.find('once') ?? ''
-  if (mark.length !== markLetters) throw outOfDate()
+function readMark({ session }: UserSession, form: Mark): string {
+  if (form.once.length !== markLetters) throw outOfDate()
   return sha256(`${session.user.id} ${form.text}`).toString('base64url')
 }
 

@@ -16,10 +16,12 @@ import { listRolesIn } from '../../users/staff-role.ts'
 import { type MemberRole, reaches } from '../../vocabulary/member-role.ts'
 import { type Permission, permits, type StaffRole } from '../../vocabulary/permission.ts'
 import type { Branch } from '../../webhooks/events/branch.ts'
-import { readWhy } from '../frame/ask.ts'
-import { readForm, type SubmittedForm } from '../frame/forms.ts'
-import { keepForm, returnKeptForm } from '../frame/kept-form.ts'
+import { readCookie } from '../frame/cookies.ts'
+import { readReason } from '../frame/form.ts'
+import { checkFormToken } from '../frame/form-token.ts'
+import { findKeptForm, keepForm } from '../frame/kept-form.ts'
 import type { Watcher } from '../frame/live.ts'
+import { PageForms } from '../frame/page-forms.ts'
 import { sendFactorNeeded, sendPermissionNeeded } from '../frame/permission-needed.ts'
 import { sendRoleNeeded } from '../frame/role-needed.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
@@ -30,28 +32,37 @@ type Audience = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operato
 /** Given minutes ago, a factor by users who have one; a reason with the form itself. */
 type Proof = 'password' | 'factor' | 'reason'
 
-/** Beside the visit a page is handed `PageValues`, a form `FormValues`. Undefined: the gate has answered. */
-export interface Gate<PageValues extends readonly unknown[], FormValues extends readonly unknown[]> {
+/** Beside the visit a page or a form is handed `Values`. Undefined: the gate has answered. */
+export interface Gate<Values extends readonly unknown[]> {
   readonly who: Audience
   readonly proofs: readonly Proof[]
   /** What a member must at least be. */
   readonly least?: MemberRole | undefined
   /** What an operator must be allowed to do. */
   readonly permission?: Permission | undefined
-  show(visit: Visit, path: string): Promise<PageValues | undefined>
+  show(visit: Visit, path: string): Promise<Values | undefined>
   /**
    * A user who has to sign in first returns to the page that holds the form, and finds there what they typed.
    */
-  take(visit: Visit, heldBy: string): Promise<FormValues | undefined>
+  take(visit: Visit, heldBy: string): Promise<Values | undefined>
 }
 
 /** Nothing is proven: who is there, and by which secret a form is theirs, is for the page to find out. */
-export const anyone: Gate<[], []> = { who: 'anyone', proofs: [], show: async () => [], take: async () => [] }
+export const anyone: Gate<[]> = { who: 'anyone', proofs: [], show: async () => [], take: async () => [] }
+
+/** The same, of a form that this browser was shown before its user is known. */
+export const guest: Gate<[]> = {
+  ...anyone,
+  async take({ context, request }) {
+    checkFormToken(request, readCookie(context, request, 'visit'))
+    return []
+  },
+}
 
 /** Undefined after having answered; a visitor who is led away comes back to `here`. */
 type Admit<Proven> = (visit: Visit, visitor: UserSession, here: string) => Promise<Proven | undefined>
 
-interface PersonGate<Proven extends UserSession> extends Gate<[Proven], [Proven, SubmittedForm]> {
+interface PersonGate<Proven extends UserSession> extends Gate<[Proven]> {
   readonly admit: Admit<Proven>
   /** Through this one first, then through the other. */
   and<Also extends UserSession>(also: PersonGate<Also>): PersonGate<Proven & Also>
@@ -75,19 +86,20 @@ function gate<Proven extends UserSession>(
     admit,
     async show(visit, path) {
       // Pages of the account are returned to without what their address said: it told of something just done.
-      const here = audience === 'signed in' ? path : visit.request.url
+      const here = audience === 'signed in' ? path : visit.address
       const visitor = await signIn(visit, here)
       const proven = visitor && (await admit(visit, visitor, here))
-      if (proven) await returnKeptForm(visit, proven.session.user.id)
-      return proven && [proven]
+      if (!proven) return undefined
+      const returned = visit.returned ?? (await findKeptForm(visit, proven.session.user.id))
+      return [{ ...proven, forms: new PageForms(proven.forms.csrf, paramsOf(visit.request), returned) }]
     },
     async take(visit, heldBy) {
       const visitor = await signIn(visit, heldBy)
       if (!visitor) return undefined
       // Before anything is looked up: a form that is not ours learns nothing.
-      const form = readForm(visit.request, visitor.session.token.text)
+      checkFormToken(visit.request, visitor.session.token.text)
       const proven = await admit(visit, visitor, heldBy)
-      return proven && [proven, form]
+      return proven && [proven]
     },
     and: (also) =>
       gate(
@@ -295,10 +307,17 @@ interface ReasonedSession extends UserSession {
   readonly act: Act & { readonly reason: string }
 }
 
+/** An operator who said why. */
+export type ReasonedOperator = StrongOperator & ReasonedSession
+
 /** For acts that take something from another person: the operator says why, and the log keeps it. */
-export const withReason = gate<ReasonedSession>('operator', ['reason'], async ({ request }, visitor) => {
-  return { ...visitor, act: { ...visitor.act, reason: readWhy(request) } }
-})
+export const withReason = gate<ReasonedSession>(
+  'operator',
+  ['reason'],
+  async ({ request, form }, visitor) => {
+    return { ...visitor, act: { ...visitor.act, reason: readReason(form, request.body) } }
+  },
+)
 
 /**
  * A member who signed out, was removed or got another role, or whose partner may no longer act, sees no more.

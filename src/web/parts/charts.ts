@@ -3,20 +3,19 @@
  * and what it says in words, which is read by pointing at it, by touch and by keyboard (public/charts.js
  * moves between columns); the same numbers stand in a table.
  */
-import type { FastifyRequest } from 'fastify'
 import { after, second } from '../../clock.ts'
 import type { CountedColumn, Counts, Quantiles } from '../../webhooks/health/webhook-counts.ts'
 import { isPeriod, type Period, periods } from '../../webhooks/subscriptions/columns.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printMoment, table } from '../frame/parts.ts'
+import type { Visit } from '../frame/visit.ts'
 import { type Axis, countAxis, durationAxis, printDuration, printSpan, printTick } from './axes.ts'
 import { printCount } from './health-words.ts'
 
 export const chartScript = 'charts.js'
 
 /** The period that the page's address asks for. */
-export function periodOf(request: FastifyRequest): Period {
-  const { period } = request.query as { period?: string }
+export function periodOf({ query: { period } }: Visit): Period {
   return isPeriod(period) ? period : 'hour'
 }
 

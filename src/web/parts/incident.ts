@@ -3,7 +3,6 @@
  * and what became of a probe and a recovery.
  */
 import type { Sql } from '../../database/database.ts'
-import type { Form } from '../../http/form.ts'
 import { findProbeOutcome, type Probe, type ProbeOutcome } from '../../webhooks/deliveries/probe.ts'
 import { listReplays, type Replay } from '../../webhooks/deliveries/replay.ts'
 import { parseDeliveryId } from '../../webhooks/engine/delivery-id.ts'
@@ -54,8 +53,7 @@ async function findRecovery(sql: Sql, webhook: Webhook): Promise<Replay | undefi
 }
 
 /** Which probe the address asks about. */
-export function readProbe({ request }: Visit): Probe | undefined {
-  const { probed, after } = request.query as Form
+export function readProbe({ query: { probed, after } }: Visit): Probe | undefined {
   if (typeof probed !== 'string' || !parseDeliveryId(probed)) return undefined
   const attemptsBefore = typeof after === 'string' && /^\d{1,4}$/.test(after) ? Number(after) : 0
   return { deliveryId: probed, attemptsBefore }

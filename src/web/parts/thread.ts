@@ -3,41 +3,32 @@
  * the form to write.
  */
 import type { PartnerMessage, Side } from '../../partners/partner-message.ts'
-import { fieldLengths } from '../frame/field-lengths.ts'
-import { type Draft, formNotice, longField } from '../frame/fields.ts'
+import type { Field } from '../frame/field.ts'
+import type { FormDefinition } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, printDate } from '../frame/page.ts'
+import { printDate } from '../frame/page.ts'
+import type { PageForms } from '../frame/page-forms.ts'
 import { facts } from '../frame/parts.ts'
-import { onceField } from '../frame/submission.ts'
 
 export const messagesShown = 50
 
-interface ThreadForm {
+interface Thread {
   /** Who reads and writes here. */
   readonly side: Side
   /** Undefined for a member who only reads. */
-  readonly action: string | undefined
-  readonly csrf: string
-  readonly draft: Draft
+  readonly form: FormDefinition<{ readonly message: Field<string> }> | undefined
+  readonly forms: PageForms
 }
 
-export function printThread(messages: readonly PartnerMessage[], form: ThreadForm): Html {
+export function printThread(messages: readonly PartnerMessage[], { side, form, forms }: Thread): Html {
   return html`<section class="card" id="messages"><h2>Messages</h2>
 ${
   messages.length === 0
     ? html`<p class="empty">Nothing has been written yet.</p>`
     : html`<ol
-  class="thread">${messages.map((each) => printMessage(each, form.side))}</ol>`
+  class="thread">${messages.map((each) => printMessage(each, side))}</ol>`
 }
-${form.action !== undefined && printForm(form)}</section>`
-}
-
-function printForm({ side, action, csrf, draft }: ThreadForm): Html {
-  const to = side === 'partner' ? 'the brokerage' : 'the partner'
-  return html`${formNotice(draft, 'message')}
-<form method="post" action="${action}">${csrfField(csrf)}${onceField()}
-${longField(draft, { name: 'message', label: `Write to ${to}`, hint: 'They are told by e-mail that there is a message.', more: html`required maxlength="${fieldLengths['/partner/:branch/messages/send'].message}"` })}
-<button>Send message</button></form>`
+${form && forms.print(form, {}, (view) => html`${view.field('message')}${view.button('Send message')}`)}</section>`
 }
 
 const happened: Readonly<Record<PartnerMessage['kind'], string>> = {

@@ -1,7 +1,5 @@
 /** The consent page: who asks, for what, for how long, and a choice that can be made once. */
-import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
-import type { Form } from '../../http/form.ts'
 import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
 import {
   type AuthorizationRequest,
@@ -11,21 +9,25 @@ import {
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { findShownLook } from '../../partners/client-look.ts'
 import { mayTry } from '../../partners/tryout.ts'
-import { Conflict, Forbidden, Invalid } from '../../problem.ts'
+import { Conflict, Forbidden, Invalid, Problem } from '../../problem.ts'
 import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.ts'
 import { findOffer, type Offer } from '../../users/offer.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { isFresh, isStrong, type Session } from '../../users/session.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
-import { issueFormToken, markOwner, readForm } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
+import { checkFormToken, issueFormToken, markOwner } from '../frame/form-token.ts'
+import type { FormView } from '../frame/form-view.ts'
 import { type Html, html } from '../frame/html.ts'
-import { keepForm, returnKeptForm } from '../frame/kept-form.ts'
+import { findKeptForm, keepForm } from '../frame/kept-form.ts'
 import { onLiveSite } from '../frame/other-site.ts'
-import { csrfField, notice, sendPage } from '../frame/page.ts'
+import { sendPage } from '../frame/page.ts'
+import { PageForms, type ReturnedForm } from '../frame/page-forms.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actOf, currentSession } from '../frame/visitor.ts'
+import { actOf, currentSession, returning } from '../frame/visitor.ts'
 import { printLookLogo, printLookWords } from '../parts/client-look.ts'
 import { openPending, type PendingRequest } from './destination.ts'
+import * as forms from './forms.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
 export function needsProof(request: AuthorizationRequest): boolean {
@@ -52,15 +54,14 @@ export async function findObstacle(
 
 export async function showConsent(visit: Visit) {
   const { context, request, reply } = visit
-  const sealed = (request.query as Form).request
+  const sealed = visit.query.request
   const pending = await openPending(context, typeof sealed === 'string' ? sealed : '')
   const session = await currentSession(context, request)
   const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
   if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
-  if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  if (obstacle === 'second-factor') return sendSetupFirst(visit, pending)
   if (obstacle === 'not-a-member') throw notOpenYet(pending)
-  await returnKeptForm(visit, session.user.id)
-  return sendConsent(context, reply, pending, session)
+  return sendConsent(visit, pending, session, await findKeptForm(visit, session.user.id))
 }
 
 /** What the holder ticked waits until they have signed in. */
@@ -69,28 +70,29 @@ async function leadToLogin(visit: Visit, { sealed }: PendingRequest) {
   return visit.reply.redirect(`/login?request=${sealed}`, 303)
 }
 
-export async function submitConsent(visit: Visit) {
+export async function submitConsent(visit: Visit, { values }: Submission<typeof forms.answerConsent>) {
   const { context, request, reply } = visit
   const session = await currentSession(context, request)
-  const body = (request.body ?? {}) as Form
-  const pending = await openPending(context, typeof body.request === 'string' ? body.request : '')
+  const pending = await openPending(context, values.request)
   if (!session) return leadToLogin(visit, pending)
-  const form = readForm(request, formSecret(session.token.text, pending))
+  checkFormToken(request, formSecret(session.token.text, pending))
   const obstacle = await findObstacle(context, pending, session)
   if (obstacle === 'sign-in') return leadToLogin(visit, pending)
-  if (obstacle === 'second-factor') return sendSetupFirst(context, reply, pending)
+  if (obstacle === 'second-factor') return sendSetupFirst(visit, pending)
   if (obstacle === 'not-a-member') throw notOpenYet(pending)
   const act = actOf(context, request, session)
   const { state } = pending.request
   const callbackUrl = pending.client.callbackUrl
-  switch (form.find('decision')) {
+  switch (values.decision) {
     case 'approve': {
-      const offer = await offerTo(context, session, pending.request, form.find('shown'))
-      if (offer.scopes.length === 0) return sendConsent(context, reply, pending, session)
-      const named = form.all('account')
-      const accountNumbers = chooseAccounts(offer.accounts, named)
-      const text = findChoiceProblem(offer.accounts, named, accountNumbers)
-      if (text !== undefined) return sendConsent(context, reply, pending, session, { text, ticked: named })
+      const offer = await offerTo(context, session, pending.request, values.shown)
+      if (offer.scopes.length === 0) return sendConsent(visit, pending, session)
+      const accountNumbers = chooseAccounts(offer.accounts, values.account)
+      const text = findChoiceProblem(offer.accounts, values.account, accountNumbers)
+      if (text !== undefined) {
+        const again = returning(visit, new Problem(400, 'invalid_request', text))
+        return sendConsent(again, pending, session, again.returned)
+      }
       const consent = {
         request: { ...pending.request, scopes: offer.scopes },
         userId: session.user.id,
@@ -167,11 +169,10 @@ export function answeredAlready(): Conflict {
 }
 
 async function sendConsent(
-  context: Context,
-  reply: FastifyReply,
+  { context, reply }: Visit,
   pending: PendingRequest,
   session: Session,
-  problem?: { readonly text: string; readonly ticked: readonly string[] },
+  returned?: ReturnedForm,
 ) {
   const { token, user } = session
   const { sealed, request, client } = pending
@@ -181,36 +182,24 @@ async function sendConsent(
   const standing = await findStanding(context.db, user.id, client.id)
   const look = await findShownLook(context.db, client.id)
   const host = new URL(client.callbackUrl).host
-  return sendPage(reply, {
-    title: `Allow ${client.name}?`,
-    environment: context.environment,
-    status: problem === undefined ? 200 : 400,
-    leadsOn: true,
-    body: html`<section class="card narrow">
-${printLookLogo(look)}
-<h1>Allow <em>${client.name}</em> to use ${whatIsUsed(accounts)}?</h1>
-<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as
-  <strong>${user.name}</strong>.</p>
-${printLookWords(look)}
-${problem !== undefined && notice('error', problem.text)}
-${standing && printStanding(standing, scopes)}
-<form method="post" action="/consent">
-${csrfField(csrf)}<input type="hidden" name="request" value="${sealed}"><input type="hidden" name="shown"
-  value="${scopes.join(' ')}">
-${
-  scopes.length === 0 &&
-  html`<p class="notice error">You cannot grant what it asks for in any of your
+  const ofHolder = new PageForms(csrf, {}, returned)
+  const account = accounts.map(({ accountNumber }) => accountNumber)
+  const form = ofHolder.print(
+    forms.answerConsent,
+    { standing: { request: sealed, shown: scopes.join(' '), account } },
+    (view) => html`${
+      scopes.length === 0 &&
+      html`<p class="notice error">You cannot grant what it asks for in any of your
   accounts: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`
-}
+    }
 ${
   scopes.length > 0 &&
   html`<h2>It will be able to</h2>
 <ul class="scopes">${scopes.map(printScope)}</ul>
-${accounts.length > 1 && printAccounts(accounts, problem?.ticked)}
+${accounts.length > 1 && printAccounts(view, accounts)}
 ${
   accounts.length === 1 &&
-  html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p><input type="hidden"
-  name="account" value="${accounts[0]!.accountNumber}">`
+  html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p>${view.hidden('account')}`
 }
 ${printWithheld(offer, request)}
 <h2>For how long</h2>
@@ -221,8 +210,21 @@ ${scopes.length > 0 && html`<button class="primary" name="decision" value="appro
 <button name="decision" value="deny">Deny</button>
 </div>
 <p class="small">Either way you return to
-  <strong>${host}</strong>. The application never sees your password.</p>
-</form>
+  <strong>${host}</strong>. The application never sees your password.</p>`,
+  )
+  return sendPage(reply, {
+    title: `Allow ${client.name}?`,
+    environment: context.environment,
+    forms: ofHolder,
+    leadsOn: true,
+    body: html`<section class="card narrow">
+${printLookLogo(look)}
+<h1>Allow <em>${client.name}</em> to use ${whatIsUsed(accounts)}?</h1>
+<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as
+  <strong>${user.name}</strong>.</p>
+${printLookWords(look)}
+${standing && printStanding(standing, scopes)}
+${form}
 </section>`,
   })
 }
@@ -246,7 +248,7 @@ function printStanding(standing: StandingApproval, scopes: AuthorizationRequest[
 }
 
 /** The request waits meanwhile: a holder who has set one up comes back to this very address. */
-function sendSetupFirst(context: Context, reply: FastifyReply, { client, sealed }: PendingRequest) {
+function sendSetupFirst({ context, reply }: Visit, { client, sealed }: PendingRequest) {
   return sendPage(reply, {
     title: 'Set up two-factor sign-in first',
     environment: context.environment,
@@ -271,16 +273,11 @@ function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
   }<br>${text}</li>`
 }
 
-function printAccounts(accounts: readonly HeldAccount[], ticked?: readonly string[]): Html {
-  const boxes = accounts.map(
-    (account) =>
-      html`<label class="tick"><input type="checkbox" name="account"
-        value="${account.accountNumber}"${
-          (ticked?.includes(account.accountNumber) ?? true) &&
-          html`
-        checked`
-        }><span>${wordsOf(account)}</span></label>`,
-  )
+function printAccounts(
+  view: FormView<(typeof forms.answerConsent)['fields']>,
+  accounts: readonly HeldAccount[],
+): Html {
+  const boxes = accounts.map((account) => view.box('account', account.accountNumber, wordsOf(account)))
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }
 

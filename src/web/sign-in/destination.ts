@@ -4,6 +4,7 @@
  */
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
+import type { Journey } from '../../identity/journey.ts'
 import { type AuthorizationRequest, unsealRequest } from '../../oauth/authorization-request.ts'
 import { isInForce } from '../../oauth/client-directory.ts'
 import type { Registration } from '../../partners/client.ts'
@@ -11,6 +12,9 @@ import { Problem } from '../../problem.ts'
 import type { User } from '../../users/user.ts'
 import { covers } from '../../vocabulary/scope.ts'
 import { homeOf } from '../frame/home.ts'
+import type { Html } from '../frame/html.ts'
+import type { PageForms } from '../frame/page-forms.ts'
+import { cancelSignIn } from './forms.ts'
 
 export interface PendingRequest {
   readonly sealed: string
@@ -21,8 +25,8 @@ export interface PendingRequest {
 export interface Destination {
   readonly path: string
   readonly pending: PendingRequest | undefined
-  /** What the login form carries along. */
-  readonly field: { readonly name: 'request' | 'return'; readonly value: string }
+  /** What the forms of the sign-in carry along. */
+  readonly onward: Journey['onward']
 }
 
 /**
@@ -38,26 +42,36 @@ export async function pathAfter(context: Context, { path }: Destination, user: U
   return path === nowhere ? homeOf(context, user) : path
 }
 
-/** The same from the address of a page. */
-export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {
-  return getDestination(context, textOf(request), textOf(back))
+/** The same in an address. */
+export function printOnward({ onward }: Destination): string {
+  return new URLSearchParams({ ...onward }).toString()
 }
 
-function textOf(value: Form[string] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value
+/** The way back to the application. */
+export function printCancel(ofGuest: PageForms, onward: Journey['onward'], { client }: PendingRequest): Html {
+  const label = `Cancel and return to ${new URL(client.callbackUrl).host}`
+  return ofGuest.button(cancelSignIn, label, { standing: onward, buttonLook: 'quiet wide' })
+}
+
+/** From the address of a page. */
+export function parseDestination(context: Context, { request, return: back }: Form): Promise<Destination> {
+  return getDestination(context, { request: textOf(request), return: textOf(back) })
+}
+
+function textOf(value: Form[string] = ''): string {
+  return [value].flat()[0]!
 }
 
 export async function getDestination(
   context: Context,
-  sealed: string | undefined,
-  returnPath: string | undefined,
+  { request: sealed = '', return: back = '' }: Journey['onward'],
 ): Promise<Destination> {
-  if (sealed !== undefined && sealed !== '') {
+  if (sealed !== '') {
     const pending = await openPending(context, sealed)
-    return { path: `/consent?request=${sealed}`, pending, field: { name: 'request', value: sealed } }
+    return { path: `/consent?request=${sealed}`, pending, onward: { request: sealed } }
   }
-  const path = returnPath !== undefined && ownPage.test(returnPath) ? returnPath : nowhere
-  return { path, pending: undefined, field: { name: 'return', value: path } }
+  const path = ownPage.test(back) ? back : nowhere
+  return { path, pending: undefined, onward: { return: path } }
 }
 
 /** The request behind a sealed value, as long as it can still be answered and its client has not changed. */

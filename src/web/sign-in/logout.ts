@@ -1,6 +1,5 @@
 /** Signing out: here, at the provider that vouched, and when that provider says so. */
 
-import type { Form } from '../../http/form.ts'
 import { ProviderFault } from '../../identity/claims.ts'
 import { findLogout, LogoutRefusal, takeLogoutToken } from '../../identity/logout.ts'
 import { findProvider } from '../../identity/provider.ts'
@@ -8,18 +7,20 @@ import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { closeSession } from '../../users/session.ts'
 import { clearCookie } from '../frame/cookies.ts'
-import { readForm, refuseForeignOrigin } from '../frame/forms.ts'
+import type { Submission } from '../frame/form.ts'
+import { checkFormToken, refuseForeignOrigin } from '../frame/form-token.ts'
 import { html } from '../frame/html.ts'
 import { sendPage } from '../frame/page.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import { actOf, currentSession } from '../frame/visitor.ts'
+import type * as forms from './forms.ts'
 
 export async function logout(visit: Visit) {
   const { context, request, reply } = visit
   refuseForeignOrigin(request)
   const session = await currentSession(context, request)
   if (session) {
-    readForm(request, session.token.text)
+    checkFormToken(request, session.token.text)
     await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
   }
   clearCookie(context, reply, 'session')
@@ -59,17 +60,19 @@ export async function showSignedOut({ context, request, reply }: Visit) {
 }
 
 /** Back-Channel Logout 1.0, 2.8: the sender is a machine, and proves itself by the token. */
-export async function takeLogout({ context, request, reply }: Visit) {
+export async function takeLogout(
+  { context, request, reply }: Visit,
+  { values }: Submission<typeof forms.takeLogout>,
+) {
   context.logoutFailures.checkFrom(request.ip)
   const provider = await findProvider(context.db, paramsOf(request).provider ?? '')
   if (!provider) {
     await context.logoutFailures.countFrom(request.ip)
     throw new NotFound()
   }
-  const { logout_token: token } = (request.body ?? {}) as Form
   reply.header('cache-control', 'no-store')
   try {
-    await takeLogoutToken(context, provider, typeof token === 'string' ? token : '', actOf(context, request))
+    await takeLogoutToken(context, provider, values.logout_token, actOf(context, request))
     return reply.status(200).send()
   } catch (error) {
     if (error instanceof ProviderAway || error instanceof ProviderFault)

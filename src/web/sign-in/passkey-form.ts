@@ -16,28 +16,12 @@ export function passkeySite({ environment, baseUrl }: Context): PasskeySite | un
   return isAddress ? undefined : { environment, origin: baseUrl, host: hostname }
 }
 
-interface PasskeyForm {
-  readonly action: string
-  readonly way: 'create' | 'get'
-  readonly asked: PasskeyChallenge<object>
-  readonly fields: Html
-  readonly button: string
-  readonly primary: boolean
+/** What the script needs to know of the form that it completes. */
+export function passkeyOf(way: 'create' | 'get', { options }: PasskeyChallenge<object>) {
+  return { attributes: html`data-passkey="${way}" data-options="${JSON.stringify(options)}"` }
 }
 
-export function printPasskeyForm({
-  action,
-  way,
-  asked: challenge,
-  fields,
-  button,
-  primary,
-}: PasskeyForm): Html {
-  return html`<form method="post" action="${action}" data-passkey="${way}"
-    data-options="${JSON.stringify(challenge.options)}">
-${fields}<input type="hidden" name="offer" value="${challenge.sealed}"><input type="hidden" name="credential"
-  value="">
-<button type="button"${primary && html` class="primary"`} hidden>${button}</button>
-<p class="small" role="status">Passkeys need JavaScript, which does not run in this browser.</p>
-</form>`
+export function printPasskeyParts(button: string, isPrimary: boolean): Html {
+  return html`<button type="button"${isPrimary && html` class="primary"`} hidden>${button}</button>
+<p class="small" role="status">Passkeys need JavaScript, which does not run in this browser.</p>`
 }

@@ -5,37 +5,35 @@
 import type { FastifyReply } from 'fastify'
 import { recordAct } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import type { Form } from '../../http/form.ts'
 import { ProviderFault } from '../../identity/claims.ts'
-import {
-  comeBack,
-  type Journey,
-  ProviderRefusal,
-  type SignInDemands,
-  setOut,
-} from '../../identity/journey.ts'
+import { comeBack, ProviderRefusal, type SignInDemands, setOut } from '../../identity/journey.ts'
 import { findProvider, type Provider } from '../../identity/provider.ts'
 import { signInVouched } from '../../identity/sign-in.ts'
 import { ProviderAway } from '../../identity/upstream.ts'
 import { NotFound } from '../../problem.ts'
 import { cut } from '../../text/cut.ts'
 import { ensureVisit, readCookie } from '../frame/cookies.ts'
-import { issueFormToken } from '../frame/forms.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, printDate, sendPage } from '../frame/page.ts'
+import { printDate, sendPage } from '../frame/page.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
-import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
-import { type Destination, getDestination, parseDestination } from './destination.ts'
+import { actOf, browserOf, currentSession, formsOfGuest } from '../frame/visitor.ts'
+import {
+  type Destination,
+  getDestination,
+  parseDestination,
+  printCancel,
+  printOnward,
+} from './destination.ts'
 import { readDevice } from './device-cookie.ts'
 import { letIn } from './let-in.ts'
 import { goOnToSecondStep } from './second-step.ts'
 import { askOf } from './ways.ts'
 
 export async function setOutTo(visit: Visit) {
-  const { context, request } = visit
+  const { context, query } = visit
   const provider = await getProviderOf(visit)
-  const destination = await parseDestination(context, request.query as Form)
-  return leadToProvider(visit, provider, destination, askOf(request.query as Form, destination, provider))
+  const destination = await parseDestination(context, query)
+  return leadToProvider(visit, provider, destination, askOf(query, destination, provider))
 }
 
 async function getProviderOf({ context, request }: Visit): Promise<Provider> {
@@ -60,7 +58,7 @@ export async function leadToProvider(
   const browser = ensureVisit(context, request, reply)
   const place = { redirectUri: redirectUri(context, provider), browser, now: context.clock.now() }
   try {
-    const address = await setOut(context, provider, { asked, field: destination.field }, place)
+    const address = await setOut(context, provider, { asked, onward: destination.onward }, place)
     return leadOn(visit, provider, destination, address)
   } catch (error) {
     if (error instanceof ProviderAway) return sendAway(visit, error, destination)
@@ -112,20 +110,15 @@ export async function comeBackFrom(visit: Visit) {
     throw error
   })
   if (back.kind === 'lost') return sendLost(visit, provider)
-  if (back.kind === 'away')
-    return sendAway(visit, back.error, await getDestination(context, undefined, undefined))
+  if (back.kind === 'away') return sendAway(visit, back.error, await getDestination(context, {}))
   if (back.kind === 'mistaken')
-    return sendUnfit(visit, provider, await getDestination(context, undefined, undefined), back.error)
-  const destination = await getDestination(context, ...wordsOf(back.journey))
+    return sendUnfit(visit, provider, await getDestination(context, {}), back.error)
+  const destination = await getDestination(context, back.journey.onward)
   if (back.kind === 'vouched') return finish(visit, provider, back, destination)
   request.refusal = 'access_denied'
   if (back.kind === 'declined') return sendDeclined(visit, provider, destination, back.code)
   await recordRefusal(visit, provider, back.why)
   return sendNotBelieved(visit, provider, destination, back.journey.asked)
-}
-
-function wordsOf({ field }: Journey): [request: string | undefined, back: string | undefined] {
-  return field.name === 'request' ? [field.value, undefined] : [undefined, field.value]
 }
 
 type VerifiedReturn = Extract<Awaited<ReturnType<typeof comeBack>>, { kind: 'vouched' }>
@@ -164,13 +157,9 @@ interface MessagePage {
   readonly again: Html | undefined
 }
 
-function sendTold(
-  { context, request, reply }: Visit,
-  destination: Destination | undefined,
-  message: MessagePage,
-): FastifyReply {
-  const { pending, field } = destination ?? {}
-  const csrf = pending && csrfField(issueFormToken(ensureVisit(context, request, reply)))
+function sendTold(visit: Visit, destination: Destination | undefined, message: MessagePage): FastifyReply {
+  const { context, request, reply } = visit
+  const { pending, onward } = destination ?? {}
   return sendPage(reply, {
     title: message.title,
     environment: context.environment,
@@ -180,21 +169,14 @@ function sendTold(
 <h1>${message.title}</h1>
 ${message.text}
 ${message.again}
-${
-  pending &&
-  field &&
-  html`<form method="post" action="/login/cancel">${csrf}<input type="hidden"
-  name="${field.name}" value="${field.value}"><button
-  class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`
-}
+${pending && onward && printCancel(formsOfGuest(visit), onward, pending)}
 <p class="small">If you ask for help, mention the reference <code>${request.id}</code>.</p>
 </section>`,
   })
 }
 
-function linkAgain({ name, label }: Provider, { field }: Destination, confirm = ''): Html {
-  const words = new URLSearchParams([[field.name, field.value]]).toString()
-  return html`<p><a class="button" href="/login/with/${name}?${words}${confirm}">Try again with
+function linkAgain({ name, label }: Provider, destination: Destination, confirm = ''): Html {
+  return html`<p><a class="button" href="/login/with/${name}?${printOnward(destination)}${confirm}">Try again with
     ${label}</a></p>`
 }
 
@@ -202,11 +184,8 @@ function linkAgain({ name, label }: Provider, { field }: Destination, confirm = 
  * A user whom the provider remembers under another name would come back as the same stranger, however often
  * they try.
  */
-function linkOther({ name }: Provider, { field }: Destination): Html {
-  const words = new URLSearchParams([
-    [field.name, field.value],
-    ['other', '1'],
-  ]).toString()
+function linkOther({ name }: Provider, destination: Destination): Html {
+  const words = `${printOnward(destination)}&other=1`
   return html`<p><a class="button primary" href="/login/with/${name}?${words}">Use another account</a></p>`
 }
 

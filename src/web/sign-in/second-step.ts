@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
-import type { Form } from '../../http/form.ts'
+import { NotFound, Problem } from '../../problem.ts'
 import { askForKnown } from '../../users/passkey.ts'
 import { findSecondFactors, isLocked, type SecondFactors } from '../../users/second-factor.ts'
 import {
@@ -17,22 +17,25 @@ import {
   takeSecondStep,
 } from '../../users/second-step.ts'
 import type { User } from '../../users/user.ts'
-import { clearCookie, ensureVisit, readCookie, renewVisit, setCookie } from '../frame/cookies.ts'
-import { fieldLengths } from '../frame/field-lengths.ts'
-import { printField } from '../frame/fields.ts'
-import { issueFormToken, readForm, type SubmittedForm } from '../frame/forms.ts'
+import { clearCookie, readCookie, renewVisit, setCookie } from '../frame/cookies.ts'
+import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
-import { csrfField, notice, sendPage } from '../frame/page.ts'
+import { notice, sendPage } from '../frame/page.ts'
+import type { PageForms } from '../frame/page-forms.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actOf, browserOf, currentSession } from '../frame/visitor.ts'
-import { type Destination, getDestination, parseDestination } from './destination.ts'
+import { actOf, browserOf, currentSession, formsOfGuest, returning } from '../frame/visitor.ts'
+import {
+  type Destination,
+  getDestination,
+  parseDestination,
+  printCancel,
+  printOnward,
+} from './destination.ts'
 import { readDevice } from './device-cookie.ts'
+import * as forms from './forms.ts'
 import { letIn } from './let-in.ts'
 import { addressMustWait, loginDependencies } from './login-dependencies.ts'
-import { passkeyScript, passkeySite, printPasskeyForm } from './passkey-form.ts'
-
-const refusedText =
-  'That code is not right, has been used, or there were too many attempts. Wait for the next one and try again.'
+import { passkeyOf, passkeyScript, passkeySite, printPasskeyParts } from './passkey-form.ts'
 
 /**
  * After the right password: the note for the second step, and nothing that was known to the login page stays
@@ -42,23 +45,53 @@ export function goOnToSecondStep(
   context: Context,
   reply: FastifyReply,
   step: FirstStep,
-  { field }: Destination,
+  destination: Destination,
 ): FastifyReply {
   setCookie(context, reply, 'step', sealFirstStep(context.vault, context.environment, step))
   renewVisit(context, reply)
-  return reply.redirect(`/login/second?${new URLSearchParams([[field.name, field.value]])}`, 303)
+  return reply.redirect(`/login/second?${printOnward(destination)}`, 303)
 }
 
-export async function showSecondStep({ context, request, reply }: Visit) {
-  const destination = await parseDestination(context, request.query as Form)
+export async function showSecondStep(visit: Visit) {
+  const { context, request, reply, query } = visit
+  const destination = await parseDestination(context, query)
   const pendingSignIn = await currentPendingSignIn(context, request)
   if (!pendingSignIn) return backToLogin(reply, destination)
-  return sendSecondStep(context, request, reply, { destination, user: pendingSignIn.user })
+  return sendSecondStep(visit, destination, pendingSignIn.user)
 }
 
-export async function submitSecondStep({ context, request, reply }: Visit) {
-  const form = readForm(request, readCookie(context, request, 'visit'))
-  const destination = await getDestination(context, form.find('request'), form.find('return'))
+const refusedText =
+  'That code is not right, has been used, or there were too many attempts. Wait for the next one and try again.'
+
+export async function submitCode(visit: Visit, { values }: Submission<typeof forms.sendCode>) {
+  return takeProof(visit, values, { kind: 'authenticator app', code: values.code }, ['code', refusedText])
+}
+
+export async function submitRecoveryCode(
+  visit: Visit,
+  { values }: Submission<typeof forms.sendRecoveryCode>,
+) {
+  const text = 'That recovery code is not right, has been used, or there were too many attempts.'
+  return takeProof(visit, values, { kind: 'recovery code', code: values.recovery }, ['recovery', text])
+}
+
+export async function submitPasskey(visit: Visit, { values }: Submission<typeof forms.sendPasskey>) {
+  const site = passkeySite(visit.context)
+  if (!site) throw new NotFound('There are no passkeys at an address without a name.')
+  const proof = { kind: 'passkey', site, response: values.credential, sealed: values.offer } as const
+  const text = 'That passkey was not accepted, or there were too many attempts.'
+  return takeProof(visit, values, proof, [undefined, text])
+}
+
+/** `refusal`: the field that was wrong, and what its user is told. */
+async function takeProof(
+  visit: Visit,
+  onward: Destination['onward'],
+  proof: Proof,
+  [field, text]: readonly [string | undefined, string],
+) {
+  const { context, request, reply } = visit
+  const destination = await getDestination(context, onward)
   const pendingSignIn = await currentPendingSignIn(context, request)
   if (!pendingSignIn) return backToLogin(reply, destination)
   const { user } = pendingSignIn
@@ -68,27 +101,24 @@ export async function submitSecondStep({ context, request, reply }: Visit) {
     previous: await currentSession(context, request),
     device: readDevice(context, request),
   }
-  const proof = readProof(context, form)
-  const outcome = await takeSecondStep(
-    loginDependencies(context),
-    pendingSignIn,
-    proof,
-    from,
-    actOf(context, request),
-  )
+  const act = actOf(context, request)
+  const outcome = await takeSecondStep(loginDependencies(context), pendingSignIn, proof, from, act)
   switch (outcome.kind) {
     case 'address-must-wait':
       throw addressMustWait(outcome)
-    case 'refused':
+    case 'refused': {
       request.refusal = 'access_denied'
-      return sendSecondStep(context, request, reply, { destination, user, refused: proof.kind })
+      const fields = field === undefined ? {} : { fields: [{ field, problem: text }] }
+      const problem = new Problem(401, 'access_denied', text, fields)
+      return sendSecondStep(returning(visit, problem), destination, user)
+    }
     case 'over':
       request.refusal = 'access_denied'
       clearCookie(context, reply, 'step')
       return backToLogin(reply, destination, '&ended=codes')
     case 'signed-in':
       clearCookie(context, reply, 'step')
-      return letIn({ context, request, reply }, { ...outcome, user }, destination)
+      return letIn(visit, { ...outcome, user }, destination)
   }
 }
 
@@ -102,56 +132,31 @@ async function currentPendingSignIn(
   return step && findPendingSignIn(context.db, step)
 }
 
-function backToLogin(reply: FastifyReply, { field, pending }: Destination, why = ''): FastifyReply {
-  const confirm = pending ? '' : '&confirm=1'
-  return reply.redirect(`/login?${new URLSearchParams([[field.name, field.value]])}${confirm}${why}`, 303)
+function backToLogin(reply: FastifyReply, destination: Destination, why = ''): FastifyReply {
+  const confirm = destination.pending ? '' : '&confirm=1'
+  return reply.redirect(`/login?${printOnward(destination)}${confirm}${why}`, 303)
 }
 
-function readProof(context: Context, form: SubmittedForm): Proof {
-  const response = form.find('credential') ?? ''
-  const site = passkeySite(context)
-  if (response !== '' && site) return { kind: 'passkey', site, response, sealed: form.find('offer') ?? '' }
-  const recovery = form.find('recovery')
-  if (recovery !== undefined) return { kind: 'recovery code', code: recovery }
-  return { kind: 'authenticator app', code: form.find('code') ?? '' }
-}
-
-interface SecondStepPage {
-  readonly destination: Destination
-  readonly user: User
-  readonly refused?: Proof['kind']
-}
-
-async function sendSecondStep(
-  context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  page: SecondStepPage,
-) {
-  const { destination, user, refused } = page
-  const { pending, field } = destination
+async function sendSecondStep(visit: Visit, destination: Destination, user: User) {
+  const { context, reply } = visit
+  const { pending, onward } = destination
   const factors = await findSecondFactors(context.db, user.id)
-  const csrf = csrfField(issueFormToken(ensureVisit(context, request, reply)))
-  const hidden = html`${csrf}<input type="hidden" name="${field.name}" value="${field.value}">`
-  const passkey = await printPasskey(context, user, factors, hidden, refused)
+  const ofGuest = formsOfGuest(visit)
+  const passkey = await printPasskey(context, ofGuest, user, factors, onward)
   return sendPage(reply, {
     title: 'Second step',
     environment: context.environment,
-    status: refused === undefined ? 200 : 401,
+    forms: ofGuest,
     leadsOn: pending !== undefined,
     scripts: passkey ? [passkeyScript] : [],
     body: html`<section class="card narrow">
 <h1>One more step</h1>
 <p>You are almost signed in. Confirm that it is you, <strong>${user.username}</strong>.</p>
 ${passkey}
-${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(hidden, refused))}
-${printRecoveryForm(hidden, factors, passkey !== undefined, refused)}
-${
-  pending &&
-  html`<form method="post" action="/login/cancel">${hidden}<button
-  class="quiet wide">Cancel and return to ${new URL(pending.client.callbackUrl).host}</button></form>`
-}
-<p class="small"><a href="/login?${new URLSearchParams([[field.name, field.value]]).toString()}&amp;confirm=1">Start again</a></p>
+${factors.totp && (isLocked(factors) ? printLocked() : printCodeForm(ofGuest, onward))}
+${printRecoveryForm(ofGuest, onward, factors, passkey !== undefined)}
+${pending && printCancel(ofGuest, onward, pending)}
+<p class="small"><a href="/login?${printOnward(destination)}&amp;confirm=1">Start again</a></p>
 </section>`,
   })
 }
@@ -159,26 +164,18 @@ ${
 /** Undefined for users who have none on this site. */
 async function printPasskey(
   context: Context,
+  ofGuest: PageForms,
   user: User,
   { passkeys, totp }: SecondFactors,
-  fields: Html,
-  refused: Proof['kind'] | undefined,
+  onward: Destination['onward'],
 ): Promise<Html | undefined> {
   const site = passkeySite(context)
   if (!site || !passkeys.some(({ environment }) => environment === site.environment)) return undefined
   const asked = await askForKnown(context.vault, site, user, passkeys, context.clock.now())
-  const form = {
-    action: '/login/second',
-    way: 'get',
-    asked,
-    fields,
-    button: 'Use a passkey',
-    primary: !totp,
-  } as const
-  const problem =
-    refused === 'passkey' &&
-    notice('error', 'That passkey was not accepted, or there were too many attempts.')
-  return html`${problem}${printPasskeyForm(form)}`
+  const standing = { ...onward, offer: asked.sealed, credential: '' }
+  return ofGuest.print(forms.sendPasskey, { ...passkeyOf('get', asked), standing }, () =>
+    printPasskeyParts('Use a passkey', !totp),
+  )
 }
 
 function printLocked(): Html {
@@ -188,28 +185,35 @@ function printLocked(): Html {
   )
 }
 
-function printCodeForm(hidden: Html, refused: Proof['kind'] | undefined) {
-  const problem = refused === 'authenticator app' ? refusedText : undefined
-  return html`<form method="post" action="/login/second">
-${hidden}
-${printField({ name: 'code', label: 'Code from your authenticator app', autocomplete: 'one-time-code', inputMode: 'numeric', maxLength: fieldLengths['/login/second'].code, hint: 'Six digits. Each code works once.', problem, focused: refused !== 'recovery code' })}
-<button class="primary">Continue</button>
-</form>`
+function printCodeForm(ofGuest: PageForms, onward: Destination['onward']): Html {
+  return ofGuest.print(
+    forms.sendCode,
+    { standing: onward },
+    (view) => html`${view.field('code', { hasFocus: true })}${view.button('Continue', { look: 'primary' })}`,
+  )
 }
 
-function printRecoveryForm(hidden: Html, factors: SecondFactors, hasPasskey: boolean, refused?: string) {
+function printRecoveryForm(
+  ofGuest: PageForms,
+  onward: Destination['onward'],
+  factors: SecondFactors,
+  hasPasskey: boolean,
+): Html {
   const { totp, recoveryCodes } = factors
-  const problem =
-    refused === 'recovery code'
-      ? 'That recovery code is not right, has been used, or there were too many attempts.'
-      : undefined
-  const open = ((totp === undefined || isLocked(factors)) && !hasPasskey) || problem !== undefined
-  return html`<details class="other"${open && html` open`}>
+  const options = { standing: onward }
+  const isAlone = (totp === undefined || isLocked(factors)) && !hasPasskey
+  const hint =
+    recoveryCodes === 0
+      ? 'You have none left. Ask the brokerage for help.'
+      : 'One of those that you were shown when you set this up. Each works once.'
+  const form = ofGuest.print(
+    forms.sendRecoveryCode,
+    options,
+    (view) => html`${view.field('recovery', { hint })}${view.button('Use recovery code')}`,
+  )
+  const isOpen = isAlone || ofGuest.holds(forms.sendRecoveryCode, options)
+  return html`<details class="other"${isOpen && html` open`}>
 <summary>Use a recovery code instead</summary>
-<form method="post" action="/login/second">
-${hidden}
-${printField({ name: 'recovery', label: 'Recovery code', autocomplete: 'off', maxLength: fieldLengths['/login/second'].recovery, hint: recoveryCodes === 0 ? 'You have none left. Ask the brokerage for help.' : 'One of those that you were shown when you set this up. Each works once.', problem, focused: problem !== undefined })}
-<button>Use recovery code</button>
-</form>
+${form}
 </details>`
 }

@@ -1,5 +1,4 @@
 /** Which ways in the login page offers: the brokerage's providers, a password, or both. */
-import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import type { SignInDemands } from '../../identity/journey.ts'
@@ -71,8 +70,8 @@ export function askOf({ confirm, other }: Form, { pending }: Destination, provid
 
 export function printProviders(
   { providers, password }: SignInMethods,
-  { field }: Destination,
-  { query }: FastifyRequest,
+  destination: Destination,
+  { confirm }: Form,
 ): Html | false {
   if (providers.length === 0)
     return (
@@ -80,9 +79,8 @@ export function printProviders(
       html`<p class="notice error" role="alert">Nobody can sign in here at the moment:
         there is no identity provider. The brokerage has to set one up.</p>`
     )
-  const { confirm } = query as Form
   const words = new URLSearchParams({
-    [field.name]: field.value,
+    ...destination.onward,
     ...(typeof confirm === 'string' && { confirm }),
   })
   const links = providers.map(

@@ -18,6 +18,7 @@ import { readConfig } from '../../../src/settings/config.ts'
 import { listLockedPeople } from '../../../src/users/locked-people.ts'
 import { getUserNamed, setUserStatus, type User } from '../../../src/users/user.ts'
 import { findAttention } from '../../../src/web/console/overview/attention.ts'
+import { PageForms } from '../../../src/web/frame/page-forms.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { failDeliveries } from '../../support/by-hand.ts'
@@ -85,7 +86,7 @@ async function press(action: string, fields: Record<string, string> = {}) {
 
 const secretsOf = (env: NodeJS.ProcessEnv) => readConfig({ ...house.settings, ...env })
 /** Who sees everything. */
-const everything = { csrf: '', may: () => true }
+const everything = { forms: new PageForms('', {}), may: () => true }
 const attentionWith = (env: NodeJS.ProcessEnv) =>
   findAttention({
     db,

@@ -5,9 +5,9 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { listBrands } from '../../../src/brands/brand-acts.ts'
-import { imagesPerHour } from '../../../src/brands/image.ts'
 import { day, hour } from '../../../src/clock.ts'
 import { removeDead } from '../../../src/gateway/housekeeping.ts'
+import { rateLimits } from '../../../src/http/rate-limits.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { drawPng, secondWords, svgLogo } from '../../support/brand.ts'
@@ -165,10 +165,10 @@ test('a colour that cannot be read is refused with the pair and its ratio, besid
   assert.equal(refused.status, 400)
   assert.match(
     refused.text,
-    /accentLight is hard to read: links in this colour \(#ffd54a\) on the background \(#faf5f8\) has a contrast of 1\.3\d to 1, and WCAG AA asks for 4\.5 to 1/,
+    /id="accentLight-problem">It is hard to read: links in this colour \(#ffd54a\) on the background \(#faf5f8\) has a contrast of 1\.3\d to 1, and WCAG AA asks for 4\.5 to 1/,
   )
-  assert.match(refused.text, /helpUrl must be an address such as/)
-  assert.match(refused.text, /name="shortName" value="Northwind"/)
+  assert.match(refused.text, /id="helpUrl-problem">It must be an address such as/)
+  assert.match(refused.text, /name="shortName"[^>]* value="Northwind"/)
   assert.equal((await listBrands(db, 'live')).draft, undefined)
 })
 
@@ -298,7 +298,7 @@ test('whoever uploads too many images in an hour waits for the next, before any 
   const [eager, other] = [await openConsole(house), await openConsole(house)]
   const send = async ({ browser }: typeof eager, image: Buffer) =>
     browser.upload(`${home}/image`, { csrf: await tokenOf(browser), place: 'favicon' }, { image })
-  for (let sent = 0; sent < imagesPerHour; sent++)
+  for (let sent = 0; sent < rateLimits.imageUploads.most; sent++)
     assert.equal((await send(eager, Buffer.from('no image'))).status, 400)
   const refused = await send(eager, drawPng(8, 8))
   assert.equal(refused.status, 429)

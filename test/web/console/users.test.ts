@@ -140,7 +140,7 @@ test('operators cannot lock out themselves', async () => {
   const { csrf } = hiddenFields(page.text, '/logout')
   const answer = await admin.browser.post(`${home(admin.user)}/lock`, { csrf: csrf!, reason })
   assert.equal(answer.status, 409)
-  assert.match(answer.text, /role="alert">You cannot lock out yourself/)
+  assert.match(answer.text, /role="alert"><p>You cannot lock out yourself/)
   assert.equal(await statusOf(admin.user), 'active')
 })
 

@@ -135,12 +135,16 @@ test('what is given anew as it is shown waits for nobody', async () => {
 test('an attack in a logo, a link or a sentence is refused in words, and nothing waits', async () => {
   const { give, client, browser, here } = await openOwn()
   const attacks: [Record<string, string>, Buffer | undefined, RegExp][] = [
-    [{}, Buffer.from('<svg viewBox="0 0 1 1"><script/></svg>'), /logo is neither a PNG nor an SVG/],
-    [{ website: 'javascript:alert(1)' }, undefined, /website must be an address/],
-    [{ privacyUrl: 'http://www.quant.example' }, undefined, /privacyUrl must be an address/],
-    [{ termsUrl: 'https://a:b@quant.example' }, undefined, /termsUrl must be an address/],
-    [{ purpose: 'x'.repeat(201) }, undefined, /purpose must have at most 200 characters/],
-    [{ purpose: 'safe\u202e' }, undefined, /purpose must not contain/],
+    [
+      {},
+      Buffer.from('<svg viewBox="0 0 1 1"><script/></svg>'),
+      /id="logo-problem">It is neither a PNG nor an SVG/,
+    ],
+    [{ website: 'javascript:alert(1)' }, undefined, /id="website-problem">It must be an address/],
+    [{ privacyUrl: 'http://www.quant.example' }, undefined, /id="privacyUrl-problem">It must be an address/],
+    [{ termsUrl: 'https://a:b@quant.example' }, undefined, /id="termsUrl-problem">It must be an address/],
+    [{ purpose: 'x'.repeat(201) }, undefined, /id="purpose-problem">It must have at most 200 characters/],
+    [{ purpose: 'safe\u202e' }, undefined, /id="purpose-problem">It must not contain/],
   ]
   for (const [more, logo, problem] of attacks) {
     const refused = await give(more, logo)

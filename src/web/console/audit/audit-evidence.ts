@@ -7,8 +7,8 @@ import { findIds } from '../../../audit/entry-search.ts'
 import { printEvidence } from '../../../audit/evidence.ts'
 import type { Form } from '../../../http/form.ts'
 import { Invalid } from '../../../problem.ts'
-import type { Question } from '../../frame/question.ts'
 import type { Visit } from '../../frame/visit.ts'
+import { type AskedOfLog, printSearch } from './audit-question.ts'
 
 const entriesAtMost = 10_000
 /**
@@ -18,14 +18,14 @@ const entriesAtMost = 10_000
 const provenFirst = 200
 
 export async function openEvidence(
-  { context, request }: Visit,
-  asked: Question,
+  { context, query }: Visit,
+  asked: AskedOfLog,
   pages: AsyncIterable<readonly AuditEntry[]>,
   stop: AbortSignal,
 ): Promise<AsyncIterable<string> | Iterable<string>> {
-  const ticked = readTicked(request.query as Form)
+  const ticked = readTicked(query)
   const ids = ticked.length > 0 ? await findIds(context.db, ticked) : await gatherIds(pages)
-  const search = ticked.length > 0 ? { entries: ticked.join(' ') } : printSearch(asked)
+  const search = ticked.length > 0 ? { entries: ticked.join(' ') } : searchOf(asked)
   const deps = {
     db: context.db,
     vault: context.vault,
@@ -71,9 +71,7 @@ async function gatherIds(pages: AsyncIterable<readonly AuditEntry[]>): Promise<n
   return ids
 }
 
-function printSearch(asked: Question): Record<string, string> {
-  const given = Object.entries(asked.draft().values).filter(
-    (pair): pair is [string, string] => pair[1] !== undefined,
-  )
-  return Object.fromEntries(given)
+/** What was typed into the fields of the search. */
+export function searchOf(asked: AskedOfLog): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(printSearch(asked)))
 }

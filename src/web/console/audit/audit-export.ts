@@ -6,17 +6,15 @@ import { Readable } from 'node:stream'
 import { type AuditEntry, printEntry, recordAct } from '../../../audit/audit.ts'
 import { logSubject } from '../../../audit/chain-check.ts'
 import { walkEntries } from '../../../audit/entry-search.ts'
-import type { Form } from '../../../http/form.ts'
 import { watchStanding } from '../../../http/standing.ts'
 import { TooManyRequests } from '../../../problem.ts'
-import { refuseForeignOrigin } from '../../frame/forms.ts'
+import { refuseForeignOrigin } from '../../frame/form-token.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { judgeOperator, type Operator } from '../../gates/gates.ts'
 import { csvHead, printCsvRow } from '../frame/csv.ts'
-import { openEvidence, readTicked } from './audit-evidence.ts'
+import { openEvidence, readTicked, searchOf } from './audit-evidence.ts'
 import { readAuditQuestion } from './audit-question.ts'
 
-const formats = ['csv', 'json', 'evidence'] as const
 const types = {
   csv: 'text/csv; charset=utf-8; header=present',
   json: 'application/json; charset=utf-8',
@@ -43,9 +41,8 @@ export async function exportAudit(visit: Visit, operator: Operator) {
   // It leaves an entry in the log: no other site may bring that about.
   refuseForeignOrigin(request)
   const { asked, question } = readAuditQuestion(visit)
-  const format = asked.oneOf('format', formats) ?? 'csv'
-  const { problem, values } = asked.draft()
-  if (problem) throw problem
+  if (asked.problem) throw asked.problem
+  const { format = 'csv' } = asked.values
   const leave = await context.streams.take('console export')
   if (!leave) throw new TooManyRequests('Too many exports are under way at once.', retrySeconds)
   const watch = watchStanding(context, judgeOperator(visit, operator))
@@ -54,8 +51,8 @@ export async function exportAudit(visit: Visit, operator: Operator) {
     watch.close()
   }
   try {
-    const entries = format === 'evidence' ? readTicked(request.query as Form) : []
-    const search = entries.length > 0 ? { entries } : values
+    const entries = format === 'evidence' ? readTicked(visit.query) : []
+    const search = entries.length > 0 ? { entries } : searchOf(asked)
     await recordAct(context.db, act, 'audit.exported', logSubject, { format, search })
     const left = new AbortController()
     const { socket } = request.raw

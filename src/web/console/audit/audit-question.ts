@@ -1,56 +1,63 @@
 /** What the address of the audit log's pages asks for. */
 import type { EntryQuestion } from '../../../audit/entry-search.ts'
 import { environments } from '../../../vocabulary/environment.ts'
-import { questionCharacters } from '../../frame/field-lengths.ts'
-import { anyOf, choiceField, textField } from '../../frame/fields.ts'
+import { anyOf, moment, number, oneOf, questionCharacters, text } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
 import type { Visit } from '../../frame/visit.ts'
 
-const names = ['actor', 'action', 'subject', 'environment', 'address', 'from', 'to']
+const plain = html`spellcheck="false" autocomplete="off" autocapitalize="none"`
+
+const typed = (label: string, placeholder: string) =>
+  text({ label, most: questionCharacters, more: html`${plain} placeholder="${placeholder}"` })
+
+const fields = {
+  actor: typed('Who', 'user:id-…'),
+  action: typed('Action', 'client, client.created'),
+  subject: typed('Target', 'webhook:42'),
+  environment: oneOf({
+    label: 'Environment',
+    of: [...environments, 'none'],
+    choices: [...anyOf(environments), { value: 'none', label: 'of no environment' }],
+  }),
+  address: typed('From where', '192.0.2.7'),
+  from: moment({ label: 'From (UTC)' }),
+  to: moment({ label: 'Until (UTC)' }),
+  before: number({ label: 'Before' }),
+  format: oneOf({ label: 'Format', of: ['csv', 'json', 'evidence'] }),
+}
+
+export type AskedOfLog = Question<typeof fields>
 
 interface AuditQuestion {
-  readonly asked: Question
+  readonly asked: AskedOfLog
   readonly question: EntryQuestion
 }
 
-export function readAuditQuestion({ request }: Visit): AuditQuestion {
-  const asked = readQuestion(request.query, names)
-  const question = {
-    actor: asked.text('actor'),
-    // A reader who types the first half with its dot means the same.
-    action: asked.text('action')?.replace(/\.$/, ''),
-    subject: asked.text('subject'),
-    environment: asked.oneOf('environment', [...environments, 'none']),
-    address: asked.text('address'),
-    from: asked.moment('from'),
-    to: asked.moment('to'),
-  }
-  if (question.from && question.to && question.from >= question.to)
-    asked.refuse({ field: 'from', problem: 'must be earlier than the end' })
+export function readAuditQuestion({ query }: Visit): AuditQuestion {
+  const asked = readQuestion(query, fields, ({ from, to }) =>
+    from && to && from >= to ? [{ field: 'from', problem: 'must be earlier than the end' }] : [],
+  )
+  const { actor, action, subject, environment, address, from, to } = asked.values
+  // A reader who types the first half with its dot means the same.
+  const question = { actor, action: action?.replace(/\.$/, ''), subject, environment, address, from, to }
   return { asked, question }
 }
 
-export function printAuditFilter(asked: Question): Html {
-  const draft = asked.draft()
-  const plain = html`maxlength="${questionCharacters}" spellcheck="false" autocomplete="off"
-    autocapitalize="none"`
-  const moment = html`type="datetime-local"`
-  const environment = [...anyOf(environments), { value: 'none', label: 'of no environment' }]
-  return html`${asked.printProblem()}<form class="card filter" method="get" action="/console/audit"
+/** The search alone, wherever in what it finds the reader is. */
+export function printSearch(
+  asked: AskedOfLog,
+  more: { readonly before?: number; readonly format?: string } = {},
+) {
+  return asked.print({ before: undefined, format: undefined, ...more })
+}
+
+export function printAuditFilter({ view, ...asked }: AskedOfLog): Html {
+  const filter = html`<form class="card filter" method="get" action="/console/audit"
     role="search" aria-label="Audit log">
-${textField(draft, { name: 'actor', label: 'Who', more: html`${plain} placeholder="user:id-…"` })}
-${textField(draft, {
-  name: 'action',
-  label: 'Action',
-  more: html`${plain} placeholder="client,
-  client.created"`,
-})}
-${textField(draft, { name: 'subject', label: 'Target', more: html`${plain} placeholder="webhook:42"` })}
-${choiceField(draft, { name: 'environment', label: 'Environment' }, environment)}
-${textField(draft, { name: 'address', label: 'From where', more: html`${plain} placeholder="192.0.2.7"` })}
-${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
-${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
-<div class="field"><button class="primary">Search</button></div>
+${view.field('actor')}${view.field('action')}${view.field('subject')}${view.field('environment')}
+${view.field('address')}${view.field('from')}${view.field('to')}
+<div class="field">${view.button('Search', { look: 'primary' })}</div>
 </form>`
+  return html`${asked.printProblem()}${filter}`
 }

@@ -3,12 +3,11 @@ import type { AuditEntry } from '../../../audit/audit.ts'
 import { type FoundEntries, searchEntries } from '../../../audit/entry-search.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
 import { facts, printMoment, table } from '../../frame/parts.ts'
-import type { Question } from '../../frame/question.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { sendConsole } from '../frame/console.ts'
 import type { Names } from '../frame/names.ts'
-import { printAuditFilter, readAuditQuestion } from './audit-question.ts'
+import { type AskedOfLog, printAuditFilter, printSearch, readAuditQuestion } from './audit-question.ts'
 import { findNamesIn, printSentence } from './entry-sentences.ts'
 
 const here = '/console/audit'
@@ -16,15 +15,14 @@ const pageSize = 50
 
 export async function showAudit(visit: Visit, operator: Operator) {
   const { asked, question } = readAuditQuestion(visit)
-  const before = asked.number('before')
-  const { problem } = asked.draft()
+  const { before } = asked.values
   const { db } = visit.context
-  const found = problem ? undefined : await searchEntries(db, question, before, { most: pageSize })
+  const found = asked.isWrong ? undefined : await searchEntries(db, question, before, { most: pageSize })
   const names = await findNamesIn(db, found?.entries ?? [], operator)
   return sendConsole(visit, operator, {
     title: 'Audit log',
     section: here,
-    status: problem?.status ?? 200,
+    status: asked.status,
     body: html`<h1>Audit log</h1>
 <p class="acts"><a class="button" href="${here}/chain">Verify the chain…</a></p>
 ${printAuditFilter(asked)}
@@ -41,12 +39,12 @@ interface AuditPageOptions {
 function printFound(
   { entries, next }: FoundEntries,
   names: Names,
-  asked: Question,
+  asked: AskedOfLog,
   options: AuditPageOptions,
 ): Html {
   const { before, exports } = options
-  const given = asked.print()
-  const older = next !== undefined && `${here}?${asked.print({ before: next })}`
+  const given = printSearch(asked)
+  const older = next !== undefined && `${here}?${printSearch(asked, { before: next })}`
   return html`${printEntries(entries, names, next !== undefined, exports)}
 <nav class="pages" aria-label="Pages">${before !== undefined && html`<a href="${here}?${given}">Newest</a>`}
 ${
@@ -57,18 +55,18 @@ ${
 ${exports && printExport(asked)}`
 }
 
-function printExport(asked: Question): Html {
+function printExport(asked: AskedOfLog): Html {
   return html`<section class="card"><h2>Export</h2>
 <p>Everything that this search finds, not only this page, newest first. The export is recorded in the log.</p>
-<div class="acts"><a class="button" href="${here}/export?${asked.print({ format: 'csv' })}">CSV</a>
-<a class="button" href="${here}/export?${asked.print({ format: 'json' })}">JSON</a></div>
+<div class="acts"><a class="button" href="${here}/export?${printSearch(asked, { format: 'csv' })}">CSV</a>
+<a class="button" href="${here}/export?${printSearch(asked, { format: 'json' })}">JSON</a></div>
 <h3>With proof</h3>
 <p>A file that proves, to somebody who has nothing but the file, that the entries stand in the log as they
   were written: <code>countersign audit verify FILE</code>. Other entries are not in it.</p>
 <div class="acts"><form id="evidence" method="get" action="${here}/export"><input type="hidden" name="format"
   value="evidence"><input type="hidden" name="of"
   value="ticked"><button>The entries ticked above</button></form>
-<a class="button" href="${here}/export?${asked.print({ format: 'evidence' })}">All that this search
+<a class="button" href="${here}/export?${printSearch(asked, { format: 'evidence' })}">All that this search
   finds</a></div></section>`
 }
 

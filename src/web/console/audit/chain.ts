@@ -5,35 +5,29 @@ import { type ChainHead, parseHead, printHead } from '../../../audit/block.ts'
 import { type CheckState, logSubject } from '../../../audit/chain-check.ts'
 import { searchEntries } from '../../../audit/entry-search.ts'
 import { findPublicKey } from '../../../audit/head-signer.ts'
-import { cut } from '../../../text/cut.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
-import { csrfField, notice, printDate } from '../../frame/page.ts'
+import { notice, printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../../frame/parts.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../../gates/gates.ts'
 import { sendConsole } from '../frame/console.ts'
+import * as forms from './forms.ts'
 
 const chainPage = '/console/audit/chain'
 const earlierShown = 10
 
-export function showChain(visit: Visit, operator: Operator) {
-  return sendChain(visit, operator, emptyDraft)
-}
-
 /** Sent twice it is one verification: the second joins the first. */
-export async function startVerification(visit: Visit, operator: Operator, form: SubmittedForm) {
-  const typed = form.find('anchor')?.trim() ?? ''
-  let began = false
-  const problem = await findProblem(async () => {
-    const anchor: ChainHead | undefined = typed === '' ? undefined : parseHead(typed)
-    began = visit.context.chainCheck.start(operator.act, anchor)
-  })
-  if (problem) return sendChain(visit, operator, { values: { anchor: cut(typed, 100) }, problem })
+export async function startVerification(
+  visit: Visit,
+  operator: Operator,
+  { values }: Submission<typeof forms.verifyChain>,
+) {
+  const typed = values.anchor.trim()
+  const anchor: ChainHead | undefined = typed === '' ? undefined : parseHead(typed)
+  const began = visit.context.chainCheck.start(operator.act, anchor)
   const text = began ? 'The verification has begun.' : 'A verification was running already: this is it.'
   return leadToDone(visit, operator, chainPage, {
     text,
@@ -41,17 +35,16 @@ export async function startVerification(visit: Visit, operator: Operator, form: 
   })
 }
 
-async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
+export async function showChain(visit: Visit, operator: Operator) {
   const print = () => printState(visit)
   if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
   // A form that was refused has no address that a stream could ask for.
-  const live = visit.request.method === 'GET'
+  const live = !operator.forms.isReturned
   const part = await print()
   const key = await findPublicKey(visit.context.db, visit.context.vault)
   return sendConsole(visit, operator, {
     title: 'Verify the chain',
     section: '/console/audit',
-    status: draft.problem?.status ?? 200,
     live,
     body: html`${crumbs([{ path: '/console/audit', label: 'Audit log' }])}
 <h1>Verify the chain</h1>
@@ -60,16 +53,17 @@ async function sendChain(visit: Visit, operator: Operator, draft: Draft) {
   Walking the whole chain shows whether an entry was changed, removed or slipped in.
 Keep the head that it finds somewhere else: as an anchor it proves later that nothing before it was rewritten,
   not even by somebody who computed every hash anew.</p>
-${formNotice(draft, 'anchor')}
-<form method="post" action="${chainPage}/verify">${csrfField(operator.csrf)}
-${textField(draft, { name: 'anchor', label: 'Anchor, if you kept one', hint: 'POSITION:HASH, as an earlier verification showed it.', more: html`maxlength="${fieldLengths['/console/audit/chain/verify'].anchor}" spellcheck="false" autocomplete="off" autocapitalize="none"` })}
-<button class="primary">Verify</button></form>
+${operator.forms.print(
+  forms.verifyChain,
+  {},
+  (view) => html`${view.field('anchor')}${view.button('Verify', { look: 'primary' })}`,
+)}
 ${
   key !== undefined &&
   html`<p>Evidence that was exported with proof is checked by the public key of this log,
   which you publish: <code>${key}</code></p>`
 }</section>
-${live ? livePart(visit.request, part) : part}`,
+${live ? livePart(visit, part) : part}`,
   })
 }
 

@@ -13,6 +13,7 @@ import type { Environment } from '../../../vocabulary/environment.ts'
 import { type Scope, scopes } from '../../../vocabulary/scope.ts'
 import { scopeWords } from '../../../vocabulary/scope-words.ts'
 import { pictureUrl } from '../../frame/assets.ts'
+import { oneOf } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { pageHeaders, sendPage } from '../../frame/page.ts'
 import { placeOf, setPlace } from '../../frame/place.ts'
@@ -21,12 +22,15 @@ import type { Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { homeOf, type PreviewPage, previewPages, printPreviews, siteOf } from './brand.ts'
 
+const asked = {
+  page: oneOf({ label: 'Page', of: previewPages }),
+  mode: oneOf({ label: 'Mode', of: ['light', 'dark'] }),
+}
+
 export async function showPreview(visit: Visit, _operator: Operator) {
-  const { context, request, reply } = visit
+  const { context, reply } = visit
   const site = siteOf(visit)
-  const question = readQuestion(request.query, ['page', 'mode'])
-  const page = question.oneOf('page', previewPages) ?? 'sign-in'
-  const mode = question.oneOf('mode', ['light', 'dark']) ?? 'light'
+  const { page = 'sign-in', mode = 'light' } = readQuestion(visit.query, asked).values
   const { draft } = await listBrands(context.db, site)
   const brand = draft ? brandOf(draft) : await context.brands.find(site)
   if (page === 'mail') return sendMail(visit, site, brand, mode)

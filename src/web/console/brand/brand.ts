@@ -6,15 +6,15 @@ import { firstWords } from '../../../brands/brand-words.ts'
 import { NotFound } from '../../../problem.ts'
 import { houseBrand } from '../../../vocabulary/brand.ts'
 import { type Environment, environments, isEnvironment } from '../../../vocabulary/environment.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { imageUrl, pictureUrl } from '../../frame/assets.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, facts } from '../../frame/parts.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { sendConsole } from '../frame/console.ts'
 import { printBrandForm } from './brand-form.ts'
+import * as forms from './forms.ts'
 
 const brandSection = '/console/brand/live'
 
@@ -43,7 +43,7 @@ export async function showBrand(visit: Visit, operator: Operator) {
   The words of consent are the same under every brand.</p>
 ${printActive(brands)}
 ${printDraft(site, brands, operator)}
-${printEarlier(site, brands, operator)}`,
+${printEarlier(brands, operator)}`,
   })
 }
 
@@ -70,8 +70,7 @@ ${facts([
 ])}</section>`
 }
 
-function printDraft(site: Environment, { draft, active }: BrandsOfSite, { csrf }: Operator): Html {
-  const home = homeOf(site)
+function printDraft(site: Environment, { draft, active }: BrandsOfSite, operator: Operator): Html {
   return html`<section class="card"
     id="draft"><h2>Draft ${draft ? badge('wait', 'not in force') : badge('off', 'none')}</h2>
 ${
@@ -81,10 +80,10 @@ ${
     : html`<p>Saving makes a draft${active && ' of what is in force'}.
   Nobody sees it until it is activated.</p>`
 }
-${draft && printPreviews(home)}
-${printBrandForm(draft ?? active ?? firstWords, { action: `${home}/save`, csrf, version: draft?.version ?? 0 })}</section>
-${draft && printImages(draft, home, csrf)}
-${draft && printActivation(draft, active, home, csrf)}`
+${draft && printPreviews(homeOf(site))}
+${printBrandForm(draft ?? active ?? firstWords, draft?.version ?? 0, operator)}</section>
+${draft && printImages(draft, operator)}
+${draft && printActivation(draft, active, operator)}`
 }
 
 const previews = [
@@ -127,8 +126,9 @@ const places: readonly (readonly [ImagePlace, string, string])[] = [
   ['favicon', 'Icon', 'Square. In the tab of the browser.'],
 ]
 
-function printImages(draft: BrandRow, home: string, csrf: string): Html {
+function printImages(draft: BrandRow, { forms: on }: Operator): Html {
   const items = places.map(([place, label, hint]) => {
+    const standing = { place }
     const picture = draft[place]
     return html`<li><div><strong>${label}</strong><br><span class="faint">${hint}</span>
 ${
@@ -136,17 +136,13 @@ ${
   html`<p><img class="logo-shown ${place === 'logoDark' && 'by-night'}"
   src="${imageUrl(picture.hash, picture.type)}" alt="${label} of the draft"></p>`
 }
-<form method="post" action="${home}/image" enctype="multipart/form-data">${csrfField(csrf)}<input
-  type="hidden" name="place" value="${place}">
-<label>File<span class="unseen"> for ${label}</span><input type="file" name="image"
-  accept="image/png,image/svg+xml" required></label>
-<button>Upload<span class="unseen"> ${label}</span></button></form></div>
-${
-  picture !== null &&
-  html`<form method="post" action="${home}/image/remove">${csrfField(csrf)}<input
-  type="hidden" name="place" value="${place}"><button class="quiet">Remove<span
-  class="unseen"> ${label}</span></button></form>`
-}</li>`
+${on.print(
+  forms.uploadImage,
+  { standing },
+  (view) => html`${view.field('image', { label: html`File<span class="unseen"> for ${label}</span>` })}
+${view.button('Upload', { of: label })}`,
+)}</div>
+${picture !== null && on.button(forms.removeImage, 'Remove', { standing, of: label, buttonLook: 'quiet' })}</li>`
   })
   return html`<section class="card"><h2>Images of the draft</h2>
 <p class="small">PNG, or SVG with shapes alone: text as outlines, no styles or effects. At most 200 KB.
@@ -157,33 +153,27 @@ ${
 function printActivation(
   { version, shortName }: BrandRow,
   active: BrandRow | undefined,
-  home: string,
-  csrf: string,
-) {
-  const fields = { version }
+  { forms: on }: Operator,
+): Html {
+  const asked = { standing: { version }, of: 'the draft' }
   const instead = active
     ? `${active.shortName} can be gone back to.`
     : 'You can go back to what was there before.'
   return html`<section class="card"><h2>Put the draft in force</h2><p>Look at the previews first.</p><div
     class="acts">
-${askFirst({ action: `${home}/activate`, csrf, fields, label: 'Activate', of: 'the draft', text: `Everybody sees “${shortName}” at once, on every page and in every message. ${instead}` })}
-${askFirst({ action: `${home}/discard`, csrf, fields, label: 'Discard', of: 'the draft', text: 'What was typed and uploaded is lost. What is in force stays.' })}</div></section>`
+${on.ask(forms.activateBrand, { ...asked, label: 'Activate', text: `Everybody sees “${shortName}” at once, on every page and in every message. ${instead}` })}
+${on.ask(forms.discardBrand, { ...asked, label: 'Discard', text: 'What was typed and uploaded is lost. What is in force stays.' })}</div></section>`
 }
 
-function printEarlier(
-  site: Environment,
-  { active, earlier }: BrandsOfSite,
-  { csrf }: Operator,
-): Html | undefined {
-  const home = homeOf(site)
-  const item = (name: string, about: Content, fields: Record<string, number>) =>
+function printEarlier({ active, earlier }: BrandsOfSite, { forms: on }: Operator): Html | undefined {
+  const item = (name: string, about: Content, brand?: number) =>
     html`<li><div><strong>${name}</strong><br><span class="faint">${about}</span></div>
-${askFirst({ action: `${home}/return`, csrf, fields, label: 'Go back', of: `to ${name}`, text: `Everybody sees “${name}” at once. What is in force now can be gone back to.` })}</li>`
+${on.ask(forms.returnToBrand, { standing: { brand }, label: 'Go back', of: `to ${name}`, text: `Everybody sees “${name}” at once. What is in force now can be gone back to.` })}</li>`
   const items = [
     ...earlier.map(({ id, shortName, activatedAt }) =>
-      item(shortName, html`activated ${printDate(activatedAt!)}`, { brand: id }),
+      item(shortName, html`activated ${printDate(activatedAt!)}`, id),
     ),
-    ...(active ? [item(houseBrand.name, 'the brand that the gateway comes with', {})] : []),
+    ...(active ? [item(houseBrand.name, 'the brand that the gateway comes with')] : []),
   ]
   if (items.length === 0) return undefined
   return html`<section class="card"><h2>Earlier</h2><ul class="tokens">${items}</ul></section>`

@@ -2,7 +2,6 @@
  * Where an act leads: to the page of whom it was done to, or back to the queue that it was done from. Either
  * says what was done, with the way back or a link: to whom it was done to, or to what the log has of them.
  */
-import type { Form } from '../../../http/form.ts'
 import { leadToDone, type Undo } from '../../frame/flash-message.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
@@ -17,10 +16,12 @@ interface ActReport {
   readonly name: string
   readonly text: string
   readonly undo?: Undo | undefined
+  /** As the form says it: `queue` where the attention queue printed it. */
+  readonly from?: string | undefined
 }
 
-export function goBack(visit: Visit, operator: Operator, { path, about, name, text, undo }: ActReport) {
-  const isFromQueue = (visit.request.body as Form | undefined)?.from === 'queue'
+export function goBack(visit: Visit, operator: Operator, { path, about, name, text, undo, from }: ActReport) {
+  const isFromQueue = from === 'queue'
   const audit = { path: `/console/audit?${new URLSearchParams({ subject: about })}`, label: 'Audit entries' }
   const onward = mayFollow(operator, audit.path) ? audit : { path: '/console', label: 'Overview' }
   const back = undo && { undo: isFromQueue ? { ...undo, fields: { ...undo.fields, from: 'queue' } } : undo }

@@ -57,8 +57,9 @@ export function sendConsole(visit: Visit, operator: Operator, page: ConsolePage)
   return sendPage(visit.reply, {
     ...rest,
     body: html`${printTold(visit, operator)}${page.body}`,
+    forms: operator.forms,
     environment: visit.context.environment,
-    account: { user: operator.session.user, csrf: operator.csrf, here: section },
+    account: { user: operator.session.user, forms: operator.forms, here: section },
     navigation: sections.filter(({ path }) => mayFollow(operator, path)),
     search: '/console/search',
     wide: true,

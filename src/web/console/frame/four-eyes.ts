@@ -3,14 +3,17 @@
  * operator decides.
  */
 
+import { Invalid } from '../../../problem.ts'
 import type { ProposedActs, WiredKind } from '../../../proposals/acts.ts'
 import { proposableActs } from '../../../proposals/acts.ts'
 import { carryOut, listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
 import type { ProposalKind } from '../../../vocabulary/proposal-kind.ts'
-import { askFirst, readWhy } from '../../frame/ask.ts'
+import type { Field } from '../../frame/field.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
+import type { Fields, FormDefinition } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { csrfField } from '../../frame/page.ts'
+import type { PrintOptions } from '../../frame/page-forms.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator, StrongOperator } from '../../gates/gates.ts'
 
@@ -20,16 +23,24 @@ export function takesTwo({ context }: Visit, kind: ProposalKind): boolean {
   return context.config.fourEyes.includes(kind)
 }
 
+interface Wish<Kind extends WiredKind> {
+  readonly kind: Kind
+  readonly values: ProposedActs[Kind]
+  /** As the form says it; demanded where it takes two people. */
+  readonly reason: string
+}
+
 /** `then` answers when it was done, or found done or gone; a proposal is answered with its page. */
 export async function actOrPropose<Kind extends WiredKind>(
   visit: Visit,
   operator: StrongOperator,
-  kind: Kind,
-  values: ProposedActs[Kind],
+  { kind, values, reason }: Wish<Kind>,
   then: (isDone: boolean) => unknown,
 ) {
   const { db, config } = visit.context
-  const act = takesTwo(visit, kind) ? { ...operator.act, reason: readWhy(visit.request) } : operator.act
+  if (takesTwo(visit, kind) && reason === '')
+    throw new Invalid([{ field: 'reason', problem: 'must not be empty: somebody else has to approve it' }])
+  const act = takesTwo(visit, kind) ? { ...operator.act, reason } : operator.act
   const outcome = await carryOut({ db, fourEyes: config.fourEyes }, kind, values, act)
   if (outcome.kind !== 'proposed') return then(outcome.kind === 'done')
   const text = outcome.isNew
@@ -57,33 +68,36 @@ export async function readOffers(visit: Visit): Promise<Offers> {
   }
 }
 
-interface Offer {
+interface Offer<Named extends Fields> extends PrintOptions<Named> {
   readonly kind: WiredKind
   readonly subject: string
-  readonly action: string
   readonly label: string
   /** For people who use a screen reader. */
   readonly of?: string
-  readonly fields?: Readonly<Record<string, string | number>>
   /** More to fill in. */
-  readonly more?: Content
-  readonly look?: 'primary' | 'plain' | ''
+  readonly more?: (view: FormView<Named>) => Content
+  readonly buttonLook?: 'primary' | 'plain'
 }
 
+/** A form with a reason, which one person alone does not have to give: `reason({ isOptional: true })`. */
+type OfferedFields = Fields & { readonly reason: Field<string> }
+
 /** A button that does it; where it takes two people a question for the reason, or the proposal that waits. */
-export function printOffer(offers: Offers, { csrf }: Pick<Operator, 'csrf'>, offer: Offer): Html {
-  const { kind, subject, action, label, of, fields = {}, more, look = '' } = offer
+export function printOffer<Named extends OfferedFields>(
+  offers: Offers,
+  { forms }: Pick<Operator, 'forms'>,
+  form: FormDefinition<Named>,
+  offer: Offer<Named>,
+): Html {
+  const { kind, subject, label, of, more, buttonLook, ...options } = offer
   const waiting = offers.findWaiting(kind, subject)
   if (waiting)
     return html`<p>${label}: proposed by ${waiting.proposedByName}, waits for a second person.
       <a href="${proposalsPage}/${waiting.id}">See the proposal</a></p>`
+  const words = { ...(of !== undefined && { of }), ...(buttonLook !== undefined && { look: buttonLook }) }
+  if (!offers.takesTwo(kind))
+    return forms.print(form, options, (view) => html`${more?.(view)}${view.button(label, words)}`)
   const text = 'Somebody else has to approve it. They read the reason.'
-  const asked = { action, csrf, fields, ...(of !== undefined && { of }), ...(more !== undefined && { more }) }
-  if (offers.takesTwo(kind))
-    return askFirst({ ...asked, label: `Propose: ${label}`, text, why: true, isGift: true })
-  const hidden = Object.entries(fields).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )
-  return html`<form method="post" action="${action}">${csrfField(csrf)}${hidden}${more}<button
-    class="${look}">${label}${of !== undefined && html`<span class="unseen"> ${of}</span>`}</button></form>`
+  const asked = { ...options, label: `Propose: ${label}`, of, text, isGift: true } as const
+  return forms.ask(form, asked, (view) => html`${more?.(view)}${view.field('reason', { isRequired: true })}`)
 }

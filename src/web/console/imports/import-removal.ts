@@ -5,11 +5,11 @@
 import type { Sql } from '../../../database/database.ts'
 import type { Import } from '../../../provisioning/import.ts'
 import { describeMissing, type MissingRecord } from '../../../provisioning/import-review.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { type Html, html } from '../../frame/html.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { linkTo, type Reader } from '../frame/console.ts'
 import { type Offers, printOffer } from '../frame/four-eyes.ts'
+import * as forms from './forms.ts'
 import { count, importsPage } from './imports.ts'
 
 interface RemovalView {
@@ -64,9 +64,9 @@ function printYes({ id, missing, source }: Import, { operator, offers }: Removal
   const kind = 'import.removal'
   const subject = `import:${id}`
   const label = `Remove ${count(missing!)} records`
-  const act = { action: `${importsPage}/${id}/remove`, label, fields: { missing: missing! } }
+  const act = { label, standing: { missing } }
   if (offers.takesTwo(kind) || offers.findWaiting(kind, subject))
-    return printOffer(offers, operator, { ...act, kind, subject })
+    return printOffer(offers, operator, forms.removeMissing, { ...act, kind, subject })
   const text = `${source} has to send a newer version of each to bring it back.`
-  return askFirst({ ...act, csrf: operator.csrf, text, why: true })
+  return operator.forms.ask(forms.removeMissing, { ...act, text })
 }

@@ -7,21 +7,27 @@ import { getImport, type Import, listFaults } from '../../../provisioning/import
 import { findNewerSnapshot } from '../../../provisioning/import-review.ts'
 import type { LineFault } from '../../../provisioning/outcomes.ts'
 import { stopImport } from '../../../provisioning/snapshot.ts'
-import { askFirst } from '../../frame/ask.ts'
+import { number } from '../../frame/field.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { crumbs, facts, printMoment, table } from '../../frame/parts.ts'
 import { readQuestion } from '../../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
-import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
+import {
+  type Operator,
+  operatorWatcher,
+  type ReasonedOperator,
+  type StrongOperator,
+} from '../../gates/gates.ts'
 import { printAgo } from '../frame/ago.ts'
 import { sendConsole } from '../frame/console.ts'
 import { csvHead, printCsvRow } from '../frame/csv.ts'
 import { actOrPropose, readOffers } from '../frame/four-eyes.ts'
 import { held } from '../frame/held.ts'
 import { findNames, printName } from '../frame/names.ts'
+import * as forms from './forms.ts'
 import { printRemoval } from './import-removal.ts'
 import { count, importsPage, printDryRun, printSite, printState } from './imports.ts'
 
@@ -40,14 +46,15 @@ export async function showImport(visit: Visit, operator: Operator) {
   const question = held(async () => printQuestion(visit, operator, await importOf(visit)), 5 * second)
   const print = () => printImport(visit, operator, question)
   if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
-  const isLive = !hasEnded(found)
+  // A form that was refused has no address that a stream could ask for.
+  const isLive = !hasEnded(found) && !operator.forms.isReturned
   const body = await print()
   return sendConsole(visit, operator, {
     title: `Import ${found.id}`,
     section: importsPage,
     live: isLive,
     body: html`${crumbs([{ path: importsPage, label: 'Imports' }])}
-<h1>Import ${found.id}</h1>${isLive ? livePart(visit.request, body) : body}`,
+<h1>Import ${found.id}</h1>${isLive ? livePart(visit, body) : body}`,
   })
 }
 
@@ -123,8 +130,8 @@ function printStop(read: Import, operator: Operator): Html {
   return html`<section class="card"><h2>Stop</h2>${askToStop(read, operator, 'Stop the import', text)}</section>`
 }
 
-function askToStop(read: Import, { csrf }: Operator, label: string, text: string): Html {
-  return askFirst({ action: `${pathOf(read)}/stop`, csrf, label, of: `import ${read.id}`, text, why: true })
+function askToStop({ id }: Import, operator: Operator, label: string, text: string): Html {
+  return operator.forms.ask(forms.stopImport, { label, of: `import ${id}`, text })
 }
 
 function printCounts(read: Import): Html {
@@ -139,9 +146,9 @@ function printCounts(read: Import): Html {
   ])}</section>`
 }
 
-async function printFaults({ context, request }: Visit, read: Import): Promise<Html | undefined> {
+async function printFaults({ context, query }: Visit, read: Import): Promise<Html | undefined> {
   if (read.failed === 0) return undefined
-  const after = readQuestion(request.query, []).number('after') ?? 0
+  const { after = 0 } = readQuestion(query, { after: number({ label: 'After' }) }).values
   const found = await listFaults(context.db, read.id, faultsAPage + 1, after)
   const shown = found.slice(0, faultsAPage)
   const here = pathOf(read)
@@ -179,10 +186,15 @@ export async function exportFaults(visit: Visit, _operator: Operator) {
 
 const toAll = { path: importsPage, label: 'All imports' }
 
-export async function removeMissing(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function removeMissing(
+  visit: Visit,
+  operator: ReasonedOperator,
+  form: Submission<typeof forms.removeMissing>,
+) {
   const { id } = await importOf(visit)
-  const values = { importId: id, missing: Number(form.find('missing')) }
-  return actOrPropose(visit, operator, 'import.removal', values, (isDone) => {
+  const values = { importId: id, missing: Number(form.values.missing) }
+  const wish = { kind: 'import.removal', values, reason: operator.act.reason } as const
+  return actOrPropose(visit, operator, wish, (isDone) => {
     const text = isDone
       ? 'The records are being removed.'
       : 'Nothing was removed: this import waits no more, or a newer snapshot has come.'

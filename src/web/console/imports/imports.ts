@@ -1,5 +1,6 @@
 /** What the brokerage's systems have imported, and how each of them stands. */
 import { type Import, listImports } from '../../../provisioning/import.ts'
+import { number } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { badge, printMoment, type Tone, table } from '../../frame/parts.ts'
 import { readQuestion } from '../../frame/question.ts'
@@ -13,8 +14,8 @@ const pageSize = 50
 
 export async function showImports(visit: Visit, operator: Operator) {
   const { db } = visit.context
-  const question = readQuestion(visit.request.query, [])
-  const before = question.number('before')
+  const question = readQuestion(visit.query, { before: number({ label: 'Before' }) })
+  const { before } = question.values
   const found = await listImports(db, pageSize + 1, { before })
   const shown = found.slice(0, pageSize)
   const names = await findNames(

@@ -18,13 +18,13 @@ import { neededOver } from '../../../users/staff-role.ts'
 import { listFailingWebhooks } from '../../../webhooks/health/failing-webhooks.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
 import { findCause } from '../../../webhooks/health/likely-cause.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Content, type Html, html } from '../../frame/html.ts'
-import { csrfField } from '../../frame/page.ts'
+import { type Html, html } from '../../frame/html.ts'
+import type { PageForms } from '../../frame/page-forms.ts'
 import { nameAnswer } from '../../parts/failure-words.ts'
 import { printAge, printAgo } from '../frame/ago.ts'
 import { lookPath } from '../partners/client-look.ts'
+import * as partnerForms from '../partners/forms.ts'
+import * as peopleForms from '../people/forms.ts'
 import { mayActOn } from '../people/user-parts.ts'
 import { askToPause } from '../webhooks/webhooks.ts'
 import { certificates, sealingKeys, secrets } from './attention-ends.ts'
@@ -37,36 +37,10 @@ function quote(text: string): string {
   return `“${text.length > longestReason ? `${cut(text, longestReason)}…` : text}”`
 }
 
-/** A button that does it and comes back to the queue. */
-function act(
-  csrf: string,
-  action: string,
-  label: string,
-  of: string,
-  kind = '',
-  more: Content = undefined,
-): Html {
-  return html`<form method="post" action="${action}">${csrfField(csrf)}<input type="hidden" name="from"
-    value="queue">${more}<button class="${kind}">${label}<span class="unseen"> ${of}</span></button></form>`
-}
+/** What is done here comes back to the queue. */
+const from = 'queue'
 
-function decline(
-  csrf: string,
-  action: string,
-  of: string,
-  fields: Readonly<Record<string, string | number>> = {},
-): Html {
-  const text = 'The partner can ask again.'
-  return askFirst({
-    action,
-    csrf,
-    fields: { ...fields, from: 'queue' },
-    label: 'Decline',
-    of,
-    text,
-    why: true,
-  })
-}
+const declined = { label: 'Decline', text: 'The partner can ask again.' }
 
 const partnerPath = (branchId: number) => `/console/partners/${branchId}`
 const toPartner = (branchId: number, name: string) => html`<a href="${partnerPath(branchId)}">${name}</a>`
@@ -90,28 +64,28 @@ const applications: AttentionKind = {
       age: html`applied ${printAgo(each.since, now)}`,
       acts: config.fourEyes.includes('partner.approve')
         ? toPropose(each.branchId, each.name)
-        : printDecision(each, operator.csrf),
+        : printDecision(each, operator.forms),
     }))
   },
 }
 
 /** One click opens it, with everything that the applicant said; the second decides. */
-function printDecision(applicant: Applicant, csrf: string): Html {
+function printDecision(applicant: Applicant, forms: PageForms): Html {
   const { branchId, name, website, contact, purpose } = applicant
-  const seen = html`<input type="hidden" name="seen" value="${printSeen(applicant)}">`
-  const field = `reason-${branchId}`
-  const decline = html`${seen}<div class="field"><label for="${field}">Reason to decline</label><textarea
-    id="${field}" name="reason" rows="3" required
-    maxlength="${fieldLengths['/console/partners/:branch/decline'].reason}"></textarea><p class="hint">Its
-    members read it.</p></div>`
+  const ofThem = { at: { branch: branchId }, standing: { from, seen: printSeen(applicant) } }
   return html`<details><summary>Decide<span class="unseen"> about ${name}</span></summary>
 ${purpose !== null && purpose.length > longestReason && html`<p>${purpose}</p>`}${
   website !== null &&
   html`<p
   class="faint">${website} · ${contact ?? ''}</p>`
 }
-${act(csrf, `${partnerPath(branchId)}/approve`, 'Approve', name, 'primary', seen)}
-${act(csrf, `${partnerPath(branchId)}/decline`, 'Decline', name, 'danger', decline)}</details>`
+${forms.button(partnerForms.approve, 'Approve', { ...ofThem, of: name, buttonLook: 'primary' })}
+${forms.print(
+  partnerForms.decline,
+  ofThem,
+  (view) => html`${view.field('reason', { hint: 'Its members read it.' })}
+${view.button('Decline', { of: name, look: 'danger' })}`,
+)}</details>`
 }
 
 const refreshRequests: AttentionKind = {
@@ -119,26 +93,28 @@ const refreshRequests: AttentionKind = {
   all: '/console/partners',
   permission: 'partners.manage',
   async find({ db, config, operator, now }, most) {
-    return (await listRefreshAsked(db, most)).map(({ branchId, name, reason, since }) => ({
-      urgency: 'decide',
-      kind: 'Refresh access',
-      title: toPartner(branchId, name),
-      reason: quote(reason),
-      since,
-      age: html`asked ${printAgo(since, now)}`,
-      acts: [
-        config.fourEyes.includes('partner.refresh-access')
-          ? toPropose(branchId, name)
-          : act(
-              operator.csrf,
-              `${partnerPath(branchId)}/refresh/grant`,
-              'Grant',
-              `refresh access to ${name}`,
-              'primary',
-            ),
-        decline(operator.csrf, `${partnerPath(branchId)}/refresh/withdraw`, `refresh access of ${name}`),
-      ],
-    }))
+    return (await listRefreshAsked(db, most)).map(({ branchId, name, reason, since }) => {
+      const ofThem = { at: { branch: branchId }, standing: { from } }
+      const granted = { ...ofThem, of: `refresh access to ${name}`, buttonLook: 'primary' }
+      return {
+        urgency: 'decide',
+        kind: 'Refresh access',
+        title: toPartner(branchId, name),
+        reason: quote(reason),
+        since,
+        age: html`asked ${printAgo(since, now)}`,
+        acts: [
+          config.fourEyes.includes('partner.refresh-access')
+            ? toPropose(branchId, name)
+            : operator.forms.button(partnerForms.grantRefresh, 'Grant', granted),
+          operator.forms.ask(partnerForms.withdrawRefresh, {
+            ...ofThem,
+            ...declined,
+            of: `refresh access of ${name}`,
+          }),
+        ],
+      }
+    })
   },
 }
 
@@ -149,9 +125,11 @@ const scopeRequests: AttentionKind = {
   async find({ db, config, operator, now }, most) {
     return (await listScopesAsked(db, most)).map(
       ({ id, branchId, name, clientId, client, scopes, reason, since }) => {
-        const at = `${partnerPath(branchId)}/clients/${clientId}/scopes`
-        const request = html`<input type="hidden" name="request" value="${id}">`
-        const what = `${scopes.join(' ')} to ${client}`
+        const asked = {
+          at: { branch: branchId, client: clientId },
+          standing: { from, request: id },
+          of: `${scopes.join(' ')} to ${client}`,
+        }
         return {
           urgency: 'decide',
           kind: 'Wider scopes',
@@ -162,8 +140,8 @@ const scopeRequests: AttentionKind = {
           acts: [
             config.fourEyes.includes('partner.widen-scopes')
               ? toPropose(branchId, name)
-              : act(operator.csrf, `${at}/grant`, 'Grant', what, 'primary', request),
-            decline(operator.csrf, `${at}/decline`, what, { request: id }),
+              : operator.forms.button(partnerForms.grantScopes, 'Grant', { ...asked, buttonLook: 'primary' }),
+            operator.forms.ask(partnerForms.declineScopes, { ...asked, ...declined }),
           ],
         }
       },
@@ -206,7 +184,7 @@ const failingWebhooks: AttentionKind = {
       since: each.since,
       age: html`for ${printAge(now.getTime() - each.since.getTime()) ?? 'less than a minute'}`,
       acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">:
-        ${each.url}</span></a>${operator.may('webhooks.operate') && askToPause(each, operator.csrf, { from: 'queue' })}`,
+        ${each.url}</span></a>${operator.may('webhooks.operate') && askToPause(each, operator, from)}`,
     }))
   },
 }
@@ -268,7 +246,9 @@ const throttled: AttentionKind = {
       age: printAgo(since, now),
       acts:
         mayActOn(operator, neededOver(person)) &&
-        act(operator.csrf, `/console/users/${userId}/throttle/lift`, 'Let them sign in', name),
+        operator.forms.button(peopleForms.liftThrottle, 'Let them sign in', {
+          ...{ at: { id: userId }, standing: { from }, of: name },
+        }),
     }))
   },
 }
@@ -288,7 +268,9 @@ const lockedOut: AttentionKind = {
       age: html`locked ${printAgo(since, now)}`,
       acts:
         mayActOn(operator, neededOver(person)) &&
-        act(operator.csrf, `/console/users/${userId}/unlock`, 'Unlock', name),
+        operator.forms.button(peopleForms.unlockUser, 'Unlock', {
+          ...{ at: { id: userId }, standing: { from }, of: name },
+        }),
     }))
   },
 }

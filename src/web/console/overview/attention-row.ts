@@ -33,5 +33,5 @@ export interface AttentionKind {
 
 export interface AttentionContext extends Pick<Context, 'db' | 'config' | 'vault'> {
   readonly now: Date
-  readonly operator: Pick<Operator, 'csrf' | 'may'>
+  readonly operator: Pick<Operator, 'forms' | 'may'>
 }

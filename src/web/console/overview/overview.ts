@@ -36,7 +36,7 @@ const refusedLookedAt = 1_000
 const proposalsShown = 10
 
 export async function showOverview(visit: Visit, operator: Operator) {
-  const period = periodOf(visit.request)
+  const period = periodOf(visit)
   const print = printerOf(visit, period, operator)
   if (asksForStream(visit.request)) return streamPart(visit, operatorWatcher(visit, operator), print)
   return sendConsole(visit, operator, {
@@ -44,7 +44,7 @@ export async function showOverview(visit: Visit, operator: Operator) {
     section: here,
     live: true,
     scripts: [chartScript],
-    body: html`<h1>Console</h1>${livePart(visit.request, await print())}`,
+    body: html`<h1>Console</h1>${livePart(visit, await print())}`,
   })
 }
 

@@ -6,10 +6,11 @@ import type { Partner } from '../../../partners/partner.ts'
 import { declineScopeRequest, findOpenScopeRequest } from '../../../partners/scope-request.ts'
 import { Invalid, NotFound } from '../../../problem.ts'
 import { union } from '../../../vocabulary/scope.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
-import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
+import type { Submission } from '../../frame/form.ts'
+import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { StrongOperator } from '../../gates/gates.ts'
 import { actOrPropose, takesTwo } from '../frame/four-eyes.ts'
+import type * as forms from './forms.ts'
 import { back, partnerOf } from './partner.ts'
 
 export function suspendClient(visit: Visit, operator: StrongOperator) {
@@ -27,38 +28,51 @@ async function setStatus(visit: Visit, operator: StrongOperator, status: Client[
     await setClientStatus(db, client, status, operator.act)
   }
   if (status === 'active') return back(visit, operator, partner, 'client-activated')
-  return back(visit, operator, partner, 'client-suspended', { action: `${pathOf(client)}/activate` })
+  return back(visit, operator, partner, 'client-suspended', {
+    undo: { action: `${pathOf(client)}/activate` },
+  })
 }
 
 /** Narrower takes one person, wider may take two. */
-export async function setMost(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function setMost(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { scope, reason } }: Submission<typeof forms.setScopes>,
+) {
   const { partner, client } = await clientOf(visit)
-  const atMost = parseClientScopes(form.all('scope').join(' '))
+  const atMost = parseClientScopes(scope.join(' '))
   if ('field' in atMost) throw new Invalid([atMost])
   const values = { branchId: partner.branchId, clientId: client.id, atMost }
   const undo = { action: `${pathOf(client)}/scopes`, fields: { scope: client.scopesAtMost } }
   const canUndo = !takesTwo(visit, 'partner.widen-scopes')
-  return actOrPropose(visit, operator, 'partner.widen-scopes', values, () =>
-    back(visit, operator, partner, 'scopes-set', canUndo ? undo : undefined),
+  return actOrPropose(visit, operator, { kind: 'partner.widen-scopes', values, reason }, () =>
+    back(visit, operator, partner, 'scopes-set', canUndo ? { undo } : {}),
   )
 }
 
-export async function grantScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function grantScopes(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { request: requestId, reason, from } }: Submission<typeof forms.grantScopes>,
+) {
   const { partner, client } = await clientOf(visit)
-  const requestId = idOf(form.find('request'))
   const request = await findOpenScopeRequest(visit.context.db, client.id)
-  if (request?.id !== requestId) return back(visit, operator, partner, 'changed')
+  if (request?.id !== requestId) return back(visit, operator, partner, 'changed', { from })
   const atMost = union(client.scopesAtMost, request.scopes)
   const values = { branchId: partner.branchId, clientId: client.id, atMost, requestId }
-  return actOrPropose(visit, operator, 'partner.widen-scopes', values, (isDone) =>
-    back(visit, operator, partner, isDone ? 'scopes-granted' : 'changed'),
+  return actOrPropose(visit, operator, { kind: 'partner.widen-scopes', values, reason }, (isDone) =>
+    back(visit, operator, partner, isDone ? 'scopes-granted' : 'changed', { from }),
   )
 }
 
-export async function declineScopes(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function declineScopes(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { request, from } }: Submission<typeof forms.declineScopes>,
+) {
   const { partner, client } = await clientOf(visit)
-  const isDone = await declineScopeRequest(visit.context.db, client, idOf(form.find('request')), operator.act)
-  return back(visit, operator, partner, isDone ? 'scopes-declined' : 'changed')
+  const isDone = await declineScopeRequest(visit.context.db, client, request, operator.act)
+  return back(visit, operator, partner, isDone ? 'scopes-declined' : 'changed', { from })
 }
 
 function pathOf({ branchId, id }: Client): string {

@@ -11,18 +11,18 @@ import {
   withdrawLook,
 } from '../../../partners/client-look.ts'
 import { NotFound } from '../../../problem.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { sendImageTo } from '../../frame/assets.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts } from '../../frame/parts.ts'
 import { idOf, type Visit } from '../../frame/visit.ts'
-import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import type { Operator, ReasonedOperator, StrongOperator } from '../../gates/gates.ts'
 import { printLookLogo, printLookWords } from '../../parts/client-look.ts'
 import { goBack } from '../frame/back.ts'
 import { sendConsole } from '../frame/console.ts'
 import { clientOf } from './client-acts.ts'
+import * as forms from './forms.ts'
 
 export const lookPath = ({ branchId, id }: Pick<Client, 'branchId' | 'id'>) =>
   `/console/partners/${branchId}/clients/${id}/look`
@@ -43,27 +43,31 @@ export async function showLook(visit: Visit, operator: Operator) {
   The words and the logo are the partner’s. Accept nothing that claims to be somebody else,
   or to be recommended by you.</p>
 ${!pending && !shown && html`<p class="card empty">The partner has given nothing.</p>`}
-${pending && printPending(client, pending, here, operator.csrf)}
-${shown && printShown(client, shown, here, operator.csrf)}`,
+${pending && printPending(client, pending, here, operator)}
+${shown && printShown(client, shown, operator)}`,
   })
 }
 
-function printPending({ name }: Client, pending: ClientLook, here: string, csrf: string): Html {
-  const fields = { version: pending.version }
+function printPending({ name }: Client, pending: ClientLook, here: string, operator: Operator): Html {
+  const act = { standing: { version: pending.version }, of: `what ${name} says` }
   return html`<section class="card" id="pending"><h2>${name} ${badge('wait', 'waits')}</h2><p
     class="faint">Sent ${printDate(pending.givenAt)}.</p>
 ${printLookLogo(pending, `${here}/logo?version=${pending.version}`)}${printLookWords(pending)}${printAddresses(pending)}
-<div class="acts"><form method="post" action="${here}/accept">${csrfField(csrf)}<input type="hidden"
-  name="version" value="${pending.version}"><button class="primary">Accept<span
-  class="unseen"> what ${name} says</span></button></form>
-${askFirst({ action: `${here}/decline`, csrf, fields, label: 'Decline', of: `what ${name} says`, text: 'The partner reads the reason, and can send it again. What is shown now stays.', why: true })}</div></section>`
+<div class="acts">${operator.forms.button(forms.acceptLook, 'Accept', { ...act, buttonLook: 'primary' })}
+${operator.forms.ask(forms.declineLook, {
+  ...{ ...act, label: 'Decline' },
+  text: 'The partner reads the reason, and can send it again. What is shown now stays.',
+})}</div></section>`
 }
 
-function printShown({ name }: Client, shown: ClientLook, here: string, csrf: string): Html {
+function printShown({ name }: Client, shown: ClientLook, operator: Operator): Html {
   return html`<section class="card"><h2>${name} ${badge('good', 'shown')}</h2><p class="faint">Accepted
     ${printDate(shown.decidedAt!)}.</p>
 ${printLookLogo(shown)}${printLookWords(shown)}${printAddresses(shown)}
-${askFirst({ action: `${here}/withdraw`, csrf, label: 'Withdraw', of: `what ${name} says`, text: 'Account holders see the name alone, until the partner sends it again and it is accepted.', why: true })}</section>`
+${operator.forms.ask(forms.withdrawLook, {
+  ...{ label: 'Withdraw', of: `what ${name} says` },
+  text: 'Account holders see the name alone, until the partner sends it again and it is accepted.',
+})}</section>`
 }
 
 /** Whole: a label can hide where a link leads. */
@@ -81,17 +85,23 @@ export async function showLookLogo(visit: Visit, _operator: Operator) {
   return sendImageTo(visit, pending.logo.hash)
 }
 
-export async function accept(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function accept(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.acceptLook>,
+) {
   const { client } = await clientOf(visit)
-  await acceptLook(visit.context.db, client, idOf(form.find('version')), operator.act)
+  await acceptLook(visit.context.db, client, idOf(values.version), operator.act)
   return back(visit, operator, client, 'Account holders see it from now on.')
 }
 
-type ReasonedOperator = StrongOperator & { readonly act: { readonly reason: string } }
-
-export async function decline(visit: Visit, operator: ReasonedOperator, form: SubmittedForm) {
+export async function decline(
+  visit: Visit,
+  operator: ReasonedOperator,
+  { values }: Submission<typeof forms.declineLook>,
+) {
   const { client } = await clientOf(visit)
-  await declineLook(visit.context.db, client, idOf(form.find('version')), operator.act)
+  await declineLook(visit.context.db, client, idOf(values.version), operator.act)
   return back(visit, operator, client, 'It is declined. The partner reads the reason.')
 }
 

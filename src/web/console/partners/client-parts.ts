@@ -3,20 +3,20 @@ import type { Client } from '../../../partners/client.ts'
 import type { ClientSecret } from '../../../partners/client-secret.ts'
 import type { ScopeRequest } from '../../../partners/scope-request.ts'
 import { scopes } from '../../../vocabulary/scope.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { emptyDraft, ticks } from '../../frame/fields.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge } from '../../frame/parts.ts'
+import type { Operator } from '../../gates/gates.ts'
 import { type Offers, printOffer } from '../frame/four-eyes.ts'
+import * as forms from './forms.ts'
 
 interface ClientsPage {
   readonly clients: readonly Client[]
   readonly secrets: readonly ClientSecret[]
   readonly requests: readonly ScopeRequest[]
-  /** Where the forms go. */
   readonly home: string
-  readonly csrf: string
+  readonly operator: Operator
   /** Whether the reader may decide about them. */
   readonly manages: boolean
   readonly offers: Offers
@@ -42,11 +42,11 @@ ${
 }
 
 function printClient(client: Client, page: ClientsPage): Html {
-  const { secrets, requests, home, csrf, manages } = page
+  const { secrets, requests, home, manages, operator } = page
   const isActive = client.status === 'active'
   const own = secrets.filter(({ clientId }) => clientId === client.id)
   const asked = requests.find(({ clientId }) => clientId === client.id)
-  const at = `${home}/clients/${client.id}`
+  const at = { client: client.id }
   return html`<li id="client-${client.id}"><div><strong>${client.name}</strong>
     ${badge(isActive ? 'good' : 'bad', client.status)} ${
       client.environment === 'sandbox' &&
@@ -55,22 +55,18 @@ function printClient(client: Client, page: ClientsPage): Html {
     }<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} ·
   allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)} ·
-  <a href="${at}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
+  <a href="${home}/clients/${client.id}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
-${asked && printRequest(client, asked, at, page)}${manages && printMost(client, at, page)}</div>
+${asked && printRequest(client, asked, page)}${manages && printMost(client, page)}</div>
 ${
   manages &&
   (isActive
-    ? askToSuspend(client, at, csrf)
-    : html`<form method="post"
-  action="${at}/activate">${csrfField(csrf)}<button class="primary">Activate<span
-  class="unseen"> ${client.name}</span></button></form>`)
+    ? operator.forms.ask(forms.suspendClient, {
+        ...{ at, label: 'Suspend', of: client.name },
+        text: 'Its tokens are refused at once, until it is activated again.',
+      })
+    : operator.forms.button(forms.activateClient, 'Activate', { at, of: client.name, buttonLook: 'primary' }))
 }</li>`
-}
-
-function askToSuspend({ name }: Client, at: string, csrf: string): Html {
-  const text = 'Its tokens are refused at once, until it is activated again.'
-  return askFirst({ action: `${at}/suspend`, csrf, label: 'Suspend', of: name, text, why: true })
 }
 
 function printSecret(secret: ClientSecret): Html {
@@ -91,31 +87,35 @@ function printSecret(secret: ClientSecret): Html {
 function printRequest(
   { id: clientId, name }: Client,
   { id, scopes: wanted, reason, askedAt }: ScopeRequest,
-  at: string,
-  { csrf, manages, offers }: ClientsPage,
+  { operator, manages, offers }: ClientsPage,
 ) {
   const of = `${wanted.join(' ')} for ${name}`
+  const act = { at: { client: clientId }, standing: { request: id }, of }
+  const offer = { kind: 'partner.widen-scopes', subject: `client:${clientId}`, label: 'Grant' } as const
   const text = 'The partner can ask again.'
   return html`<p>${badge('wait', 'asks for more')} Asked for
     <strong>${wanted.join(' ')}</strong> ${printDate(askedAt)}: “${reason}”</p>
 ${
   manages &&
-  html`<div class="acts">${printOffer(offers, { csrf }, { kind: 'partner.widen-scopes', subject: `client:${clientId}`, action: `${at}/scopes/grant`, fields: { request: id }, label: 'Grant', of, look: 'primary' })}
-${askFirst({ action: `${at}/scopes/decline`, csrf, fields: { request: id }, label: 'Decline', of, text, why: true })}</div>`
+  html`<div class="acts">${printOffer(offers, operator, forms.grantScopes, { ...act, ...offer, buttonLook: 'primary' })}
+${operator.forms.ask(forms.declineScopes, { ...act, label: 'Decline', text })}</div>`
 }`
 }
 
 /** Setting the most answers a request that waits. */
-function printMost({ id, name, scopesAtMost }: Client, at: string, { csrf, offers }: ClientsPage): Html {
+function printMost({ id, name, scopesAtMost }: Client, { operator, offers }: ClientsPage): Html {
   const choices = scopes.map((scope) => ({ value: scope, label: scope }))
-  const field = { name: 'scope', label: 'It may ask for these, and the partner chooses among them' }
   const offer = {
     kind: 'partner.widen-scopes',
     subject: `client:${id}`,
-    action: `${at}/scopes`,
     label: 'Set',
     of: `the scopes of ${name}`,
+    at: { client: id },
+    standing: { scope: scopesAtMost },
   } as const
-  return html`<details><summary>Change allowed scopes<span class="unseen"> of ${name}</span></summary>
-${printOffer(offers, { csrf }, { ...offer, more: ticks(emptyDraft, field, choices, scopesAtMost) })}</details>`
+  const more = (view: FormView<typeof forms.setScopes.fields>) => view.field('scope', { choices })
+  return html`<details${
+    operator.forms.holds(forms.setScopes, offer) && html` open`
+  }><summary>Change allowed scopes<span class="unseen"> of ${name}</span></summary>
+${printOffer(offers, operator, forms.setScopes, { ...offer, more })}</details>`
 }

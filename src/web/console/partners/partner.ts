@@ -21,24 +21,21 @@ import { listMessages, sendMessage } from '../../../partners/partner-message.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../../partners/refresh-request.ts'
 import { listOpenScopeRequests } from '../../../partners/scope-request.ts'
 import { Invalid } from '../../../problem.ts'
-import { findTextProblem } from '../../../text/name.ts'
 import { permits } from '../../../vocabulary/permission.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, longField } from '../../frame/fields.ts'
 import type { Undo } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, notice, printDate } from '../../frame/page.ts'
+import { notice, printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts } from '../../frame/parts.ts'
 import { makeOnce } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import type { Operator, ReasonedOperator, StrongOperator } from '../../gates/gates.ts'
 import { messagesShown, printThread } from '../../parts/thread.ts'
 import { goBack } from '../frame/back.ts'
 import { linkTo, sendConsole } from '../frame/console.ts'
 import { actOrPropose, type Offers, printOffer, readOffers, takesTwo } from '../frame/four-eyes.ts'
 import { printClients } from './client-parts.ts'
+import * as forms from './forms.ts'
 import { printActsOn, printConnectionsOf, printFailedCallsOf, printWebhooksOf } from './partner-sections.ts'
 import { partnerBadge } from './partners.ts'
 
@@ -62,119 +59,7 @@ const doneWords = {
 type DoneWord = keyof typeof doneWords
 
 export async function showPartner(visit: Visit, operator: Operator) {
-  return sendPartner(visit, operator, await partnerOf(visit), {})
-}
-
-export async function approvePartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
   const partner = await partnerOf(visit)
-  const values = { branchId: partner.branchId, seen: printSeen(readSeen(form)) }
-  return actOrPropose(visit, operator, 'partner.approve', values, async (isDone) => {
-    const isSo = isDone || (await partnerOf(visit)).status === 'approved'
-    return back(visit, operator, partner, isSo ? 'approved' : 'changed')
-  })
-}
-
-function readSeen(form: SubmittedForm): PartnerVersion {
-  const seen = parseSeen(form.find('seen'))
-  if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
-  return seen
-}
-
-export const declinePartner = withReason('declined')
-export const suspendPartner = withReason('suspended')
-
-/** The partner reads the reason on its own pages. */
-function withReason(status: 'declined' | 'suspended') {
-  return async (visit: Visit, operator: StrongOperator, form: SubmittedForm) => {
-    const partner = await partnerOf(visit)
-    const reason = form.find('reason')?.trim() ?? ''
-    const wrong = findTextProblem(reason, 2_000)
-    if (wrong) {
-      const problem = new Invalid([{ field: 'reason', problem: wrong }])
-      return sendPartner(visit, operator, partner, { draft: { values: { reason }, problem } })
-    }
-    return settle(visit, operator, partner, form, { status, reason })
-  }
-}
-
-export async function writeToPartner(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const partner = await partnerOf(visit)
-  const message = form.find('message')?.trim() ?? ''
-  const send = (db: Sql) => sendMessage(db, partner, 'brokerage', message, operator.act)
-  const path = `/console/partners/${partner.branchId}?done=message`
-  const problem = await findProblem(() => makeOnce(visit.context, operator, form, send, () => path))
-  if (problem) return sendPartner(visit, operator, partner, { writing: { values: { message }, problem } })
-  return back(visit, operator, partner, 'message')
-}
-
-async function settle(
-  visit: Visit,
-  operator: Operator,
-  partner: Partner,
-  form: SubmittedForm,
-  decision: { status: 'declined' | 'suspended'; reason: string },
-) {
-  const { db } = visit.context
-  const decided = await decideAgainst(db, partner, { ...decision, seen: readSeen(form) }, operator.act)
-  const now = await partnerOf(visit)
-  const isSo = decided || now.status === decision.status
-  const undo = { action: `/console/partners/${partner.branchId}/approve`, fields: { seen: printSeen(now) } }
-  // No operator takes back with a click what another has decided, or what takes two people.
-  const canUndo = decided && !takesTwo(visit, 'partner.approve')
-  return back(visit, operator, partner, isSo ? decision.status : 'changed', canUndo ? undo : undefined)
-}
-
-/** A second click finds it answered. */
-export async function grantRefresh(visit: Visit, operator: StrongOperator) {
-  const partner = await partnerOf(visit)
-  const { branchId } = partner
-  return actOrPropose(visit, operator, 'partner.refresh-access', { branchId }, () =>
-    back(visit, operator, partner, 'granted'),
-  )
-}
-
-export async function withdrawRefresh(visit: Visit, operator: StrongOperator) {
-  const { db } = visit.context
-  const partner = await partnerOf(visit)
-  const request = await findRefreshRequest(db, partner)
-  if (partner.refreshAccess || isOpen(request)) await withdrawRefreshAccess(db, partner, operator.act)
-  const undo = { action: `/console/partners/${partner.branchId}/refresh/grant` }
-  const canUndo = !takesTwo(visit, 'partner.refresh-access')
-  return back(visit, operator, partner, 'withdrawn', canUndo ? undo : undefined)
-}
-
-export function partnerOf({ context, request }: Visit): Promise<Partner> {
-  return getPartner(context.db, String(idOf(paramsOf(request).branch)))
-}
-
-export function back(
-  visit: Visit,
-  operator: Operator,
-  { branchId, name }: Partner,
-  done: DoneWord,
-  undo?: Undo,
-) {
-  const about = `branch:${branchId}`
-  return goBack(visit, operator, {
-    path: `/console/partners/${branchId}`,
-    about,
-    name,
-    text: doneWords[done],
-    undo,
-  })
-}
-
-function isOpen(request: RefreshRequest | undefined): request is RefreshRequest {
-  return request !== undefined && request.answeredAt === null
-}
-
-interface PartnerPage {
-  readonly draft?: Draft
-  readonly writing?: Draft
-}
-
-async function sendPartner(visit: Visit, operator: Operator, partner: Partner, page: PartnerPage) {
-  const { draft = emptyDraft, writing = emptyDraft } = page
   const { db, clock } = visit.context
   const clients = await listClients(db, partner.branchId)
   const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
@@ -186,21 +71,138 @@ async function sendPartner(visit: Visit, operator: Operator, partner: Partner, p
   return sendConsole(visit, operator, {
     title: partner.name,
     section: '/console/partners',
-    status: (draft.problem ?? writing.problem)?.status ?? 200,
     body: html`${crumbs([{ path: '/console/partners', label: 'Partners' }])}
 <h1>${partner.name} ${partnerBadge(partner.status)}</h1>
 ${permits(operator.roles, 'partners.manage') && !manages && notice('error', ownPartnerWords)}
 ${printApplication(partner, await findApplication(db, partner))}
-${manages && printDecision(partner, draft, operator, offers)}
-${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', action: manages ? `${home}/message` : undefined, csrf: operator.csrf, draft: writing })}
+${manages && printDecision(partner, operator, offers)}
+${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', form: manages ? forms.writeMessage : undefined, forms: operator.forms })}
 ${printRefresh(partner, await findRefreshRequest(db, partner), operator, offers)}
-${printClients({ clients, secrets, requests, home, csrf: operator.csrf, manages, offers })}
+${printClients({ clients, secrets, requests, home, operator, manages, offers })}
 ${printMembers(await listMembers(db, partner), operator)}
 <section class="card"><h2>Webhooks</h2>${await printWebhooksOf(around, partner.branchId)}</section>
 <section class="card"><h2>Failed API calls</h2>${await printFailedCallsOf(around, partner.branchId)}</section>
 <section class="card"><h2>Connections</h2>${await printConnectionsOf(around, clients)}</section>
 <section class="card"><h2>History</h2>${await printActsOn(around, partner.branchId, clients)}</section>`,
   })
+}
+
+export async function approvePartner(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { seen, reason, from } }: Submission<typeof forms.approve>,
+) {
+  const partner = await partnerOf(visit)
+  const values = { branchId: partner.branchId, seen: printSeen(readSeen(seen)) }
+  return actOrPropose(visit, operator, { kind: 'partner.approve', values, reason }, async (isDone) => {
+    const isSo = isDone || (await partnerOf(visit)).status === 'approved'
+    return back(visit, operator, partner, isSo ? 'approved' : 'changed', { from })
+  })
+}
+
+function readSeen(text: string): PartnerVersion {
+  const seen = parseSeen(text)
+  if (!seen) throw new Invalid([{ field: 'seen', problem: 'must be the state that the page showed' }])
+  return seen
+}
+
+export function declinePartner(
+  visit: Visit,
+  operator: ReasonedOperator,
+  { values }: Submission<typeof forms.decline>,
+) {
+  return refusePartner(visit, operator, 'declined', values)
+}
+
+export function suspendPartner(
+  visit: Visit,
+  operator: ReasonedOperator,
+  { values }: Submission<typeof forms.suspend>,
+) {
+  return refusePartner(visit, operator, 'suspended', values)
+}
+
+/** The partner reads the reason on its own pages. */
+async function refusePartner(
+  visit: Visit,
+  operator: ReasonedOperator,
+  status: 'declined' | 'suspended',
+  { seen, from }: { readonly seen: string; readonly from?: string },
+) {
+  const { db } = visit.context
+  const partner = await partnerOf(visit)
+  const decision = { status, reason: operator.act.reason, seen: readSeen(seen) }
+  const decided = await decideAgainst(db, partner, decision, operator.act)
+  const now = await partnerOf(visit)
+  const isSo = decided || now.status === status
+  const undo = { action: `/console/partners/${partner.branchId}/approve`, fields: { seen: printSeen(now) } }
+  // No operator takes back with a click what another has decided, or what takes two people.
+  const canUndo = decided && !takesTwo(visit, 'partner.approve')
+  return back(visit, operator, partner, isSo ? status : 'changed', { from, ...(canUndo && { undo }) })
+}
+
+export async function writeToPartner(
+  visit: Visit,
+  operator: StrongOperator,
+  form: Submission<typeof forms.writeMessage>,
+) {
+  const partner = await partnerOf(visit)
+  const message = form.values.message.trim()
+  const send = (db: Sql) => sendMessage(db, partner, 'brokerage', message, operator.act)
+  await makeOnce(visit.context, operator, form, send, () => `/console/partners/${partner.branchId}`)
+  return back(visit, operator, partner, 'message')
+}
+
+/** A second click finds it answered. */
+export async function grantRefresh(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { reason, from } }: Submission<typeof forms.grantRefresh>,
+) {
+  const partner = await partnerOf(visit)
+  const values = { branchId: partner.branchId }
+  return actOrPropose(visit, operator, { kind: 'partner.refresh-access', values, reason }, () =>
+    back(visit, operator, partner, 'granted', { from }),
+  )
+}
+
+export async function withdrawRefresh(
+  visit: Visit,
+  operator: ReasonedOperator,
+  { values: { from } }: Submission<typeof forms.withdrawRefresh>,
+) {
+  const { db } = visit.context
+  const partner = await partnerOf(visit)
+  const request = await findRefreshRequest(db, partner)
+  if (partner.refreshAccess || isOpen(request)) await withdrawRefreshAccess(db, partner, operator.act)
+  const undo = { action: `/console/partners/${partner.branchId}/refresh/grant` }
+  const canUndo = !takesTwo(visit, 'partner.refresh-access')
+  return back(visit, operator, partner, 'withdrawn', { from, ...(canUndo && { undo }) })
+}
+
+export function partnerOf({ context, request }: Visit): Promise<Partner> {
+  return getPartner(context.db, String(idOf(paramsOf(request).branch)))
+}
+
+export function back(
+  visit: Visit,
+  operator: Operator,
+  { branchId, name }: Partner,
+  done: DoneWord,
+  way: { readonly undo?: Undo; readonly from?: string | undefined } = {},
+) {
+  const about = `branch:${branchId}`
+  return goBack(visit, operator, {
+    path: `/console/partners/${branchId}`,
+    about,
+    name,
+    text: doneWords[done],
+    ...way,
+  })
+}
+
+function isOpen(request: RefreshRequest | undefined): request is RefreshRequest {
+  return request !== undefined && request.answeredAt === null
 }
 
 function printApplication(partner: Partner, application: Application | undefined): Html {
@@ -256,44 +258,31 @@ const decisions = {
   late: { label: 'Approve after all', hint: 'Approved, it may register clients and webhooks on both sites.' },
 } as const
 
-function printDecision(partner: Partner, draft: Draft, operator: Operator, offers: Offers): Html {
+function printDecision(partner: Partner, operator: Operator, offers: Offers): Html {
   const { status, branchId } = partner
-  const { csrf } = operator
-  const home = `/console/partners/${branchId}`
-  const seen = html`${csrfField(csrf)}<input type="hidden" name="seen" value="${printSeen(partner)}">`
+  const standing = { seen: printSeen(partner) }
   const { label, hint } =
     decisions[status === 'applied' ? 'approve' : status === 'declined' ? 'late' : 'again']
-  const approve = printOffer(offers, operator, {
-    ...{ kind: 'partner.approve', subject: `branch:${branchId}`, action: `${home}/approve`, label },
-    ...{ fields: { seen: printSeen(partner) }, more: html`<p>${hint}</p>`, look: 'primary' },
-  })
-  const reasonTo = (verb: string, hint: string) =>
-    longField(draft, {
-      name: 'reason',
-      label: `Reason to ${verb}`,
-      hint,
-      more: html`required maxlength="${fieldLengths['/console/partners/:branch/decline'].reason}"`,
+  const approve = () =>
+    printOffer(offers, operator, forms.approve, {
+      ...{ kind: 'partner.approve', subject: `branch:${branchId}`, label, standing },
+      ...{ more: () => html`<p>${hint}</p>`, buttonLook: 'primary' },
     })
-  const decline = html`<form method="post" action="${home}/decline">${seen}
-${reasonTo('decline', 'Its members read it, lose the sandbox, and can apply again.')}<button
-  class="danger">Decline</button></form>`
-  return html`<section class="card"><h2>Decision</h2>${formNotice(draft, 'reason')}
-${status !== 'approved' && approve}
-${status === 'applied' && decline}
-${
-  status === 'approved' &&
-  askFirst({
-    ...{
-      action: `${home}/suspend`,
-      csrf,
-      fields: { seen: printSeen(partner) },
-      label: 'Suspend',
-      of: partner.name,
-    },
-    text: 'Clients and tokens of a suspended partner are refused at once, and its webhooks are stopped.',
-    more: reasonTo('suspend', 'Its members read it.'),
-  })
-}</section>`
+  const decline = () =>
+    operator.forms.print(
+      forms.decline,
+      { standing },
+      (view) => html`${view.field('reason')}${view.button('Decline', { look: 'danger' })}`,
+    )
+  const suspend = () =>
+    operator.forms.ask(forms.suspend, {
+      ...{ standing, label: 'Suspend', of: partner.name },
+      text: 'Clients and tokens of a suspended partner are refused at once, and its webhooks are stopped.',
+    })
+  return html`<section class="card"><h2>Decision</h2>
+${status !== 'approved' && approve()}
+${status === 'applied' && decline()}
+${status === 'approved' && suspend()}</section>`
 }
 
 function printRefresh(
@@ -303,19 +292,14 @@ function printRefresh(
   offers: Offers,
 ): Html {
   const open = isOpen(request)
-  const home = `/console/partners/${partner.branchId}`
   const grant = () =>
-    printOffer(offers, operator, {
-      ...{
-        kind: 'partner.refresh-access',
-        subject: `branch:${partner.branchId}`,
-        action: `${home}/refresh/grant`,
-      },
-      ...{ label: open ? 'Grant' : 'Grant refresh access', look: open ? 'primary' : 'plain' },
+    printOffer(offers, operator, forms.grantRefresh, {
+      ...{ kind: 'partner.refresh-access', subject: `branch:${partner.branchId}` },
+      ...{ label: open ? 'Grant' : 'Grant refresh access', buttonLook: open ? 'primary' : 'plain' },
     })
   const withdraw = (label: string) =>
-    askFirst({
-      ...{ action: `${home}/refresh/withdraw`, csrf: operator.csrf, label, why: true },
+    operator.forms.ask(forms.withdrawRefresh, {
+      label,
       text: 'Its refresh tokens are refused at once, until refresh access is granted.',
     })
   const granted = partner.refreshAccess

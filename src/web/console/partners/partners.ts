@@ -11,7 +11,7 @@ import {
   type WideningPartner,
 } from '../../../partners/waiting.ts'
 import { cut } from '../../../text/cut.ts'
-import { anyOf, choiceField, textField } from '../../frame/fields.ts'
+import { anyOf, oneOf, text } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { printDate } from '../../frame/page.ts'
 import { badge, menu, printMoment, type Tone, table } from '../../frame/parts.ts'
@@ -22,7 +22,16 @@ import { linkTo, mayFollow, type Reader, sendConsole } from '../frame/console.ts
 
 const pageSize = 50
 const waitingAtMost = 10
-const longest = 100
+
+const fields = {
+  q: text({
+    ...{ label: 'Name or branch id', type: 'search', most: 100 },
+    more: html`spellcheck="false" autocomplete="off"`,
+  }),
+  state: oneOf({ label: 'State', of: partnerStatuses, choices: anyOf(partnerStatuses) }),
+}
+
+type PartnersQuestion = Question<typeof fields>
 
 const tones: Record<PartnerStatus, Tone> = {
   applied: 'wait',
@@ -36,28 +45,25 @@ export function partnerBadge(status: PartnerStatus): Html {
 }
 
 export async function showPartners(visit: Visit, operator: Operator) {
-  const question = readQuestion(visit.request.query, ['q', 'state'], longest)
-  const sought = {
-    text: question.text('q'),
-    state: question.oneOf('state', partnerStatuses),
-    before: branchOf(question.text('before')),
-  }
+  const question = readQuestion(visit.query, fields)
+  const { q, state } = question.values
+  const sought = { text: q, state, before: branchOf(visit.query.before) }
   const isFirst = Object.values(sought).every((each) => each === undefined)
-  const { problem } = question.draft()
+  const { isWrong } = question
   return sendConsole(visit, operator, {
     title: 'Partners',
     section: '/console/partners',
-    ...(problem && { status: 400 }),
+    status: question.status,
     body: html`<h1>Partners</h1>
-${isFirst && !problem && (await printWaiting(visit))}
+${isFirst && !isWrong && (await printWaiting(visit))}
 ${printFilter(question)}
-${!problem && (await printFound(visit, sought, question, operator))}`,
+${!isWrong && (await printFound(visit, sought, question, operator))}`,
   })
 }
 
 /** What is no number is as if it were not there. */
-function branchOf(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined
+function branchOf(text: string | string[] | undefined): number | undefined {
+  return typeof text === 'string' && /^\d{1,10}$/.test(text) ? Number(text) : undefined
 }
 
 async function printWaiting({ context }: Visit): Promise<Html> {
@@ -103,17 +109,11 @@ function printAsking({ branchId, name, reason, since }: AskingPartner, what?: Ht
   return html`<li><div><a href="/console/partners/${branchId}"><strong>${name}</strong></a><br>${what}“${shown}”<br><span class="faint">Branch ${branchId} · asked ${printDate(since)}</span></div></li>`
 }
 
-function printFilter(question: Question): Html {
-  const draft = question.draft()
+function printFilter({ view }: PartnersQuestion): Html {
   return html`<form class="card filter" method="get" action="/console/partners" role="search"
     aria-label="Partners">
-${textField(draft, {
-  name: 'q',
-  label: 'Name or branch id',
-  more: html`type="search" maxlength="${longest}"
-  spellcheck="false" autocomplete="off"`,
-})}
-${choiceField(draft, { name: 'state', label: 'State' }, anyOf(partnerStatuses))}
+${view.field('q')}
+${view.field('state')}
 <div class="field"><button class="primary">Show</button></div>
 </form>`
 }
@@ -121,7 +121,7 @@ ${choiceField(draft, { name: 'state', label: 'State' }, anyOf(partnerStatuses))}
 async function printFound(
   { context }: Visit,
   sought: PartnerQuestion,
-  question: Question,
+  question: PartnersQuestion,
   reader: Reader,
 ): Promise<Html> {
   const { partners, before } = await findPartners(context.db, sought, pageSize)

@@ -2,7 +2,7 @@
 
 import type { Sql } from '../../../database/database.ts'
 import { listProviders } from '../../../identity/provider.ts'
-import { Invalid, type Problem } from '../../../problem.ts'
+import { Invalid } from '../../../problem.ts'
 import { cut } from '../../../text/cut.ts'
 import {
   getStaffMember,
@@ -14,16 +14,15 @@ import {
 } from '../../../users/staff-role.ts'
 import { findStaffRole, type StaffRole, staffRoles } from '../../../vocabulary/permission.ts'
 import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { choiceField, emptyDraft, findProblem } from '../../frame/fields.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { notice, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, table } from '../../frame/parts.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Operator, StrongOperator } from '../../gates/gates.ts'
 import { goBack } from '../frame/back.ts'
 import { linkTo, sendConsole } from '../frame/console.ts'
+import * as forms from './forms.ts'
 
 const here = '/console/staff'
 
@@ -75,46 +74,38 @@ function memberOf({ context, request }: Visit): Promise<StaffMember> {
 }
 
 export async function showRoles(visit: Visit, operator: Operator) {
-  return sendRoles(visit, operator, await memberOf(visit), undefined)
-}
-
-async function sendRoles(
-  visit: Visit,
-  operator: Operator,
-  member: StaffMember,
-  problem: Problem | undefined,
-) {
+  const member = await memberOf(visit)
   const { id, name, roles } = member
   const labels = await readLabels(visit.context.db)
   return sendConsole(visit, operator, {
     title: `Roles of ${name}`,
     section: here,
-    ...(problem && { status: problem.status }),
     body: html`${crumbs([{ path: here, label: 'Staff' }])}
 <h1>Roles of ${name}</h1>
-${problem && notice('error', problem.message)}
 <p>${linkTo(operator, `/console/users/${id}`, 'Access, sessions, two-factor')}</p>
 <section class="card"><h2>Roles</h2>
 ${
   roles.length === 0
     ? html`<p class="empty">None: the console is closed to them.</p>`
     : html`<ul
-  class="tokens">${roles.map((each) => printHeld(each, labels, member, operator))}</ul>`
+  class="tokens">${roles.map((each) => printHeld(each, labels, operator))}</ul>`
 }</section>
 ${printGiving(member, operator)}`,
   })
 }
 
-function printHeld(
-  { role, source, givenAt }: HeldRole,
-  labels: Labels,
-  { id }: StaffMember,
-  operator: Operator,
-): Html {
+function printHeld({ role, source, givenAt }: HeldRole, labels: Labels, operator: Operator): Html {
   const { title, text } = staffRoleWords[role]
   return html`<li><div><strong>${title}</strong><br><span class="faint">${text} ·
     ${printSource(source, labels)}, ${printDate(givenAt)}</span></div>
-${source === 'hand' && mayChange(operator, role) && askFirst({ action: `${here}/${id}/take`, csrf: operator.csrf, fields: { role }, label: 'Remove', of: title, text: 'It takes effect with their next click.', why: true })}</li>`
+${
+  source === 'hand' &&
+  mayChange(operator, role) &&
+  operator.forms.ask(forms.takeRole, {
+    ...{ standing: { role }, label: 'Remove', of: title },
+    text: 'It takes effect with their next click.',
+  })
+}</li>`
 }
 
 /** Only an administrator makes administrators, or takes that from one. */
@@ -133,38 +124,45 @@ function printGiving({ id, roles }: StaffMember, operator: Operator): Content {
     value: role,
     label: `${staffRoleWords[role].title}: ${staffRoleWords[role].text}`,
   }))
-  const more = choiceField(emptyDraft, { name: 'role', label: 'Role' }, choices)
-  return html`<section class="card"><h2>Give a role</h2>${askFirst({ action: `${here}/${id}/give`, csrf: operator.csrf, label: 'Give role', text: 'It takes effect with their next click.', more, why: true, isGift: true })}</section>`
+  const asked = { label: 'Give role', text: 'It takes effect with their next click.', isGift: true } as const
+  return html`<section class="card"><h2>Give a role</h2>${operator.forms.ask(
+    forms.giveRole,
+    asked,
+    (view) => html`${view.field('role', { choices })}${view.field('reason')}`,
+  )}</section>`
 }
 
 const words = { given: 'The role is given.', taken: 'The role is removed.' }
 
-export function giveRole(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  return change(visit, operator, form, { by: give, text: words.given, back: 'take' })
+export function giveRole(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { role } }: Submission<typeof forms.giveRole>,
+) {
+  return change(visit, operator, { role, by: give, text: words.given, back: 'take' })
 }
 
-export function takeRole(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  return change(visit, operator, form, { by: take, text: words.taken, back: 'give' })
+export async function takeRole(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.takeRole>,
+) {
+  const role = findStaffRole(values.role)
+  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${staffRoles.join(', ')}` }])
+  return change(visit, operator, { role, by: take, text: words.taken, back: 'give' })
 }
 
 interface Change {
+  readonly role: StaffRole
   readonly by: typeof give
   readonly text: string
   /** The form that does the opposite. */
   readonly back: 'give' | 'take'
 }
 
-async function change(
-  visit: Visit,
-  operator: StrongOperator,
-  form: SubmittedForm,
-  { by, text, back }: Change,
-) {
+async function change(visit: Visit, operator: StrongOperator, { role, by, text, back }: Change) {
   const member = await memberOf(visit)
-  const role = findStaffRole(form.find('role'))
-  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${staffRoles.join(', ')}` }])
-  const problem = await findProblem(() => by(visit.context.db, member, role, operator.act))
-  if (problem) return sendRoles(visit, operator, member, problem)
+  await by(visit.context.db, member, role, operator.act)
   const path = `${here}/${member.id}`
   // No operator gives themselves back what they gave up.
   const isOwn = back === 'give' && member.id === operator.session.user.id

@@ -9,14 +9,14 @@ import { liftLoginWait } from '../../../users/login-throttle.ts'
 import { closeEverySession, closeSessionOf } from '../../../users/session.ts'
 import { findNeededOver } from '../../../users/staff-role.ts'
 import { setStatusOfOther, type User } from '../../../users/user.ts'
-import { findProblem } from '../../frame/fields.ts'
 import { ignoreAlreadyGone, type Undo } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
-import { idOf, type Visit } from '../../frame/visit.ts'
-import type { StrongOperator } from '../../gates/gates.ts'
+import type { Submission } from '../../frame/form.ts'
+import type { Visit } from '../../frame/visit.ts'
+import type { ReasonedOperator, StrongOperator } from '../../gates/gates.ts'
 import { goBack } from '../frame/back.ts'
 import { actOrPropose } from '../frame/four-eyes.ts'
-import { sendUser, throttleKey, userOf } from './user.ts'
+import type * as forms from './forms.ts'
+import { throttleKey, userOf } from './user.ts'
 import { mayActOn } from './user-parts.ts'
 
 const doneWords = {
@@ -39,28 +39,35 @@ export async function targetOf(visit: Visit, operator: StrongOperator): Promise<
   throw new Forbidden('This person is staff. Only somebody who can also change staff roles may do this.')
 }
 
-export function lockUser(visit: Visit, operator: StrongOperator) {
-  return setStatus(visit, operator, 'disabled')
+export async function lockUser(visit: Visit, operator: StrongOperator) {
+  const user = await setStatus(visit, operator, 'disabled')
+  return back(visit, operator, user, 'locked', { undo: { action: `/console/users/${user.id}/unlock` } })
 }
 
-export function unlockUser(visit: Visit, operator: StrongOperator) {
-  return setStatus(visit, operator, 'active')
+export async function unlockUser(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { from } }: Submission<typeof forms.unlockUser>,
+) {
+  const user = await setStatus(visit, operator, 'active')
+  return back(visit, operator, user, 'unlocked', { from })
 }
 
-async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']) {
-  const { db } = visit.context
+async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']): Promise<User> {
   const { act, session } = operator
   const user = await targetOf(visit, operator)
-  const problem = await findProblem(() => setStatusOfOther(db, user, status, session.user, act))
-  if (problem) return sendUser(visit, operator, user, problem)
-  if (status === 'active') return back(visit, operator, user, 'unlocked')
-  return back(visit, operator, user, 'locked', { action: `/console/users/${user.id}/unlock` })
+  await setStatusOfOther(visit.context.db, user, status, session.user, act)
+  return user
 }
 
-export async function closeSession(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function closeSession(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.closeSession>,
+) {
   const { db } = visit.context
   const user = await targetOf(visit, operator)
-  await closeSessionOf(db, user, idOf(form.find('session')), operator.act)
+  await closeSessionOf(db, user, values.session, operator.act)
   return back(visit, operator, user, 'closed')
 }
 
@@ -71,19 +78,26 @@ export async function closeSessions(visit: Visit, operator: StrongOperator) {
   return back(visit, operator, user, 'all-closed')
 }
 
-export async function revokeToken(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function revokeToken(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.revokeToken>,
+) {
   const { db } = visit.context
   const user = await targetOf(visit, operator)
-  const id = idOf(form.find('token'))
-  await revokeApiToken(db, id, user.id, operator.act).catch(ignoreAlreadyGone)
+  await revokeApiToken(db, values.token, user.id, operator.act).catch(ignoreAlreadyGone)
   return back(visit, operator, user, 'revoked')
 }
 
-export async function revokeApplication(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function revokeApplication(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.revokeApplication>,
+) {
   const { db } = visit.context
   const user = await targetOf(visit, operator)
   const revoked = {
-    id: idOf(form.find('authorization')),
+    id: values.authorization,
     ownerId: user.id,
     reason: 'revoked by the brokerage',
   }
@@ -92,25 +106,27 @@ export async function revokeApplication(visit: Visit, operator: StrongOperator, 
 }
 
 /** Makes a password enough to sign in. Never one's own factors: they are changed where they are proven. */
-export async function resetFactors(visit: Visit, operator: StrongOperator) {
+export async function resetFactors(visit: Visit, operator: ReasonedOperator) {
   const user = await targetOf(visit, operator)
   if (user.id === operator.session.user.id)
-    return sendUser(
-      visit,
-      operator,
-      user,
-      new Conflict('Change your own second factors on your security page.'),
-    )
-  return actOrPropose(visit, operator, 'user.reset-two-factor', { userId: user.id }, () =>
-    back(visit, operator, user, 'reset'),
-  )
+    throw new Conflict('Change your own second factors on your security page.')
+  const wish = {
+    kind: 'user.reset-two-factor',
+    values: { userId: user.id },
+    reason: operator.act.reason,
+  } as const
+  return actOrPropose(visit, operator, wish, () => back(visit, operator, user, 'reset'))
 }
 
-export async function liftThrottle(visit: Visit, operator: StrongOperator) {
+export async function liftThrottle(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { from } }: Submission<typeof forms.liftThrottle>,
+) {
   const { db } = visit.context
   const user = await targetOf(visit, operator)
   await liftLoginWait(db, user, throttleKey(visit), operator.act)
-  return back(visit, operator, user, 'lifted')
+  return back(visit, operator, user, 'lifted', { from })
 }
 
 function back(
@@ -118,8 +134,8 @@ function back(
   operator: StrongOperator,
   { id, name }: User,
   done: keyof typeof doneWords,
-  undo?: Undo,
+  more: { readonly undo?: Undo; readonly from?: string } = {},
 ) {
   const about = { path: `/console/users/${id}`, about: `user:${id}`, name }
-  return goBack(visit, operator, { ...about, text: doneWords[done], undo })
+  return goBack(visit, operator, { ...about, text: doneWords[done], ...more })
 }

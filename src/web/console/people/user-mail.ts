@@ -2,21 +2,21 @@
 import { Conflict } from '../../../problem.ts'
 import { setEmail } from '../../../users/email.ts'
 import { sendResetTo } from '../../../users/password-reset.ts'
-import { findProblem } from '../../frame/fields.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { StrongOperator } from '../../gates/gates.ts'
 import { loginDependencies } from '../../sign-in/login-dependencies.ts'
 import { goBack } from '../frame/back.ts'
-import { sendUser } from './user.ts'
+import type * as forms from './forms.ts'
 import { targetOf } from './user-acts.ts'
 
-export async function changeEmail(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function changeEmail(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.changeEmail>,
+) {
   const user = await targetOf(visit, operator)
-  const problem = await findProblem(() =>
-    setEmail(visit.context.db, user, form.find('email')?.trim() ?? '', operator.act),
-  )
-  if (problem) return sendUser(visit, operator, user, problem)
+  await setEmail(visit.context.db, user, values.email.trim(), operator.act)
   return back(visit, operator, user, 'The e-mail address is changed, and the one before was told.')
 }
 
@@ -25,16 +25,12 @@ const notToOneself = 'You cannot send a password reset to yourself. Ask another 
 
 export async function sendReset(visit: Visit, operator: StrongOperator) {
   const user = await targetOf(visit, operator)
-  if (user.id === operator.session.user.id) return sendUser(visit, operator, user, new Conflict(notToOneself))
-  let isSent = false
-  const problem = await findProblem(async () => {
-    isSent = await sendResetTo(loginDependencies(visit.context), user, operator.act)
-  })
-  if (problem) return sendUser(visit, operator, user, problem)
-  if (isSent) return back(visit, operator, user, 'A link for a new password is on its way.')
-  const why =
-    'No link was sent: they have no e-mail address, are locked, sign in at a provider, or got too many today.'
-  return sendUser(visit, operator, user, new Conflict(why))
+  if (user.id === operator.session.user.id) throw new Conflict(notToOneself)
+  if (await sendResetTo(loginDependencies(visit.context), user, operator.act))
+    return back(visit, operator, user, 'A link for a new password is on its way.')
+  throw new Conflict(
+    'No link was sent: they have no e-mail address, are locked, sign in at a provider, or got too many today.',
+  )
 }
 
 function back(

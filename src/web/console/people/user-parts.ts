@@ -10,25 +10,22 @@ import type { SignedInDevice } from '../../../users/session.ts'
 import type { User } from '../../../users/user.ts'
 import { deviceWords } from '../../../vocabulary/device-words.ts'
 import type { Permission } from '../../../vocabulary/permission.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge } from '../../frame/parts.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { type Offers, printOffer } from '../frame/four-eyes.ts'
+import * as forms from './forms.ts'
 
 interface UserPage {
   readonly user: User
-  /** Where the forms go. */
-  readonly home: string
-  readonly csrf: string
+  /** Who looks. */
+  readonly operator: Operator
   /** Whether the reader may change anything here. */
   readonly mayAct: boolean
   readonly offers: Offers
   /** Operators who look at themselves. */
   readonly isSelf: boolean
-  /** The session that looks. */
-  readonly ownSession: number
 }
 
 /**
@@ -43,7 +40,7 @@ export function mayActOn({ may }: Pick<Operator, 'may'>, needed: readonly Permis
 const sessionsShown = 10
 const applicationsShown = 20
 
-export function printStatus({ user, home, csrf, isSelf, mayAct }: UserPage): Html {
+export function printStatus({ user, operator, isSelf, mayAct }: UserPage): Html {
   if (isSelf)
     return html`<section class="card"><h2>Access</h2><p>This is you. Another operator can lock you out;
       you cannot do it yourself.</p></section>`
@@ -52,27 +49,29 @@ export function printStatus({ user, home, csrf, isSelf, mayAct }: UserPage): Htm
 <p>Locking ends every session at once, on both sites. Personal and sandbox tokens,
   and the tokens of connected applications, are refused from the next request on. None of the tokens is lost:
   unlocked, the user finds them working again.</p>
-${mayAct && askFirst({ action: `${home}/lock`, csrf, label: 'Lock out', text: 'Every session ends at once.', why: true })}</section>`
+${mayAct && operator.forms.ask(forms.lockUser, { label: 'Lock out', text: 'Every session ends at once.' })}</section>`
   if (user.lockedBy !== 'operator')
     return html`<section class="card"><h2>Access</h2>
 <p>${user.lockedBy === 'removal' ? 'Removed' : 'Disabled'} by your own system,
   which says who your customers are: nobody can sign in as this user,
   and tokens that act for them are refused, until it lets them in again. No operator has locked them out;
   whom one locks too stays out then.</p>
-${mayAct && askFirst({ action: `${home}/lock`, csrf, label: 'Lock out too', text: 'They stay locked when your own system lets them in again.', why: true })}</section>`
+${
+  mayAct &&
+  operator.forms.ask(forms.lockUser, {
+    label: 'Lock out too',
+    text: 'They stay locked when your own system lets them in again.',
+  })
+}</section>`
   return html`<section class="card"><h2>Access</h2>
 <p>Locked out: nobody can sign in as this user, and tokens that act for them are refused.
   Unlocking lets the tokens that were not revoked work again; sessions do not come back.
   If the tokens may be in wrong hands, revoke them below first.</p>
-${
-  mayAct &&
-  html`<form method="post" action="${home}/unlock">${csrfField(csrf)}<button
-  class="primary">Unlock</button></form>`
-}</section>`
+${mayAct && operator.forms.button(forms.unlockUser, 'Unlock', { buttonLook: 'primary' })}</section>`
 }
 
 export function printThrottle(
-  { home, csrf, mayAct }: UserPage,
+  { operator, mayAct }: UserPage,
   { failures, blockedUntil }: LoginFailures,
 ): Html {
   const state = blockedUntil
@@ -86,34 +85,22 @@ export function printThrottle(
     : html`<p>${failures} in the last minutes. Sign-in is not restricted yet.</p>`
   return html`<section class="card"><h2>Failed sign-ins ${state}</h2>
 ${failures === 0 ? html`<p class="empty">None in the last minutes.</p>` : words}
-${
-  mayAct &&
-  failures > 0 &&
-  html`<form method="post"
-  action="${home}/throttle/lift">${csrfField(csrf)}<button>Reset counter</button></form>`
-}</section>`
+${mayAct && failures > 0 && operator.forms.button(forms.liftThrottle, 'Reset counter')}</section>`
 }
 
-export function printSessions(
-  { home, csrf, ownSession, mayAct }: UserPage,
-  sessions: readonly SignedInDevice[],
-): Html {
+export function printSessions({ operator, mayAct }: UserPage, sessions: readonly SignedInDevice[]): Html {
   const items = sessions.slice(0, sessionsShown).map((each) => {
     const words = deviceWords(each.userAgent)
     return printItem(
       html`<strong>${words}</strong> ${inSandbox(each)}
-        ${each.id === ownSession && badge('good', 'this one')}`,
+        ${each.id === operator.session.id && badge('good', 'this one')}`,
       html`from ${each.address} · signed in ${printDate(each.firstSeenAt)} · last active
         ${printDate(each.lastSeenAt)}`,
-      mayAct && {
-        action: `${home}/sessions/close`,
-        csrf,
-        field: 'session',
-        value: each.id,
-        label: 'Close',
-        of: `${words}, ${each.address}`,
-        asks: 'Whoever uses it is signed out at once.',
-      },
+      mayAct &&
+        operator.forms.ask(forms.closeSession, {
+          ...{ standing: { session: each.id }, label: 'Close', of: `${words}, ${each.address}` },
+          text: 'Whoever uses it is signed out at once.',
+        }),
     )
   })
   return html`<section class="card"><h2>Sessions</h2>${printItems(items, 'Signed in nowhere.')}
@@ -122,7 +109,14 @@ ${
   html`<p class="faint">${sessions.length - sessionsShown} more are not
   shown.</p>`
 }
-${mayAct && items.length > 0 && askFirst({ action: `${home}/sessions/close/all`, csrf, label: 'Close all', text: 'The user is signed out everywhere at once, on both sites.', why: true })}</section>`
+${
+  mayAct &&
+  items.length > 0 &&
+  operator.forms.ask(forms.closeSessions, {
+    label: 'Close all',
+    text: 'The user is signed out everywhere at once, on both sites.',
+  })
+}</section>`
 }
 
 export function printFactors(page: UserPage, factors: SecondFactors): Html {
@@ -158,16 +152,17 @@ ${printReset(page)}`
 ${printItems(items, 'None: the password is all it takes to sign in.')}${isGuarded(factors) && (mayAct || isSelf) && reset}</section>`
 }
 
-function printReset({ user, home, csrf, offers }: UserPage): Html {
-  const reset = { action: `${home}/factors/reset`, label: 'Reset two-factor' }
+function printReset({ user, operator, offers }: UserPage): Html {
+  const label = 'Reset two-factor'
   const kind = 'user.reset-two-factor'
   const subject = `user:${user.id}`
   if (offers.takesTwo(kind) || offers.findWaiting(kind, subject))
-    return printOffer(offers, { csrf }, { ...reset, kind, subject })
-  return askFirst({ ...reset, csrf, text: 'From then on the password alone is enough.', why: true })
+    return printOffer(offers, operator, forms.resetFactors, { label, kind, subject })
+  const text = 'From then on the password alone is enough.'
+  return operator.forms.ask(forms.resetFactors, { label, text })
 }
 
-export function printTokens({ home, csrf, mayAct }: UserPage, tokens: readonly ApiToken[]): Html {
+export function printTokens({ operator, mayAct }: UserPage, tokens: readonly ApiToken[]): Html {
   const items = tokens.map((each) =>
     printItem(
       html`<strong>${each.name}</strong>
@@ -178,24 +173,18 @@ export function printTokens({ home, csrf, mayAct }: UserPage, tokens: readonly A
         class="badge sandbox">Sandbox token</span>`
         }`,
       html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} · ${lastUse(each)}`,
-      mayAct && {
-        ...{
-          action: `${home}/tokens/revoke`,
-          csrf,
-          field: 'token',
-          value: each.id,
-          label: 'Revoke',
-          of: each.name,
-        },
-        asks: 'Programs that use it are refused from their next request on.',
-      },
+      mayAct &&
+        operator.forms.ask(forms.revokeToken, {
+          ...{ standing: { token: each.id }, label: 'Revoke', of: each.name },
+          text: 'Programs that use it are refused from their next request on.',
+        }),
     ),
   )
   return html`<section class="card"><h2>Tokens</h2>${printItems(items, 'There are none.')}</section>`
 }
 
 export function printApplications(
-  { home, csrf, mayAct }: UserPage,
+  { operator, mayAct }: UserPage,
   applications: readonly Authorization[],
 ): Html {
   const items = applications.slice(0, applicationsShown).map((each) =>
@@ -205,10 +194,11 @@ export function printApplications(
       html`${each.scopes.join(' ')} · accounts
         ${each.accountNumbers.length > 0 ? each.accountNumbers.join(', ') : 'none'} · since
         ${printDate(each.approvedAt)} · ${lastUse(each)}`,
-      mayAct && {
-        ...{ action: `${home}/applications/revoke`, csrf, field: 'authorization', value: each.id },
-        ...{ label: 'Revoke', of: each.clientName, asks: 'It loses its access at once.' },
-      },
+      mayAct &&
+        operator.forms.ask(forms.revokeApplication, {
+          ...{ standing: { authorization: each.id }, label: 'Revoke', of: each.clientName },
+          text: 'It loses its access at once.',
+        }),
     ),
   )
   return html`<section class="card"><h2>Connected applications</h2>${printItems(items, 'There are none.')}
@@ -227,24 +217,8 @@ function inSandbox({ environment }: { readonly environment: string }): Html | fa
   return environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`
 }
 
-interface ItemAct {
-  readonly action: string
-  readonly csrf: string
-  readonly field: string
-  readonly value: number
-  readonly label: string
-  /** For people who use a screen reader. */
-  readonly of: string
-  /** What will happen: it is asked first, and for a reason. */
-  readonly asks: string
-}
-
-function printItem(title: Content, text: Content, act?: ItemAct | false): Html {
-  return html`<li><div>${title}<br><span class="faint">${text}</span></div>${act && printItemAct(act)}</li>`
-}
-
-function printItemAct({ action, csrf, field, value, label, of, asks }: ItemAct): Html {
-  return askFirst({ action, csrf, fields: { [field]: value }, label, of, text: asks, why: true })
+function printItem(title: Content, text: Content, act?: Html | false): Html {
+  return html`<li><div>${title}<br><span class="faint">${text}</span></div>${act}</li>`
 }
 
 function printItems(items: readonly Html[], empty: string): Html {

@@ -6,7 +6,6 @@
 import { findHistory } from '../../../audit/history.ts'
 import { listAuthorizations } from '../../../oauth/authorization.ts'
 import { listPartnersOf, type PartnerMembership } from '../../../partners/partner.ts'
-import type { Problem } from '../../../problem.ts'
 import { cut } from '../../../text/cut.ts'
 import { type Holding, listHoldings } from '../../../users/account.ts'
 import { listApiTokens } from '../../../users/api-token.ts'
@@ -17,7 +16,7 @@ import { listSessions } from '../../../users/session.ts'
 import { findNeededOver } from '../../../users/staff-role.ts'
 import { getUserById, type User } from '../../../users/user.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { notice, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts } from '../../frame/parts.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
@@ -42,10 +41,6 @@ const historyShown = 8
 const partnersShown = 5
 const ofPartnerShown = 3
 
-export async function showUser(visit: Visit, operator: Operator) {
-  return sendUser(visit, operator, await userOf(visit), undefined)
-}
-
 export function userOf({ context, request }: Visit): Promise<User> {
   return getUserById(context.db, cut(paramsOf(request).id ?? '', 100))
 }
@@ -54,7 +49,8 @@ export function throttleKey({ context }: Visit): Buffer {
   return context.vault.derive('login-throttle')[0]!
 }
 
-export async function sendUser(visit: Visit, operator: Operator, user: User, problem: Problem | undefined) {
+export async function showUser(visit: Visit, operator: Operator) {
+  const user = await userOf(visit)
   const { db, clock } = visit.context
   const now = clock.now()
   const accounts = await listHoldings(db, user.id)
@@ -62,20 +58,16 @@ export async function sendUser(visit: Visit, operator: Operator, user: User, pro
   const history = await findHistory(db, user.id, { before: undefined, limit: historyShown })
   const page = {
     user,
-    home: `/console/users/${user.id}`,
-    csrf: operator.csrf,
+    operator,
     isSelf: user.id === operator.session.user.id,
     mayAct: mayActOn(operator, await findNeededOver(db, user)),
     offers: await readOffers(visit),
-    ownSession: operator.session.id,
   }
   return sendConsole(visit, operator, {
     title: user.name,
     section: '/console/users',
-    ...(problem && { status: problem.status }),
     body: html`${crumbs([{ path: '/console/users', label: 'Users' }])}
 <h1>${user.name} ${statusBadge(user)} ${roleBadge(user)}</h1>
-${problem && notice('error', problem.message)}
 ${printPerson(user, accounts, partners, operator)}
 ${printStatus(page)}
 ${printMail(page, await findMail(db, user.id))}

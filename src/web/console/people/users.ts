@@ -1,7 +1,7 @@
 /** Everybody who can sign in: looked for by username, name, id or account number. */
 import type { User } from '../../../users/user.ts'
 import { findUsers } from '../../../users/user-search.ts'
-import { textField } from '../../frame/fields.ts'
+import { text } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { badge, menu, printMoment, table } from '../../frame/parts.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
@@ -12,17 +12,27 @@ import { mayFollow, type Reader, sendConsole } from '../frame/console.ts'
 const pageSize = 50
 const longest = 100
 
+const asked = {
+  q: text({
+    label: 'Username, name, id or account number',
+    type: 'search',
+    most: longest,
+    more: html`spellcheck="false" autocapitalize="none" autocomplete="off"`,
+  }),
+  after: text({ label: 'After', most: longest }),
+}
+
 export async function showUsers(visit: Visit, operator: Operator) {
-  const question = readQuestion(visit.request.query, ['q'], longest)
-  const [text, after] = [question.text('q'), question.text('after')]
-  const found = await findUsers(visit.context.db, { text, after }, pageSize)
+  const question = readQuestion(visit.query, asked)
+  const { q, after } = question.values
+  const found = await findUsers(visit.context.db, { text: q, after }, pageSize)
   return sendConsole(visit, operator, {
     title: 'Users',
     section: '/console/users',
     body: html`<h1>Users</h1>
 <form class="card filter" method="get" action="/console/users" role="search" aria-label="Users">
-${textField(question.draft(), { name: 'q', label: 'Username, name, id or account number', more: html`type="search" maxlength="${longest}" spellcheck="false" autocapitalize="none" autocomplete="off"` })}
-<div class="field"><button class="primary">Show</button></div>
+${question.view.field('q')}
+<div class="field">${question.view.button('Show', { look: 'primary' })}</div>
 </form>
 ${operator.may('users.manage') && html`<p><a class="button" href="/console/users/new">New user</a></p>`}
 ${
@@ -73,11 +83,15 @@ export function roleBadge({ role }: User): Html | undefined {
   return role === 'operator' ? badge('wait', 'operator') : undefined
 }
 
-function printPages(question: Question, here: string | undefined, next: string | undefined): Html {
+function printPages(
+  question: Question<typeof asked>,
+  here: string | undefined,
+  next: string | undefined,
+): Html {
   return html`<nav class="pages" aria-label="Pages">${
     here !== undefined &&
     html`<a
-    href="/console/users?${question.print()}">First page</a>`
+    href="/console/users?${question.print({ after: undefined })}">First page</a>`
   }
 ${
   next !== undefined &&

@@ -15,10 +15,9 @@ import {
   withdrawProposal,
 } from '../../../proposals/proposal.ts'
 import { proposalWords } from '../../../vocabulary/proposal-words.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, notice, printDate } from '../../frame/page.ts'
+import { notice, printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, type Tone } from '../../frame/parts.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Operator, StrongOperator } from '../../gates/gates.ts'
@@ -26,6 +25,7 @@ import { printAgo, printUntil } from '../frame/ago.ts'
 import { type Reader, sendConsole } from '../frame/console.ts'
 import { proposalsPage } from '../frame/four-eyes.ts'
 import { findNames, type Names, printName } from '../frame/names.ts'
+import * as forms from './forms.ts'
 
 type Shows = ProposedState['shows']
 
@@ -165,11 +165,10 @@ async function printDecision(
   proposal: Proposal,
   isFit: boolean,
 ): Promise<Html> {
-  const { csrf } = operator
-  const at = `${proposalsPage}/${proposal.id}`
+  const { forms: on } = operator
   if (proposal.proposedBy === operator.session.user.id)
     return html`<section class="card"><h2>Decision</h2><p>You proposed this. Somebody else has to decide.</p>
-${operator.may('proposals.decide') && askFirst({ action: `${at}/withdraw`, csrf, label: 'Withdraw', text: 'It can no longer be approved.', why: true })}</section>`
+${operator.may('proposals.decide') && on.ask(forms.withdrawProposal, { label: 'Withdraw', text: 'It can no longer be approved.' })}</section>`
   const refusal = await findRefusal(
     context.db,
     proposal,
@@ -178,15 +177,14 @@ ${operator.may('proposals.decide') && askFirst({ action: `${at}/withdraw`, csrf,
     context.clock.now(),
   )
   if (refusal) return html`<section class="card"><h2>Decision</h2><p>${refusal}</p></section>`
-  const approve = html`<form method="post" action="${at}/approve">${csrfField(csrf)}<button
-    class="primary">Approve</button></form>`
+  const approve = isFit && on.button(forms.approveProposal, 'Approve', { buttonLook: 'primary' })
   return html`<section class="card"><h2>Decision</h2>${
     isFit &&
     html`<p>Approved, it is done at once,
     under both your names.</p>`
   }
-<div class="acts">${isFit && approve}
-${askFirst({ action: `${at}/decline`, csrf, label: 'Decline', text: 'It can be proposed again.', why: true })}</div></section>`
+<div class="acts">${approve}
+${on.ask(forms.declineProposal, { label: 'Decline', text: 'It can be proposed again.' })}</div></section>`
 }
 
 const endedWords: Readonly<Record<ProposalOutcome, string>> = {

@@ -15,25 +15,18 @@ import { changed, changeProvider } from '../../../identity/provider-change.ts'
 import { type ProviderFinding, testProvider } from '../../../identity/provider-test.ts'
 import { findTouched, tellTouched } from '../../../identity/removal.ts'
 import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { type Draft, findProblem, formNotice } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, table } from '../../frame/parts.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Operator, StrongOperator } from '../../gates/gates.ts'
 import { sendConsole } from '../frame/console.ts'
 import { actOrPropose, type Offers, printOffer, readOffers } from '../frame/four-eyes.ts'
-import { changeNames, printChange, printChangeFields, readChange } from './new-provider.ts'
-import {
-  credentialNames,
-  printCredential,
-  readCredential,
-  refusedDraft,
-  valuesOf,
-} from './provider-credential.ts'
+import * as forms from './forms.ts'
+import { printChange, printChangeFields, readChange } from './new-provider.ts'
+import { printCredential, readCredential, wordForForm } from './provider-credential.ts'
 
 const here = '/console/providers'
 
@@ -77,30 +70,20 @@ export async function showProvider(visit: Visit, operator: Operator) {
 export async function testNow(visit: Visit, operator: Operator) {
   const provider = await providerOf(visit)
   const findings = await testProvider(visit.context.upstreams, visit.context.clock, provider)
-  return sendProvider(visit, operator, await providerOf(visit), { findings })
-}
-
-interface ProviderPageState {
-  readonly findings?: readonly ProviderFinding[]
-  /** The form of a new credential, as it was refused. */
-  readonly refused?: Draft
-  /** The same of the form that changes it. */
-  readonly unchanged?: Draft
+  return sendProvider(visit, operator, await providerOf(visit), findings)
 }
 
 async function sendProvider(
   visit: Visit,
   operator: Operator,
   provider: Provider,
-  { findings, refused, unchanged }: ProviderPageState = {},
+  findings?: readonly ProviderFinding[],
 ) {
   const { name, label } = provider
   const offers = await readOffers(visit)
-  const problem = (refused ?? unchanged)?.problem
   return sendConsole(visit, operator, {
     title: label,
     section: here,
-    ...(problem && { status: problem.status }),
     body: html`${crumbs([{ path: here, label: 'Identity providers' }])}
 <h1>${label}</h1>
 ${provider.enabledAt === null && printEnable(provider, operator, offers)}
@@ -111,9 +94,12 @@ ${findings && printFindings(findings)}
   href="${here}/${name}/test">${findings ? 'Test again' : 'Test now'}</a></p></section>
 ${printFacts(provider)}
 ${printAddresses(visit, provider)}
-${printChangeForm(provider, operator, offers, unchanged)}
-${printNewCredential(provider, operator, refused)}
-<section class="card"><h2>Remove</h2>${askFirst({ action: `${here}/${name}/remove`, csrf: operator.csrf, label: 'Remove', of: label, text: tellTouched(provider, await findTouched(visit.context.db, provider)), why: true })}</section>`,
+${printChangeForm(provider, operator, offers)}
+${printNewCredential(provider, operator)}
+<section class="card"><h2>Remove</h2>${operator.forms.ask(forms.removeProvider, {
+      ...{ label: 'Remove', of: label },
+      text: tellTouched(provider, await findTouched(visit.context.db, provider)),
+    })}</section>`,
   })
 }
 
@@ -121,18 +107,22 @@ ${printNewCredential(provider, operator, refused)}
 function printEnable(provider: Provider, operator: Operator, offers: Offers): Html {
   const { name, kind } = provider
   const beyond = findBeyond(operator.roles, provider)
-  const offer = { kind: 'provider.add', subject: `provider:${name}`, look: 'primary' } as const
+  const offer = { kind: 'provider.add', subject: `provider:${name}`, label: 'Enable' } as const
   return html`<section class="card"><h2>Enable</h2>
 <p>${badge('wait', 'not enabled')} Nobody can sign in there yet. Register the addresses below at the provider
   and test it; enabled, ${kindWords[kind]} sign in there at once.</p>
-${beyond === undefined ? printOffer(offers, operator, { ...offer, action: `${here}/${name}/enable`, label: 'Enable' }) : html`<p>${beyond}</p>`}</section>`
+${beyond === undefined ? printOffer(offers, operator, forms.enableProvider, { ...offer, buttonLook: 'primary' }) : html`<p>${beyond}</p>`}</section>`
 }
 
-export async function enable(visit: Visit, operator: StrongOperator) {
+export async function enable(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { reason } }: Submission<typeof forms.enableProvider>,
+) {
   const provider = await providerOf(visit)
   const { name, label } = provider
   const values = { providerId: provider.id, ...factsOf(provider) }
-  return actOrPropose(visit, operator, 'provider.add', values, (isDone) => {
+  return actOrPropose(visit, operator, { kind: 'provider.add', values, reason }, (isDone) => {
     const text = isDone ? `${label} is enabled.` : `Nothing was changed: ${label} is enabled already.`
     return leadToDone(visit, operator, `${here}/${name}`, {
       text,
@@ -142,74 +132,70 @@ export async function enable(visit: Visit, operator: StrongOperator) {
 }
 
 /** The issuer is who it is: another one is another provider. */
-function printChangeForm(
-  provider: Provider,
-  operator: Operator,
-  offers: Offers,
-  refused: Draft | undefined,
-): Html {
+function printChangeForm(provider: Provider, operator: Operator, offers: Offers): Html {
   const { name, enabledAt } = provider
   const beyond = findBeyond(operator.roles, provider)
   if (beyond !== undefined) return html`<section class="card"><h2>Change</h2><p>${beyond}</p></section>`
-  const draft = refused ?? { values: printChange(provider) }
-  const action = `${here}/${name}/change`
-  const fields = printChangeFields(draft)
-  const offer = { kind: 'provider.add', subject: `provider:${name}`, label: 'Save changes', action } as const
+  const standing = printChange(provider)
+  const label = 'Save changes'
+  const offer = { kind: 'provider.add', subject: `provider:${name}`, label, standing } as const
   const form =
     enabledAt === null
-      ? html`<form method="post"
-        action="${action}">${csrfField(operator.csrf)}${fields}<button>Save changes</button></form>`
-      : printOffer(offers, operator, { ...offer, more: fields })
+      ? operator.forms.print(
+          forms.changeProvider,
+          { standing },
+          (view) => html`${printChangeFields(view)}${view.button(label)}`,
+        )
+      : printOffer(offers, operator, forms.changeProvider, { ...offer, more: printChangeFields })
   return html`<section class="card"><h2>Change</h2>
 <p>Nobody is signed out, and everybody stays linked. Roles that are mapped no more are taken at once;
   everything else counts from the next sign-in on.</p>
-${formNotice(draft, ...changeNames)}
 ${form}</section>`
 }
 
-export async function change(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
-  const provider = await providerOf(visit)
-  // A field that was not sent says nothing.
-  const sent = changeNames.filter((name) => form.find(name) !== undefined)
-  const values = { ...printChange(provider), ...valuesOf(form, sent) }
-  let answer: unknown
-  const problem = await findProblem(async () => {
-    const after = changed(provider, readChange(values))
-    const tell = (isDone: boolean) => {
-      const text = isDone
-        ? `${provider.label} is changed. Test it.`
-        : 'Nothing was changed: it is set up that way already.'
-      const page = `${here}/${provider.name}`
-      return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
-    }
-    if (provider.enabledAt === null) {
-      answer = await tell(await changeProvider(visit.context.db, provider.id, after, operator.act))
-      return
-    }
-    answer = await actOrPropose(visit, operator, 'provider.add', { providerId: provider.id, ...after }, tell)
-  })
-  return problem
-    ? sendProvider(visit, operator, provider, { unchanged: refusedDraft(values, problem) })
-    : answer
+type Change = Submission<typeof forms.changeProvider>
+
+export function change(visit: Visit, operator: StrongOperator, form: Change) {
+  return saveChange(visit, operator, form).catch(wordForForm)
 }
 
-function printNewCredential({ name, proof }: Provider, { csrf }: Operator, refused: Draft | undefined): Html {
-  const draft = refused ?? { values: { proof } }
+async function saveChange(visit: Visit, operator: StrongOperator, { values: { reason, ...typed } }: Change) {
+  const provider = await providerOf(visit)
+  // A field that was not sent says nothing.
+  const sent = Object.entries(typed).filter(([name]) => Object.hasOwn(visit.sent?.values ?? {}, name))
+  const after = changed(provider, readChange({ ...printChange(provider), ...Object.fromEntries(sent) }))
+  const tell = (isDone: boolean) => {
+    const text = isDone
+      ? `${provider.label} is changed. Test it.`
+      : 'Nothing was changed: it is set up that way already.'
+    const page = `${here}/${provider.name}`
+    return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
+  }
+  if (provider.enabledAt === null)
+    return tell(await changeProvider(visit.context.db, provider.id, after, operator.act))
+  const values = { providerId: provider.id, ...after }
+  return actOrPropose(visit, operator, { kind: 'provider.add', values, reason }, tell)
+}
+
+function printNewCredential({ proof }: Provider, operator: Operator): Html {
   return html`<section class="card"><h2>New credential</h2>
 <p>For when the one it has runs out. It is used from the next sign-in on; nobody is signed out,
   and everybody stays linked.</p>
-${formNotice(draft, ...credentialNames)}
-<form method="post" action="${here}/${name}/credential">${csrfField(csrf)}${printCredential(draft)}<button>Replace</button></form></section>`
+${operator.forms.print(
+  forms.replaceCredential,
+  { standing: { proof } },
+  (view) => html`${printCredential(view)}${view.button('Replace')}`,
+)}</section>`
 }
 
-export async function giveCredential(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function giveCredential(
+  visit: Visit,
+  operator: StrongOperator,
+  { values }: Submission<typeof forms.replaceCredential>,
+) {
   const provider = await providerOf(visit)
   const { db, vault } = visit.context
-  const values = valuesOf(form, credentialNames)
-  const problem = await findProblem(async () =>
-    replaceCredential(db, vault, provider, readCredential(values), operator.act),
-  )
-  if (problem) return sendProvider(visit, operator, provider, { refused: refusedDraft(values, problem) })
+  await replaceCredential(db, vault, provider, readCredential(values), operator.act).catch(wordForForm)
   const page = `${here}/${provider.name}`
   const text = `The credential of ${provider.label} is replaced. Test whether the provider takes it.`
   return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })

@@ -4,20 +4,17 @@
  */
 
 import type { Sql } from '../../../database/database.ts'
-import type { Problem } from '../../../problem.ts'
-import { type Probe, startProbe } from '../../../webhooks/deliveries/probe.ts'
+import { startProbe } from '../../../webhooks/deliveries/probe.ts'
 import { countRecovery, findRecoveryRefusal, startRecovery } from '../../../webhooks/deliveries/recovery.ts'
-import type { Replay } from '../../../webhooks/deliveries/replay.ts'
 import { getLane, type LaneHealth } from '../../../webhooks/health/lane-health.ts'
 import { countedAtMost } from '../../../webhooks/health/webhook-health.ts'
-import { findProblem } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
-import { csrfField, notice, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { crumbs, facts } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
@@ -29,6 +26,7 @@ import {
   readProbe,
 } from '../../parts/incident.ts'
 import { sendConsole } from '../frame/console.ts'
+import * as forms from './forms.ts'
 import { laneBadge } from './lane-words.ts'
 
 const webhooks = '/console/webhooks'
@@ -43,45 +41,59 @@ const links: IncidentLinks = {
 export function showIncident(visit: Visit, operator: Operator) {
   if (asksForStream(visit.request))
     return streamPart(visit, operatorWatcher(visit, operator), () => printPart(visit))
-  return sendIncident(visit, operator, undefined)
+  return sendIncident(visit, operator)
 }
 
-export async function probe(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function probe(visit: Visit, operator: StrongOperator, form: Submission<typeof forms.probe>) {
   const { context } = visit
   const lane = await laneOf(visit)
   const make = async (db: Sql) => {
     await context.probes.count(String(lane.id))
     return startProbe(db, lane, operator.act)
   }
-  let result: SubmissionResult<Probe> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, operator, form, make, (made) => addressOfProbe(pathOf(lane), made))
-  })
-  if (problem) return sendIncident(visit, operator, problem)
-  return leadToDone(visit, operator, result!.path, {
-    text: 'One attempt is made now.',
-    link: toWebhook(lane),
-  })
+  const { path } = await makeOnce(context, operator, form, make, (made) => addressOfProbe(pathOf(lane), made))
+  return leadToDone(visit, operator, path, { text: 'One attempt is made now.', link: toWebhook(lane) })
 }
 
 /** From the beginning of its trouble: what would happen, before it does. */
 export async function showRecovery(visit: Visit, operator: Operator) {
-  return sendRecovery(visit, operator, undefined)
+  const { db, clock } = visit.context
+  const lane = await laneOf(visit)
+  const since = sinceOf(lane)
+  const { total, waiting } = await countRecovery(db, lane, since, clock.now())
+  const refusal = await findRecoveryRefusal(db, lane)
+  return sendConsole(visit, operator, {
+    title: 'Recover',
+    section: webhooks,
+    body: html`${crumbs([...trail(lane), { path: pathOf(lane), label: 'Why it fails' }])}
+<h1>Recover webhook ${lane.id}</h1>
+<section class="card">
+<p>For when <code>${lane.url}</code> answers again. Probe first.</p>
+${facts([
+  ['Trouble since', printDate(since)],
+  ['Waiting for the next attempt, and tried now', printCount(waiting)],
+  ['Failed after all retries, and sent again in order', printCount(total ?? countedAtMost)],
+  ['State', lane.state === 'disabled' && 'disabled: it is resumed'],
+])}
+${
+  refusal !== undefined
+    ? html`<p>${refusal}</p>`
+    : operator.forms.button(forms.recover, 'Recover', { buttonLook: 'primary' })
+}
+</section>`,
+  })
 }
 
-export async function recover(visit: Visit, operator: StrongOperator, form: SubmittedForm) {
+export async function recover(
+  visit: Visit,
+  operator: StrongOperator,
+  form: Submission<typeof forms.recover>,
+) {
   const { context } = visit
   const lane = await laneOf(visit)
   const make = (db: Sql) => startRecovery(db, lane, sinceOf(lane), operator.act)
-  let result: SubmissionResult<Replay> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, operator, form, make, () => pathOf(lane))
-  })
-  if (problem) return sendRecovery(visit, operator, problem)
-  return leadToDone(visit, operator, result!.path, {
-    text: 'The recovery has started.',
-    link: toWebhook(lane),
-  })
+  const { path } = await makeOnce(context, operator, form, make, () => pathOf(lane))
+  return leadToDone(visit, operator, path, { text: 'The recovery has started.', link: toWebhook(lane) })
 }
 
 const toWebhook = ({ id }: LaneHealth) => ({ path: `${webhooks}/${id}`, label: `Webhook ${id}` })
@@ -107,35 +119,31 @@ const trail = (lane: LaneHealth) => [
   { path: `${webhooks}/${lane.id}`, label: `Webhook ${lane.id}` },
 ]
 
-async function sendIncident(visit: Visit, operator: Operator, problem: Problem | undefined) {
+async function sendIncident(visit: Visit, operator: Operator) {
   const lane = await laneOf(visit)
   const refusal = await findRecoveryRefusal(visit.context.db, lane)
   const part = await printPart(visit)
+  // A form that was refused has no address that a stream could ask for.
+  const live = !operator.forms.isReturned
   return sendConsole(visit, operator, {
     title: `Why webhook ${lane.id} fails`,
     section: webhooks,
-    live: problem === undefined,
-    status: problem?.status ?? 200,
+    live,
     body: html`${crumbs(trail(lane))}
 <h1>Why webhook ${lane.id} fails</h1>
 <p><code>${lane.url}</code> of <a href="/console/partners/${lane.branchId}">${lane.partner}</a>,
   ${lane.environment}</p>
-${problem && notice('error', problem.message)}
 ${printActs(lane, refusal, operator)}
-${problem ? part : livePart(visit.request, part)}`,
+${live ? livePart(visit, part) : part}`,
   })
 }
 
 /** What would be refused is not offered. */
-function printActs(lane: LaneHealth, refusal: string | undefined, { csrf, may }: Operator): Html {
+function printActs(lane: LaneHealth, refusal: string | undefined, { forms: on, may }: Operator): Html {
   const operates = may('webhooks.operate')
   const probes = operates && lane.state === 'active' && lane.condition !== 'held' && lane.dueAt !== null
   return html`<div class="acts">
-${
-  probes &&
-  html`<form method="post" action="${pathOf(lane)}/probe">${csrfField(csrf)}${onceField()}<button
-  class="primary">Probe now</button></form>`
-}
+${probes && on.button(forms.probe, 'Probe now', { buttonLook: 'primary' })}
 ${
   operates &&
   refusal === undefined &&
@@ -155,36 +163,4 @@ async function printPart(visit: Visit): Promise<Html> {
   const lane = await laneOf(visit)
   const incident = await readIncident(visit.context.db, lane, lane.condition, readProbe(visit))
   return html`<p>${laneBadge(lane.condition)}</p>${printIncident(incident, links)}`
-}
-
-async function sendRecovery(visit: Visit, operator: Operator, problem: Problem | undefined) {
-  const { db, clock } = visit.context
-  const lane = await laneOf(visit)
-  const since = sinceOf(lane)
-  const { total, waiting } = await countRecovery(db, lane, since, clock.now())
-  const refusal = await findRecoveryRefusal(db, lane)
-  return sendConsole(visit, operator, {
-    title: 'Recover',
-    section: webhooks,
-    status: problem?.status ?? 200,
-    body: html`${crumbs([...trail(lane), { path: pathOf(lane), label: 'Why it fails' }])}
-<h1>Recover webhook ${lane.id}</h1>
-${problem && notice('error', problem.message)}
-<section class="card">
-<p>For when <code>${lane.url}</code> answers again. Probe first.</p>
-${facts([
-  ['Trouble since', printDate(since)],
-  ['Waiting for the next attempt, and tried now', printCount(waiting)],
-  ['Failed after all retries, and sent again in order', printCount(total ?? countedAtMost)],
-  ['State', lane.state === 'disabled' && 'disabled: it is resumed'],
-])}
-${
-  refusal !== undefined
-    ? html`<p>${refusal}</p>`
-    : html`<form method="post"
-  action="${webhooks}/${lane.id}/recover/start">${csrfField(operator.csrf)}${onceField()}<button
-  class="primary">Recover</button></form>`
-}
-</section>`,
-  })
 }

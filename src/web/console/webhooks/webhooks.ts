@@ -15,11 +15,10 @@ import { readCounts } from '../../../webhooks/health/webhook-counts.ts'
 import { readHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
 import { setWebhookState } from '../../../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { questionCharacters } from '../../frame/field-lengths.ts'
-import { anyOf, choiceField, textField } from '../../frame/fields.ts'
+import { anyOf, number, oneOf, questionCharacters, text } from '../../frame/field.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, menu, printMoment, table } from '../../frame/parts.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
@@ -30,6 +29,7 @@ import { printCount, stateBadge } from '../../parts/health-words.ts'
 import { settingFacts } from '../../parts/webhook-facts.ts'
 import { goBack } from '../frame/back.ts'
 import { mayFollow, sendConsole } from '../frame/console.ts'
+import * as forms from './forms.ts'
 import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts'
 
 const here = '/console/webhooks'
@@ -41,28 +41,40 @@ const largestBranch = 2 ** 31 - 1
 
 const unwell = 'needs attention'
 
+const asked = {
+  condition: oneOf({
+    label: 'Health',
+    of: [...laneConditions, unwell],
+    choices: [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))],
+  }),
+  site: oneOf({ label: 'Site', of: environments, choices: anyOf(environments) }),
+  partner: text({
+    label: 'Partner',
+    most: questionCharacters,
+    more: html`spellcheck="false" placeholder="branch, or part of a name"`,
+  }),
+  page: number({ label: 'Page' }),
+}
+
+type Asked = Question<typeof asked>
+
 export async function showWebhooks(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
-  const question = readQuestion(visit.request.query, ['condition', 'partner', 'site'])
-  const chosen = question.oneOf('condition', [...laneConditions, unwell])
-  const page = Math.min(question.number('page') ?? 1, pagesAtMost)
-  const filter = {
-    conditions: conditionsOf(chosen),
-    environment: question.oneOf('site', environments),
-    partner: partnerOf(question.text('partner')),
-  }
-  const draft = question.draft()
+  const question = readQuestion(visit.query, asked)
+  const { condition, site: environment, partner } = question.values
+  const page = Math.min(question.values.page ?? 1, pagesAtMost)
+  const filter = { conditions: conditionsOf(condition), environment, partner: partnerOf(partner) }
   const skip = (page - 1) * pageSize
-  const found = draft.problem ? [] : await listLanes(db, filter, clock.now(), { most: pageSize + 1, skip })
+  const found = question.isWrong ? [] : await listLanes(db, filter, clock.now(), { most: pageSize + 1, skip })
   const shown = found.slice(0, pageSize)
   const health = await readHealth(db, shown)
   return sendConsole(visit, operator, {
     title: 'Webhooks',
     section: here,
-    status: draft.problem?.status ?? 200,
+    status: question.status,
     body: html`<h1>Webhooks</h1>
 ${printFilter(question)}
-${draft.problem ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator)}
+${question.isWrong ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator)}
 ${printPages(question, page, found.length > pageSize)}`,
   })
 }
@@ -81,23 +93,17 @@ function partnerOf(text: string | undefined): number | string | undefined {
   return Number(text) <= largestBranch ? Number(text) : 0
 }
 
-function printFilter(question: Question): Html {
-  const draft = question.draft()
-  return html`${question.printProblem()}<form class="card filter" method="get" action="${here}" role="search"
+function printFilter(question: Asked): Html {
+  const { view } = question
+  const filter = html`<form class="card filter" method="get" action="${here}" role="search"
     aria-label="Webhooks">
-${choiceField(draft, { name: 'condition', label: 'Health' }, [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))])}
-${choiceField(draft, { name: 'site', label: 'Site' }, anyOf(environments))}
-${textField(draft, {
-  name: 'partner',
-  label: 'Partner',
-  more: html`maxlength="${questionCharacters}"
-  spellcheck="false" placeholder="branch, or part of a name"`,
-})}
-<div class="field"><button class="primary">Show</button></div>
+${view.field('condition')}${view.field('site')}${view.field('partner')}
+<div class="field">${view.button('Show', { look: 'primary' })}</div>
 </form>`
+  return html`${question.printProblem()}${filter}`
 }
 
-function printPages(question: Question, page: number, hasMore: boolean): Html {
+function printPages(question: Asked, page: number, hasMore: boolean): Html {
   const at = (number: number) => `${here}?${question.print({ page: number })}`
   return html`<nav class="pages" aria-label="Pages">
 ${page > 1 && html`<a href="${at(1)}">Worst</a> <a href="${at(page - 1)}" rel="prev">Back</a>`}
@@ -154,26 +160,23 @@ function printMenu(lane: LaneHealth, operator: Operator): Html {
     mayFollow(operator, '/console/audit') &&
       html`<a href="/console/audit?subject=webhook:${id}">Audit entries</a>`,
     operator.may('webhooks.operate') &&
-      (lane.state === 'active'
-        ? html`<a href="${here}/${id}#acts">Pause…</a>`
-        : printResume(lane, operator.csrf)),
+      (lane.state === 'active' ? html`<a href="${here}/${id}#acts">Pause…</a>` : printResume(lane, operator)),
   ])
 }
 
-function printResume({ id, url }: LaneHealth, csrf: string): Html {
-  return html`<form method="post" action="${here}/${id}/resume">${csrfField(csrf)}<button
-    class="primary">Resume<span class="unseen"> ${url}</span></button></form>`
+function printResume({ id, url }: LaneHealth, { forms: on }: Operator): Html {
+  return on.button(forms.resumeWebhook, 'Resume', { at: { id }, of: url, buttonLook: 'primary' })
 }
 
 /** It takes a partner's deliveries from it, until it is resumed. */
 export function askToPause(
   { id, url }: Pick<LaneHealth, 'id' | 'url'>,
-  csrf: string,
-  fields: Readonly<Record<string, string>> = {},
+  { forms: on }: Pick<Operator, 'forms'>,
+  from?: 'queue',
 ): Html {
   const text =
     'Nothing is sent to it until it is resumed. Deliveries are queued, and the partner sees that it is paused.'
-  return askFirst({ action: `${here}/${id}/pause`, csrf, fields, label: 'Pause', of: url, text, why: true })
+  return on.ask(forms.pauseWebhook, { at: { id }, standing: { from }, label: 'Pause', of: url, text })
 }
 
 function printSite({ environment }: LaneHealth): Content {
@@ -199,7 +202,7 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
   const now = clock.now()
   const lane = await getLane(db, idOf(paramsOf(visit.request).id), now)
-  const period = periodOf(visit.request)
+  const period = periodOf(visit)
   const health = (await readHealth(db, [lane])).get(lane.id)
   const headerNames = (await listHeaderNames(db, [lane])).get(lane.id)!
   const newest = await listNewestDeliveries(db, lane, newestShown)
@@ -248,7 +251,7 @@ ${facts([
   ['Created', printDate(lane.createdAt)],
   ['Changed', printDate(lane.updatedAt)],
 ])}
-<div class="acts" id="acts">${operator.may('webhooks.operate') && (lane.state === 'active' ? askToPause(lane, operator.csrf) : printResume(lane, operator.csrf))}
+<div class="acts" id="acts">${operator.may('webhooks.operate') && (lane.state === 'active' ? askToPause(lane, operator) : printResume(lane, operator))}
 ${mayFollow(operator, audit) && html`<a class="button" href="${audit}">Audit entries</a>`}</div>
 <p class="small">The partner sees the state, and may change it as well.</p>
 </section>`
@@ -295,7 +298,11 @@ export const resumeWebhook = stateForm('active')
 
 /** A second click finds it done, and that is what was wanted. */
 function stateForm(state: 'active' | 'paused') {
-  return async (visit: Visit, operator: StrongOperator) => {
+  return async (
+    visit: Visit,
+    operator: StrongOperator,
+    { values: { from } }: Submission<typeof forms.resumeWebhook>,
+  ) => {
     const { context, request } = visit
     const { act } = operator
     const lane = await getLane(context.db, idOf(paramsOf(request).id), act.at)
@@ -309,6 +316,7 @@ function stateForm(state: 'active' | 'paused') {
       name: lane.url,
       text: doneWords[state],
       undo,
+      from,
     })
   }
 }

@@ -12,12 +12,10 @@ import {
 } from '../../../partners/client-look.ts'
 import { NotFound } from '../../../problem.ts'
 import { sendImageTo } from '../../frame/assets.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, textField } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs } from '../../frame/parts.ts'
 import { takeImage } from '../../frame/uploaded-image.ts'
 import type { Visit } from '../../frame/visit.ts'
@@ -25,6 +23,7 @@ import type { FreshMember, Member } from '../../gates/gates.ts'
 import { printLookLogo, printLookWords } from '../../parts/client-look.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { clientOf } from './clients.ts'
+import * as forms from './forms.ts'
 
 const homeOf = ({ home }: Member, { id }: Client) => `${home}/clients/${id}/look`
 
@@ -68,7 +67,7 @@ ${
   html`<p class="notice error">The brokerage declined what you sent
   ${printDate(looks.declined.givenAt)}: “${looks.declined.reason ?? ''}”</p>`
 }
-${member.isDeveloper && printForm(looks, here, member)}`,
+${member.isDeveloper && printForm(looks, member)}`,
   })
 }
 
@@ -77,48 +76,35 @@ function printState({ name }: Client, look: ClientLook, state: Html, when: Html,
     class="faint">${when}</p>${printLookLogo(look, src)}${printLookWords(look)}</section>`
 }
 
-function printForm({ pending, shown, declined }: LooksOfClient, here: string, { csrf }: Member): Html {
+function printForm({ pending, shown, declined }: LooksOfClient, member: Member): Html {
   const now = pending ?? declined ?? shown
-  const { purpose, website, privacyUrl, termsUrl } = now ?? {
-    purpose: null,
-    website: null,
-    privacyUrl: null,
-    termsUrl: null,
+  const standing = {
+    ...{ purpose: now?.purpose, website: now?.website },
+    ...{ privacyUrl: now?.privacyUrl, termsUrl: now?.termsUrl },
   }
-  const draft: Draft = {
-    values: {
-      purpose: purpose ?? '',
-      website: website ?? '',
-      privacyUrl: privacyUrl ?? '',
-      termsUrl: termsUrl ?? '',
-    },
-  }
-  const page = html`type="url"
-    maxlength="${fieldLengths['/partner/:branch/clients/:client/look/save'].website}"
-    placeholder="https://www.example.com/…" spellcheck="false"`
   const hasLogo = Boolean((pending ?? shown)?.logo)
+  const logo = {
+    hint: html`PNG, or SVG with shapes alone. At most 200 KB. ${hasLogo && 'Without a file the one above stays.'}`,
+  }
   return html`<section class="card"><h2>Change</h2>
-<form method="post" action="${here}/save" enctype="multipart/form-data">${csrfField(csrf)}
-${textField(draft, { name: 'purpose', label: 'What it is for', hint: 'One sentence, such as: Shows your holdings beside those at other brokers.', more: html`maxlength="${fieldLengths['/partner/:branch/clients/:client/look/save'].purpose}"` })}
-${textField(draft, { name: 'website', label: 'Website', more: page })}
-${textField(draft, { name: 'privacyUrl', label: 'Privacy policy', more: page })}
-${textField(draft, { name: 'termsUrl', label: 'Terms', more: page })}
-<div class="field"><label for="logo">Logo</label><input type="file" id="logo" name="logo"
-  accept="image/png,image/svg+xml" aria-describedby="logo-hint"><p class="hint" id="logo-hint">PNG,
-  or SVG with shapes alone. At most 200 KB. ${hasLogo && 'Without a file the one above stays.'}</p></div>
-${
-  hasLogo &&
-  html`<label class="tick"><input type="checkbox" name="without"
-  value="yes"><span>Show no logo</span></label>`
-}
-<button class="primary">Send to the brokerage</button></form></section>`
+${member.forms.print(
+  forms.saveLook,
+  { standing },
+  (view) => html`${view.field('purpose')}${view.field('website')}${view.field('privacyUrl')}
+${view.field('termsUrl')}${view.field('logo', logo)}${hasLogo && view.field('without')}
+${view.button('Send to the brokerage', { look: 'primary' })}`,
+)}</section>`
 }
 
-export async function saveLook(visit: Visit, member: FreshMember, form: SubmittedForm) {
+export async function saveLook(
+  visit: Visit,
+  member: FreshMember,
+  { values }: Submission<typeof forms.saveLook>,
+) {
   const client = await clientOf(visit, member)
-  const words = parseLook((name) => form.find(name))
+  const words = parseLook((name) => values[name])
   const image = await takeImage(visit, member, 'logo')
-  const logo = image ?? (form.find('without') === 'yes' ? 'none' : 'keep')
+  const logo = image ?? (values.without ? 'none' : 'keep')
   await giveLook(visit.context.db, client, words, logo, member.act)
   const link = { path: `${member.home}/clients/${client.id}`, label: client.name }
   return leadToDone(visit, member, homeOf(member, client), { text: 'Sent to the brokerage.', link })

@@ -1,24 +1,13 @@
 /** The secrets of a client: those that are alive, and a new one, shown once. */
 
-import { day, hour } from '../../../clock.ts'
 import type { Client } from '../../../partners/client.ts'
 import type { ClientSecret } from '../../../partners/client-secret.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { copyLine, copySecret } from '../../frame/copy.ts'
-import { choiceField, type Draft, formNotice, textField } from '../../frame/fields.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, facts } from '../../frame/parts.ts'
-import { onceField } from '../../frame/submission.ts'
 import type { Member } from '../../gates/gates.ts'
-
-/** How long the old secret lives beside the new one, by the names a person would choose. */
-export const overlaps = new Map([
-  ['none', { label: 'ends at once', ms: 0 }],
-  ['hour', { label: 'lives for one hour', ms: hour }],
-  ['day', { label: 'lives for one day', ms: day }],
-  ['week', { label: 'lives for seven days', ms: 7 * day }],
-])
+import * as forms from './forms.ts'
 
 export function printSecret({ id }: Client, secret: string): Html {
   return html`<section class="card created" role="status"><h2>New secret</h2><p>Copy it now.
@@ -29,10 +18,10 @@ ${facts([['client_id', copyLine('the client id', id)]])}${copySecret('the secret
 export function printSecrets(
   { id }: Client,
   secrets: readonly ClientSecret[],
-  rotation: Draft,
-  { home, csrf, isDeveloper }: Member,
+  { isDeveloper, forms: ofPage }: Member,
   now: Date,
 ): Html {
+  const at = { client: id }
   const items = secrets.map(
     (each) => html`<li><div>ends in
       <code>${each.hint}</code>
@@ -47,19 +36,26 @@ export function printSecrets(
     html` · ends
   ${printDate(each.expiresAt)}`
   }</span></div>
-${isDeveloper && askFirst({ action: `${home}/clients/${id}/revoke`, csrf, fields: { secret: each.id }, label: 'Revoke', of: `the secret that ends in ${each.hint}`, text: 'Whoever still uses it is refused from the next call on.' })}</li>`,
+${
+  isDeveloper &&
+  ofPage.ask(forms.revokeSecret, {
+    ...{ at, standing: { secret: each.id }, label: 'Revoke', of: `the secret that ends in ${each.hint}` },
+    text: 'Whoever still uses it is refused from the next call on.',
+  })
+}</li>`,
   )
-  const choices = [...overlaps].map(([value, { label }]) => ({ value, label: `The old one ${label}` }))
-  const form = html`<form method="post" action="${home}/clients/${id}/rotate">${csrfField(csrf)}${onceField()}
-${choiceField({ ...rotation, values: { overlap: 'week', ...rotation.values } }, { name: 'overlap', label: 'New secret' }, choices)}
-${textField(rotation, { name: 'switchAt', label: 'Signs webhooks from (UTC)', hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.', more: html`type="datetime-local"` })}
-<button>Make a new secret</button></form>`
-  return html`<section class="card"><h2>Secrets</h2>${formNotice(rotation, 'overlap', 'switchAt')}
+  const form = () =>
+    ofPage.print(
+      forms.rotateSecret,
+      { at, standing: { overlap: 'week' } },
+      (view) => html`${view.field('overlap')}${view.field('switchAt')}${view.button('Make a new secret')}`,
+    )
+  return html`<section class="card"><h2>Secrets</h2>
 ${
   items.length === 0
     ? html`<p class="empty">No secret is active:
   this application cannot call.</p>`
     : html`<ul class="tokens">${items}</ul>`
 }
-${isDeveloper && form}</section>`
+${isDeveloper && form()}</section>`
 }

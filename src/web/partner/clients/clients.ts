@@ -3,7 +3,6 @@
  * calls.
  */
 
-import type { Token } from '../../../crypto/token.ts'
 import type { Sql } from '../../../database/database.ts'
 import {
   type Client,
@@ -20,35 +19,32 @@ import {
 } from '../../../partners/client-secret.ts'
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../../partners/refresh-request.ts'
 import { askForScopes, findScopeRequest } from '../../../partners/scope-request.ts'
-import { Conflict, Invalid, NotFound, type Problem } from '../../../problem.ts'
+import { Conflict, NotFound } from '../../../problem.ts'
 import { isDevelopment } from '../../../settings/config.ts'
 import type { Environment } from '../../../vocabulary/environment.ts'
 import type { Scope } from '../../../vocabulary/scope.ts'
 import { copyLine } from '../../frame/copy.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
 import {
-  type Draft,
-  emptyDraft,
-  findProblem,
-  formNotice,
-  longField,
-  textField,
-  ticks,
-} from '../../frame/fields.ts'
-import { type FlashMessage, leadToDone, printDone, type Undo } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+  type FlashMessage,
+  ignoreAlreadyGone,
+  leadToDone,
+  printDone,
+  type Undo,
+} from '../../frame/flash-message.ts'
+import type { Submission, ValuesOf } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { parseMoment } from '../../frame/moment.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
-import { csrfField, notice, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, table } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
-import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
+import { makeOnce } from '../../frame/submission.ts'
+import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { FreshMember, Member } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { printAfterClient } from '../home/onboarding.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
-import { overlaps, printSecret, printSecrets } from './client-secrets.ts'
+import { printSecret, printSecrets } from './client-secrets.ts'
+import * as forms from './forms.ts'
 
 const doneWords = {
   'made-before':
@@ -57,106 +53,86 @@ const doneWords = {
     'This form was sent before, and made one secret, which was shown once. If you did not copy it, revoke it and make another.',
 }
 
-export function showClients(visit: Visit, member: Member) {
-  return sendClients(visit, member, emptyDraft, emptyDraft)
-}
-
-export async function createClient(visit: Visit, member: FreshMember, form: SubmittedForm) {
+export async function createClient(
+  visit: Visit,
+  member: FreshMember,
+  form: Submission<typeof forms.createClient>,
+) {
   const { context } = visit
-  const draft = readDraft(form)
+  const draft = readDraft(form.values)
   const make = (db: Sql) =>
     registerClient(db, context.vault, member.partner, context.environment, draft, acting(visit, member))
-  let sent: SubmissionResult<{ client: Client; secret: Token }> | undefined
-  const problem = await findProblem(async () => {
-    sent = await makeOnce(
-      context,
-      member,
-      form,
-      make,
-      ({ client }) => `${pathOf(member, client)}?done=made-before`,
-    )
-  })
-  if (problem) return sendClients(visit, member, { values: asValues(draft), problem }, emptyDraft)
-  if (sent!.kind === 'before') return visit.reply.redirect(sent!.path, 303)
-  return sendClient(visit, member, sent!.made.client, { secret: sent!.made.secret.text, next: true })
+  const pathFor = ({ client }: { readonly client: Client }) => `${pathOf(member, client)}?done=made-before`
+  const sent = await makeOnce(context, member, form, make, pathFor)
+  if (sent.kind === 'before') return visit.reply.redirect(sent.path, 303)
+  return sendClient(visit, member, sent.made.client, { secret: sent.made.secret.text, next: true })
 }
 
-export async function askRefresh(visit: Visit, member: Member, form: SubmittedForm) {
-  const reason = form.find('reason')?.trim() ?? ''
-  const make = (db: Sql) => askForRefresh(db, member.partner, reason, member.act)
-  const problem = await findProblem(() =>
-    makeOnce(visit.context, member, form, make, () => `${member.home}/clients`),
-  )
-  if (problem instanceof Invalid)
-    return sendClients(visit, member, emptyDraft, { values: { reason }, problem })
-  return leadToDone(visit, member, `${member.home}/clients`, askedOf(member))
+export async function askRefresh(visit: Visit, member: Member, form: Submission<typeof forms.askRefresh>) {
+  const make = (db: Sql) => askForRefresh(db, member.partner, form.values.reason.trim(), member.act)
+  const path = `${member.home}/clients`
+  await makeOnce(visit.context, member, form, make, () => path).catch(ignoreAskedAlready)
+  return leadToDone(visit, member, path, askedOf(member))
+}
+
+/** A member who has asked already finds the question there. */
+function ignoreAskedAlready(error: unknown): void {
+  if (!(error instanceof Conflict)) throw error
 }
 
 export async function showClient(visit: Visit, member: Member) {
   return sendClient(visit, member, await clientOf(visit, member), {})
 }
 
-export async function updateClient(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const { db } = visit.context
+export async function updateClient(
+  visit: Visit,
+  member: FreshMember,
+  { values }: Submission<typeof forms.updateClient>,
+) {
   const client = await clientOf(visit, member)
-  const here = `${member.home}/clients/${client.id}`
-  const draft = readDraft(form)
-  const problem = await findProblem(() => update(db, client, draft, acting(visit, member)))
-  if (problem) {
-    const current = await clientOf(visit, member)
-    return sendClient(visit, member, current, { draft: { values: asValues(draft), problem } })
-  }
+  const here = pathOf(member, client)
+  await update(visit.context.db, client, readDraft(values), acting(visit, member))
   return leadToDone(visit, member, here, { text: 'The client is saved.', undo: undoOf(here, client) })
 }
 
-export async function askScopes(visit: Visit, member: FreshMember, form: SubmittedForm) {
+export async function askScopes(visit: Visit, member: FreshMember, form: Submission<typeof forms.askScopes>) {
   const client = await clientOf(visit, member)
-  const here = `${member.home}/clients/${client.id}`
-  const values = { wider: form.all('wider').join(' '), reason: form.find('reason')?.trim() ?? '' }
-  const make = (db: Sql) => askForScopes(db, client, values, member.act)
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => here))
-  if (problem instanceof Invalid) return sendClient(visit, member, client, { asking: { values, problem } })
-  if (problem && !(problem instanceof Conflict)) throw problem
-  // A member who has asked already finds the question there.
+  const here = pathOf(member, client)
+  const asked = { wider: form.values.wider.join(' '), reason: form.values.reason.trim() }
+  const make = (db: Sql) => askForScopes(db, client, asked, member.act)
+  await makeOnce(visit.context, member, form, make, () => here).catch(ignoreAskedAlready)
   return leadToDone(visit, member, here, askedOf(member))
 }
 
-export async function rotateSecret(visit: Visit, member: FreshMember, form: SubmittedForm) {
+export async function rotateSecret(
+  visit: Visit,
+  member: FreshMember,
+  form: Submission<typeof forms.rotateSecret>,
+) {
   const { context } = visit
   const client = await clientOf(visit, member)
-  const here = pathOf(member, client)
-  const overlap = overlaps.get(form.find('overlap') ?? '')
-  if (!overlap) throw new Invalid([{ field: 'overlap', problem: 'is none of the choices' }])
-  const rotation = { overlapMs: overlap.ms, switchAt: readSwitch(form) }
+  const { overlap, switchAt } = form.values
+  const rotation = { overlapMs: forms.overlaps[overlap].ms, switchAt }
   const make = (db: Sql) => rotate(db, context.vault, client, rotation, member.act)
-  let sent: SubmissionResult<{ secret: Token }> | undefined
-  const problem = await findProblem(async () => {
-    sent = await makeOnce(context, member, form, make, () => `${here}?done=secret-before`)
+  const path = `${pathOf(member, client)}?done=secret-before`
+  const sent = await makeOnce(context, member, form, make, () => path).catch((error: unknown) => {
+    throw error instanceof Conflict ? new Conflict(twoLive) : error
   })
-  if (problem instanceof Invalid) {
-    const values = { overlap: form.find('overlap'), switchAt: form.find('switchAt') }
-    return sendClient(visit, member, client, { rotation: { values, problem } })
-  }
-  if (problem) return sendClient(visit, member, client, { problem: new Conflict(twoLive) })
-  if (sent!.kind === 'before') return visit.reply.redirect(sent!.path, 303)
-  return sendClient(visit, member, client, { secret: sent!.made.secret.text })
-}
-
-/** What is no moment is a moment that cannot be. */
-function readSwitch(form: SubmittedForm): Date | undefined {
-  const switchAt = parseMoment(form.find('switchAt'))
-  return switchAt === 'wrong' ? new Date(0) : switchAt
+  if (sent.kind === 'before') return visit.reply.redirect(sent.path, 303)
+  return sendClient(visit, member, client, { secret: sent.made.secret.text })
 }
 
 const twoLive = 'Two secrets are active already. Revoke one of them first, then make a new one.'
 
 /** A second click, or one that has ended meanwhile: the page then shows what is true. */
-export async function revokeSecret(visit: Visit, member: Member, form: SubmittedForm) {
+export async function revokeSecret(
+  visit: Visit,
+  member: Member,
+  { values }: Submission<typeof forms.revokeSecret>,
+) {
   const { db } = visit.context
   const client = await clientOf(visit, member)
-  await revoke(db, client, idOf(form.find('secret')), member.act).catch((error: unknown) => {
-    if (!(error instanceof NotFound)) throw error
-  })
+  await revoke(db, client, values.secret, member.act).catch(ignoreAlreadyGone)
   return leadToDone(visit, member, pathOf(member, client), {
     text: 'The secret is revoked.',
     link: { path: `${member.home}/refusals`, label: 'See whether calls fail now' },
@@ -165,9 +141,8 @@ export async function revokeSecret(visit: Visit, member: Member, form: Submitted
 
 /** The client as it was. */
 function undoOf(here: string, client: Client): Undo {
-  const { scope, rotate, ...rest } = valuesOf(client)
-  const ticked = rotate === 'yes' ? { rotate } : {}
-  return { action: `${here}/update`, fields: { ...rest, ...ticked, scope: scope?.split(' ') ?? [] } }
+  const { rotate: isTicked, ...rest } = valuesOf(client)
+  return { action: `${here}/update`, fields: { ...rest, ...(isTicked && { rotate: 'yes' }) } }
 }
 
 function askedOf({ home }: Member): FlashMessage {
@@ -188,34 +163,23 @@ function acting({ context }: Visit, { act }: Member) {
   return { ...act, development: isDevelopment(context.config) }
 }
 
-function readDraft(form: SubmittedForm) {
+function readDraft({ name, callback, scope, rotate: isTicked }: ClientValues) {
   return {
-    name: form.find('name')?.trim() ?? '',
-    callbackUrl: form.find('callback')?.trim() ?? '',
-    scope: form.all('scope').join(' '),
-    rotateRefreshTokens: form.find('rotate') === 'yes',
+    name: name.trim(),
+    callbackUrl: callback.trim(),
+    scope: scope.join(' '),
+    rotateRefreshTokens: isTicked,
   }
 }
 
-function asValues({
-  name,
-  callbackUrl,
-  scope,
-  rotateRefreshTokens,
-}: ReturnType<typeof readDraft>): Draft['values'] {
-  return { name, callback: callbackUrl, scope, rotate: rotateRefreshTokens ? 'yes' : '' }
-}
-
-async function sendClients(visit: Visit, member: Member, draft: Draft, asking: Draft) {
+export async function showClients(visit: Visit, member: Member) {
   const { db, environment } = visit.context
   const clients = (await listClients(db, member.partner.branchId)).filter(
     (each) => each.environment === environment,
   )
-  const problem: Problem | undefined = draft.problem ?? asking.problem
   return sendPortal(visit, member, {
     title: 'Clients',
     section: '/clients',
-    status: problem?.status ?? 200,
     body: html`<h1>Clients</h1>
 ${
   clients.length === 0
@@ -223,17 +187,19 @@ ${
   yet.</p>`
     : printList(clients, member)
 }
-${member.isDeveloper && printRegistration(draft, environment, member)}
-${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), asking, member) : printRefreshElsewhere(visit, member)}`,
+${member.isDeveloper && printRegistration(environment, member)}
+${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), member) : printRefreshElsewhere(visit, member)}`,
   })
 }
 
-function printRegistration(draft: Draft, environment: Environment, { home, csrf }: Member): Html {
+function printRegistration(environment: Environment, member: Member): Html {
   return html`<section class="card"><h2>Register an application</h2>
-${formNotice(draft, 'name', 'callback', 'scope')}
-<form method="post" action="${home}/clients/create">${csrfField(csrf)}${onceField()}
-${printDraftFields(draft, scopesOfNewClients[environment], registrationHint[environment])}
-<button class="primary">Register</button></form></section>`
+${member.forms.print(
+  forms.createClient,
+  { standing: { scope: [usualScope] } },
+  (view) => html`${printClientFields(view, scopesOfNewClients[environment], registrationHint[environment])}
+${view.button('Register', { look: 'primary' })}`,
+)}</section>`
 }
 
 function printList(clients: readonly Client[], { home }: Member): Html {
@@ -250,34 +216,28 @@ function printList(clients: readonly Client[], { home }: Member): Html {
 /** What nearly every application asks for, and nothing that changes anything. */
 const usualScope: Scope = 'read'
 
-function printDraftFields(draft: Draft, atMost: readonly Scope[], hint?: string): Html {
+type ClientFields = typeof forms.createClient.fields
+type ClientValues = ValuesOf<ClientFields>
+
+function printClientFields(view: FormView<ClientFields>, atMost: readonly Scope[], hint?: string): Html {
   const choices = atMost.map((scope) => ({ value: scope, label: scope }))
-  const { values } = draft
-  return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="${fieldLengths['/partner/:branch/clients/create'].name}"` })}
-${textField(draft, { name: 'callback', label: 'Callback', hint: 'Where codes are sent. Compared character by character.', more: html`type="url" required maxlength="${fieldLengths['/partner/:branch/clients/create'].callback}" placeholder="https://app.example.com/callback" spellcheck="false"` })}
-${ticks(draft, { name: 'scope', label: 'Scopes it may ask for', hint }, choices, (values.scope ?? usualScope).split(' '))}
-<label class="tick"><input type="checkbox" name="rotate" value="yes"${
-    values.rotate === 'yes' &&
-    html`
-  checked`
-  }><span>Replace the refresh token at each use</span></label>`
+  return html`${view.field('name')}${view.field('callback')}
+${view.field('scope', { choices, hint })}${view.field('rotate')}`
 }
 
-function printRefresh(asked: RefreshRequest | undefined, draft: Draft, member: Member): Html {
-  const { partner, home, csrf } = member
+function printRefresh(asked: RefreshRequest | undefined, member: Member): Html {
+  const { partner } = member
   const isOpen = asked !== undefined && asked.answeredAt === null
   const answer =
     asked?.answeredAt &&
     html`<p>Your request of ${printDate(asked.askedAt)} was ${asked.granted ? 'granted' : 'declined'} on
       ${printDate(asked.answeredAt)}.</p>`
-  const form = html`<form method="post" action="${home}/clients/refresh">${csrfField(csrf)}${onceField()}
-${longField(draft, {
-  name: 'reason',
-  label: 'Why your applications need it',
-  more: html`required
-  maxlength="${fieldLengths['/partner/:branch/clients/refresh'].reason}"`,
-})}
-<button>Ask for it</button></form>`
+  const form = () =>
+    member.forms.print(
+      forms.askRefresh,
+      {},
+      (view) => html`${view.field('reason')}${view.button('Ask for it')}`,
+    )
   return html`<section class="card"><h2>Refresh access ${partner.refreshAccess ? badge('good', 'granted') : isOpen ? badge('wait', 'asked') : badge('off', 'none')}</h2>
 <p>With it, applications renew their access without asking the account holder every 24 hours.</p>
 ${answer ?? undefined}${
@@ -285,7 +245,7 @@ ${answer ?? undefined}${
   html`<p>You asked on ${printDate(asked.askedAt)}: “${asked.reason}”.
   The brokerage has not answered yet.</p>`
 }
-${!partner.refreshAccess && !isOpen && member.isDeveloper && form}</section>`
+${!partner.refreshAccess && !isOpen && member.isDeveloper && form()}</section>`
 }
 
 /** It is asked for, and granted, for both sites at once. */
@@ -303,27 +263,20 @@ interface ClientPage {
   readonly secret?: string | undefined
   /** It was just registered: what can be done with it. */
   readonly next?: true
-  readonly draft?: Draft
-  readonly rotation?: Draft
-  readonly asking?: Draft
-  readonly problem?: Problem
 }
 
-async function sendClient(visit: Visit, member: Member, client: Client, page: ClientPage) {
-  const { secret, problem, draft = emptyDraft, asking = emptyDraft, rotation = emptyDraft } = page
+async function sendClient(visit: Visit, member: Member, client: Client, { secret, next }: ClientPage) {
   const { db, clock } = visit.context
   const secrets = await listSecrets(db, client.id, clock.now())
   return sendPortal(visit, member, {
     title: client.name,
     section: '/clients',
     scripts: ['copy.js'],
-    status: (problem ?? draft.problem ?? asking.problem ?? rotation.problem)?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/clients`, label: 'Clients' }])}
 <h1>${client.name} ${badge(client.status === 'active' ? 'good' : 'bad', client.status)}</h1>
-${printDone(visit.request, doneWords)}
+${printDone(visit, doneWords)}
 ${secret !== undefined && printSecret(client, secret)}
-${page.next && (await printAfterClient(visit, member))}
-${problem && notice('error', problem.message)}
+${next && (await printAfterClient(visit, member))}
 <section class="card">${facts([
       ['Client id', copyLine('the client id', client.id)],
       ['Environment', client.environment],
@@ -332,19 +285,21 @@ ${problem && notice('error', problem.message)}
       ['Registered', printDate(client.createdAt)],
       ['Consent page', html`<a href="${member.home}/clients/${client.id}/look">Logo, links and purpose</a>`],
     ])}</section>
-${printSecrets(client, secrets, rotation, member, clock.now())}
-${printScopeRequest(client, await findScopeRequest(db, client.id), asking, member)}
-${member.isDeveloper && printChangeForm(client, draft, member)}`,
+${printSecrets(client, secrets, member, clock.now())}
+${printScopeRequest(client, await findScopeRequest(db, client.id), member)}
+${member.isDeveloper && printChangeForm(client, member)}`,
   })
 }
 
-function printChangeForm(client: Client, draft: Draft, { home, csrf }: Member): Html {
-  return html`<section class="card"><h2>Change</h2>${formNotice(draft, 'name', 'callback', 'scope')}
-<form method="post" action="${home}/clients/${client.id}/update">${csrfField(csrf)}
-${printDraftFields({ ...draft, values: { ...valuesOf(client), ...draft.values } }, client.scopesAtMost)}
-<button class="primary">Save</button></form></section>`
+function printChangeForm(client: Client, member: Member): Html {
+  return html`<section class="card"><h2>Change</h2>
+${member.forms.print(
+  forms.updateClient,
+  { at: { client: client.id }, standing: valuesOf(client) },
+  (view) => html`${printClientFields(view, client.scopesAtMost)}${view.button('Save', { look: 'primary' })}`,
+)}</section>`
 }
 
-function valuesOf({ name, callbackUrl, scopes: granted, rotateRefreshTokens }: Client): Draft['values'] {
-  return { name, callback: callbackUrl, scope: granted.join(' '), rotate: rotateRefreshTokens ? 'yes' : '' }
+function valuesOf({ name, callbackUrl, scopes, rotateRefreshTokens }: Client): ClientValues {
+  return { name, callback: callbackUrl, scope: scopes, rotate: rotateRefreshTokens }
 }

@@ -1,5 +1,6 @@
 /** The delivery log: filters, pages, and the newest of them live. */
 
+import type { FieldProblem } from '../../../problem.ts'
 import { cut } from '../../../text/cut.ts'
 import {
   type BlockingDelivery,
@@ -10,7 +11,8 @@ import {
 import { type FoundDeliveries, searchDeliveries } from '../../../webhooks/deliveries/delivery-search.ts'
 import { kinds } from '../../../webhooks/events/kind.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
-import { any, anyOf, choiceField, textField } from '../../frame/fields.ts'
+import { any, anyOf, choice, moment, oneOf, text } from '../../frame/field.ts'
+import type { ValuesOf } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
@@ -23,7 +25,27 @@ import { printDeliveries } from './delivery-table.ts'
 const pageSize = 50
 const longest = 100
 const allThatWait = { value: 'unfinished', label: 'everything that waits' }
-const fields = ['webhook', 'state', 'kind', 'entity', 'from', 'to'] as const
+
+const fields = {
+  webhook: choice({ label: 'Webhook' }),
+  state: oneOf({
+    label: 'State',
+    of: ['unfinished', ...deliveryStates],
+    choices: [any, ...deliveryStates.map((value) => ({ value, label: stateLabels[value] })), allThatWait],
+  }),
+  kind: oneOf({ label: 'Kind', of: kinds, choices: anyOf(kinds) }),
+  entity: text({
+    label: 'Entity',
+    most: longest,
+    more: html`placeholder="transaction:42" spellcheck="false"`,
+  }),
+  from: moment({ label: 'From (UTC)' }),
+  to: moment({ label: 'Until (UTC)' }),
+  /** Where the page begins; it has no field of the form. */
+  before: text({ label: '', most: longest }),
+}
+type Asked = Partial<ValuesOf<typeof fields>>
+type DeliveryQuestion = Question<typeof fields>
 
 interface DeliveryPageQuery {
   readonly webhookId: number | undefined
@@ -33,9 +55,8 @@ interface DeliveryPageQuery {
 
 export async function showDeliveries(visit: Visit, member: Member) {
   const { context, request } = visit
-  const question = readQuestion(request.query, fields, longest)
-  const sought = parseSought(question)
-  const { problem } = question.draft()
+  const question = readQuestion(visit.query, fields, findFaults)
+  const sought = soughtBy(question.values)
   const webhooks = await listWebhooks(context.db, member.branch, 0, webhooksPerBranch)
   const print = async () => {
     const found = await search(visit, webhooks, sought)
@@ -47,18 +68,19 @@ export async function showDeliveries(visit: Visit, member: Member) {
       member,
     )
   }
-  if (asksForStream(request) && !problem) return streamPart(visit, memberWatcher(visit, member), print)
+  if (asksForStream(request) && !question.isWrong)
+    return streamPart(visit, memberWatcher(visit, member), print)
   // Older pages do not change under the reader.
-  const live = sought.before === undefined && !problem
-  const part = problem ? html`` : await print()
+  const live = sought.before === undefined && !question.isWrong
+  const part = question.isWrong ? html`` : await print()
   return sendPortal(visit, member, {
     title: 'Deliveries',
     section: '/deliveries',
     live,
-    ...(problem && { status: 400 }),
+    status: question.status,
     body: html`<h1>Deliveries</h1>
 ${printFilter(question, webhooks, member)}
-${live ? livePart(request, part) : part}`,
+${live ? livePart(visit, part) : part}`,
   })
 }
 
@@ -71,17 +93,12 @@ function search(
   return searchDeliveries(context.db, chosen, filter, before, pageSize)
 }
 
-function parseSought(question: Question): DeliveryPageQuery {
-  const filter = {
-    state: question.oneOf('state', ['unfinished', ...deliveryStates]),
-    kind: question.oneOf('kind', kinds),
-    entity: question.text('entity'),
-    from: question.moment('from'),
-    to: question.moment('to'),
-  }
-  if (filter.from && filter.to && filter.from >= filter.to)
-    question.refuse({ field: 'from', problem: 'must be earlier than the end' })
-  return { webhookId: numberOf(question.text('webhook')), filter, before: question.text('before') }
+function findFaults({ from, to }: Asked): FieldProblem[] {
+  return from && to && from >= to ? [{ field: 'from', problem: 'must be earlier than the end' }] : []
+}
+
+function soughtBy({ webhook, state, kind, entity, from, to, before }: Asked): DeliveryPageQuery {
+  return { webhookId: numberOf(webhook), filter: { state, kind, entity, from, to }, before }
 }
 
 /** What is no number finds nothing. */
@@ -90,23 +107,16 @@ function numberOf(text: string | undefined): number | undefined {
   return /^\d{1,16}$/.test(text) ? Number(text) : 0
 }
 
-function printFilter(question: Question, webhooks: readonly Webhook[], { home }: Member): Html {
-  const draft = question.draft()
+function printFilter({ view }: DeliveryQuestion, webhooks: readonly Webhook[], { home }: Member): Html {
   const urls = webhooks.map(({ id, url }) => ({ value: String(id), label: cut(`${id}: ${url}`, 80) }))
-  const moment = html`type="datetime-local"`
   return html`<form class="card filter" method="get" action="${home}/deliveries" role="search"
     aria-label="Deliveries">
-${choiceField(draft, { name: 'webhook', label: 'Webhook' }, [any, ...urls])}
-${choiceField(draft, { name: 'state', label: 'State' }, [any, ...deliveryStates.map((value) => ({ value, label: stateLabels[value] })), allThatWait])}
-${choiceField(draft, { name: 'kind', label: 'Kind' }, anyOf(kinds))}
-${textField(draft, {
-  name: 'entity',
-  label: 'Entity',
-  more: html`placeholder="transaction:42"
-  maxlength="${longest}" spellcheck="false"`,
-})}
-${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
-${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
+${view.field('webhook', { choices: [any, ...urls] })}
+${view.field('state')}
+${view.field('kind')}
+${view.field('entity')}
+${view.field('from')}
+${view.field('to')}
 <div class="field"><button class="primary">Show</button></div>
 </form>`
 }
@@ -115,11 +125,11 @@ function printFound(
   found: FoundDeliveries,
   ahead: ReadonlyMap<string, BlockingDelivery>,
   webhooks: readonly Webhook[],
-  question: Question,
+  question: DeliveryQuestion,
   { home }: Member,
 ): Html {
   const { deliveries, next } = found
-  const first = `${home}/deliveries?${question.print()}`
+  const first = `${home}/deliveries?${question.print({ before: undefined })}`
   const further = next !== undefined && `${home}/deliveries?${question.print({ before: next })}`
   return html`${printDeliveries(deliveries, webhooks, home, ahead)}
 <nav class="pages" aria-label="Pages"><a href="${first}">Newest</a>

@@ -1,7 +1,6 @@
 /** One delivery: what was sent, what came back each time, and why the signature is what it is. */
 
 import type { Sql } from '../../../database/database.ts'
-import type { Problem } from '../../../problem.ts'
 import {
   type Attempt,
   type BlockingDelivery,
@@ -18,42 +17,28 @@ import { printHead } from '../../../webhooks/outbound/request-head.ts'
 import { printSignatures, type SigningSecrets } from '../../../webhooks/outbound/signature.ts'
 import { getWebhook, type Webhook } from '../../../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { emptyDraft, findProblem } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
-import { csrfField, notice } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { stateBadge, stateWords } from '../../parts/health-words.ts'
 import { printAhead } from '../frame/ahead.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { printSteps } from '../reference/signature-steps.ts'
-import { describeCanceler, type EntityNames, getNames, readReason, reasonField } from './skips.ts'
+import * as forms from './forms.ts'
+import { describeCanceler, type EntityNames, getNames, reasonOf } from './skips.ts'
 
-export async function showDelivery(visit: Visit, member: Member) {
-  const once = onceField()
-  if (asksForStream(visit.request))
-    return streamPart(visit, memberWatcher(visit, member), () => printDelivery(visit, member, once))
-  return sendDelivery(visit, member, undefined)
-}
-
-export async function redeliver(visit: Visit, member: Member, form: SubmittedForm) {
+export async function redeliver(visit: Visit, member: Member, form: Submission<typeof forms.redeliver>) {
   const { context } = visit
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
   const make = (db: Sql) => sendAgain(db, branchId, delivery, member.act)
   const pathOf = (id: string) => `${member.home}/deliveries/${id}`
-  let result: SubmissionResult<string> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, member, form, make, pathOf)
-  })
-  if (problem) return sendDelivery(visit, member, problem)
-  const { path } = result!
+  const { path } = await makeOnce(context, member, form, make, pathOf)
   return leadToDone(visit, member, path, {
     text:
       path === pathOf(delivery.id) ? 'It is tried now.' : `This delivery replays delivery ${delivery.id}.`,
@@ -65,12 +50,11 @@ export async function redeliver(visit: Visit, member: Member, form: SubmittedFor
 }
 
 /** A second click finds it skipped already, and that is what was wanted. */
-export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
+export async function skip(visit: Visit, member: Member, { values }: Submission<typeof forms.skip>) {
   const { db } = visit.context
   const delivery = await deliveryOf(visit, member)
   const { branchId } = member.branch
-  const problem = await findProblem(() => skipDelivery(db, branchId, delivery, readReason(form), member.act))
-  if (problem) return sendDelivery(visit, member, problem)
+  await skipDelivery(db, branchId, delivery, reasonOf(values), member.act)
   const entity = `${member.home}/deliveries?${new URLSearchParams({ entity: delivery.entity })}`
   return leadToDone(visit, member, `${member.home}/deliveries/${delivery.id}`, {
     text: 'It is skipped.',
@@ -78,10 +62,10 @@ export async function skip(visit: Visit, member: Member, form: SubmittedForm) {
   })
 }
 
-function printSkipForm(here: string, member: Member): Html {
+function printSkipForm(member: Member): Html {
   return html`<section class="card"><h2>Skip</h2>
-${askFirst({
-  ...{ action: `${here}/skip`, csrf: member.csrf, label: 'Skip it', more: reasonField(emptyDraft) },
+${member.forms.ask(forms.skip, {
+  label: 'Skip it',
   text: 'It is not sent any more, and what is queued behind it for the same entity goes out. It can still be replayed later.',
 })}</section>`
 }
@@ -89,37 +73,29 @@ ${askFirst({
 /**
  * One that waits behind another goes when that has gone, and at a webhook that is switched off nothing does.
  */
-function printSendForm(
-  { id, state }: Delivery,
-  webhook: Webhook,
-  once: Html,
-  { home, csrf }: Member,
-): Html | undefined {
+function printSendForm({ state }: Delivery, webhook: Webhook, member: Member): Html | undefined {
   const isOff = webhook.state !== 'active'
   const resume = html`<p class="notice waiting">The webhook is ${webhook.state}: nothing is sent until you
-    <a href="${home}/webhooks/${webhook.id}">resume it</a>.</p>`
+    <a href="${member.home}/webhooks/${webhook.id}">resume it</a>.</p>`
   if (state === 'blocked' || (state === 'waiting' && isOff)) return isOff ? resume : undefined
   const label = state === 'waiting' ? 'Try it now' : 'Replay it'
-  return html`${isOff && resume}<form method="post"
-    action="${home}/deliveries/${id}/redeliver">${csrfField(csrf)}${once}<button
-    class="primary">${label}</button></form>`
+  return html`${isOff && resume}${member.forms.button(forms.redeliver, label, { buttonLook: 'primary' })}`
 }
 
-async function sendDelivery(visit: Visit, member: Member, problem: Problem | undefined) {
+export async function showDelivery(visit: Visit, member: Member) {
+  const print = () => printDelivery(visit, member)
+  if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   const { id } = paramsOf(visit.request)
-  const part = await printDelivery(visit, member, onceField())
+  const part = await print()
   const delivery = await deliveryOf(visit, member)
-  const here = `${member.home}/deliveries/${id}`
   return sendPortal(visit, member, {
     title: `Delivery ${id}`,
     section: '/deliveries',
-    live: problem === undefined,
-    status: problem?.status ?? 200,
+    live: true,
     body: html`${crumbs([{ path: `${member.home}/deliveries`, label: 'Deliveries' }])}
 <h1>Delivery ${id}</h1>
-${problem !== undefined && notice('error', problem.message)}
-${problem === undefined ? livePart(visit.request, part) : part}
-${delivery.settledAt === null && member.isDeveloper && printSkipForm(here, member)}`,
+${livePart(visit, part)}
+${delivery.settledAt === null && member.isDeveloper && printSkipForm(member)}`,
   })
 }
 
@@ -127,11 +103,8 @@ function deliveryOf({ context, request }: Visit, { branch }: Member) {
   return getDelivery(context.db, branch, paramsOf(request).id ?? '')
 }
 
-/**
- * The button is of the state that is shown. Its mark stays the same while the page is looked at: what differs
- * is sent anew.
- */
-async function printDelivery(visit: Visit, member: Member, once: Html): Promise<Html> {
+/** The button is of the state that is shown. */
+async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   const { db, signingSecrets, clock } = visit.context
   const delivery = await deliveryOf(visit, member)
   const webhook = await getWebhook(db, member.branch, delivery.webhookId)
@@ -150,7 +123,7 @@ ${
   class="attempts">${attempts.toReversed().map(printAttempt)}</ol>`
 }
 ${printRequest(delivery, webhook, attempts.at(-1), secrets, hidden)}
-${member.isDeveloper && printSendForm(delivery, webhook, once, member)}`
+${member.isDeveloper && printSendForm(delivery, webhook, member)}`
 }
 
 function printFacts(

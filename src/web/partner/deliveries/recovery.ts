@@ -4,105 +4,80 @@
  */
 
 import type { Sql } from '../../../database/database.ts'
-import type { Form } from '../../../http/form.ts'
-import { Invalid } from '../../../problem.ts'
-import { cut } from '../../../text/cut.ts'
+import { type FieldProblem, Invalid } from '../../../problem.ts'
 import {
   countRecovery,
   findRecoveryRefusal,
   type RecoveryCount,
   startRecovery as start,
 } from '../../../webhooks/deliveries/recovery.ts'
-import type { Replay } from '../../../webhooks/deliveries/replay.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { type Draft, findProblem, formNotice, textField } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { parseMoment } from '../../frame/moment.ts'
-import { csrfField } from '../../frame/page.ts'
 import { crumbs } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { readQuestion } from '../../frame/question.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { webhookOf } from '../webhooks/webhooks.ts'
+import * as forms from './forms.ts'
 import { printTotal } from './replays.ts'
 
-/** Step one asks since when; with a moment in the address, step two says what would happen. */
-export function showRecovery(visit: Visit, member: Member) {
-  const query = visit.request.query as Form
-  return sendWizard(visit, member, readSince([query.since].flat()[0]), undefined)
-}
-
-export async function startRecovery(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context } = visit
+export async function startRecovery(
+  visit: Visit,
+  member: Member,
+  form: Submission<typeof forms.startRecovery>,
+) {
   const webhook = await webhookOf(visit, member)
-  const text = readSince(form.find('since'))
-  const since = parseSince(text, member.act.at)
-  if (!(since instanceof Date)) return sendWizard(visit, member, text, undefined)
+  const { since } = form.values
+  if (!since || since > member.act.at) throw new Invalid([notPassed])
   const here = `${member.home}/webhooks/${webhook.id}`
   const make = (db: Sql) => start(db, webhook, since, member.act)
-  let result: SubmissionResult<Replay> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, member, form, make, ({ id }) => `${here}/replays/${id}`)
-  })
-  if (problem) return sendWizard(visit, member, text, problem)
-  return leadToDone(visit, member, result!.path, {
+  const { path } = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
+  return leadToDone(visit, member, path, {
     text: 'The recovery has started.',
     link: { path: `${here}/incident`, label: 'Why it failed' },
   })
 }
 
-function readSince(text: string | undefined): string | undefined {
-  return cut(text?.trim() ?? '', 100) || undefined
+const notPassed: FieldProblem = {
+  field: 'since',
+  problem: 'must be a moment that has passed, such as 2026-03-02T10:00',
 }
 
-function parseSince(text: string | undefined, now: Date): Date | Invalid {
-  const moment = parseMoment(text)
-  if (moment instanceof Date && moment <= now) return moment
-  return new Invalid([
-    { field: 'since', problem: 'must be a moment that has passed, such as 2026-03-02T10:00' },
-  ])
-}
-
-async function sendWizard(visit: Visit, member: Member, text: string | undefined, refused: Draft['problem']) {
+/** Step one asks since when; with a moment in the address, step two says what would happen. */
+export async function showRecovery(visit: Visit, member: Member) {
   const { db, clock } = visit.context
   const webhook = await webhookOf(visit, member)
-  const since = text === undefined ? undefined : parseSince(text, clock.now())
-  const problem = refused ?? (since instanceof Invalid ? since : undefined)
-  const count =
-    since instanceof Date && !problem ? await countRecovery(db, webhook, since, clock.now()) : undefined
+  const question = readQuestion(visit.query, forms.trouble, ({ since }) =>
+    since && since > clock.now() ? [notPassed] : [],
+  )
+  const { since } = question.values
+  const count = since && !question.isWrong && (await countRecovery(db, webhook, since, clock.now()))
   return sendPortal(visit, member, {
     title: 'Recover',
     section: '/webhooks',
-    status: problem?.status ?? 200,
+    ...(question.isWrong && { status: question.status }),
     body: html`${crumbs([
       { path: `${member.home}/webhooks`, label: 'Webhooks' },
       { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
     ])}
 <h1>Recover</h1>
-${printChoice(webhook, { values: { since: text }, problem }, member)}
-${count && printConfirmation(webhook, text!, count, await findRecoveryRefusal(db, webhook), member)}`,
+${printChoice(webhook, question.view, member)}
+${count && printConfirmation(webhook, question.view.valueOf('since'), count, await findRecoveryRefusal(db, webhook), member)}`,
   })
 }
 
-function printChoice({ id, url }: Webhook, draft: Draft, { home }: Member): Html {
-  const hint =
-    'What failed after all retries from then on, and was not delivered or skipped since, is sent again.'
+function printChoice({ id, url }: Webhook, view: FormView<typeof forms.trouble>, { home }: Member): Html {
   return html`<section class="card"><h2>1. Since when</h2>
 <p>When <code>${url}</code> answers again, what waits for its next attempt need not wait any longer.</p>
-${formNotice(draft, 'since')}
 <form method="get" action="${home}/webhooks/${id}/recover">
-${textField(draft, {
-  name: 'since',
-  label: 'Trouble since (UTC)',
-  hint,
-  more: html`type="datetime-local"
-  required`,
-})}
-<button class="primary">Count</button></form></section>`
+${view.field('since')}
+${view.button('Count', { look: 'primary' })}</form></section>`
 }
 
 function printConfirmation(
@@ -110,9 +85,9 @@ function printConfirmation(
   since: string,
   { total, waiting }: RecoveryCount,
   refusal: string | undefined,
-  { home, csrf }: Member,
+  member: Member,
 ): Html {
-  if (refusal !== undefined) return printRefusal(refusal, `${home}/webhooks/${webhook.id}`)
+  if (refusal !== undefined) return printRefusal(refusal, `${member.home}/webhooks/${webhook.id}`)
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <ul>
 <li>Waiting for the next attempt, and tried now: <strong>${printCount(waiting)}</strong></li>
@@ -120,7 +95,7 @@ function printConfirmation(
   <strong>${printTotal(total)}</strong></li>
 ${webhook.state === 'disabled' && html`<li>The webhook is disabled: it is resumed.</li>`}
 </ul>
-<form method="post" action="${home}/webhooks/${webhook.id}/recover/start">${csrfField(csrf)}${onceField()}<input type="hidden" name="since" value="${since}"><button class="primary">Recover</button></form></section>`
+${member.forms.button(forms.startRecovery, 'Recover', { standing: { since }, buttonLook: 'primary' })}</section>`
 }
 
 /**

@@ -1,9 +1,7 @@
 /** Sending again what was sent before: choose, see how many, start, watch. */
 
 import type { Sql } from '../../../database/database.ts'
-import type { Form } from '../../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../../problem.ts'
-import { cut } from '../../../text/cut.ts'
 import {
   cancelReplay as cancel,
   countReplay,
@@ -16,45 +14,32 @@ import {
   startReplay as start,
 } from '../../../webhooks/deliveries/replay.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, findProblem, formNotice, textField } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission, ValuesOf } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
-import { parseMoment } from '../../frame/moment.ts'
-import { csrfField } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, type Tone, table } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { readQuestion } from '../../frame/question.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { webhookOf } from '../webhooks/webhooks.ts'
+import * as forms from './forms.ts'
 
-const fields = ['from', 'to', 'entity', 'failed'] as const
-type Values = Readonly<Record<(typeof fields)[number], string | undefined>>
+type Asked = Partial<ValuesOf<typeof forms.selection>>
+type SelectionView = FormView<typeof forms.selection>
 
-/** Step one is the empty form; with a choice in the address, step two says how many there are. */
-export async function showReplay(visit: Visit, member: Member) {
-  const query = visit.request.query as Form
-  const values = readValues((name) => [query[name]].flat()[0])
-  const isAsked = Object.values(values).some((value) => value !== undefined)
-  return sendWizard(visit, member, values, isAsked, undefined)
-}
-
-export async function startReplay(visit: Visit, member: Member, form: SubmittedForm) {
+export async function startReplay(visit: Visit, member: Member, form: Submission<typeof forms.startReplay>) {
   const webhook = await webhookOf(visit, member)
-  const values = readValues((name) => form.find(name))
-  const selection = parseSelection(values)
-  if (selection instanceof Invalid) return sendWizard(visit, member, values, true, undefined)
+  const selection = selectionOf(form.values)
+  const problems = [...findFaults(form.values), ...findNothing(selection)]
+  if (problems.length > 0) throw new Invalid(problems)
   const here = `${member.home}/webhooks/${webhook.id}`
   const make = (db: Sql) => start(db, webhook, selection, member.act)
-  let result: SubmissionResult<Replay> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
-  })
-  if (problem) return sendWizard(visit, member, values, true, problem)
-  return leadToDone(visit, member, result!.path, {
+  const { path } = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/replays/${id}`)
+  return leadToDone(visit, member, path, {
     text: 'The replay has started.',
     link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
   })
@@ -77,8 +62,7 @@ export async function showProgress(visit: Visit, member: Member) {
   const isRecovery = selection.since !== undefined
   const name = isRecovery ? 'Recovery' : 'Replay'
   const here = `${member.home}/webhooks/${webhook.id}`
-  const stop = html`<form method="post" action="${here}/replays/${id}/cancel">${csrfField(member.csrf)}<button
-    class="danger">Stop it</button></form>
+  const stop = html`${member.forms.button(forms.cancelReplay, 'Stop it', { buttonLook: 'danger' })}
 <p class="small">Stopping leaves alone what was sent already, and what is tried again.</p>`
   const beginning = isRecovery
     ? { path: `${here}/recover`, label: 'Recover' }
@@ -94,37 +78,26 @@ export async function showProgress(visit: Visit, member: Member) {
     live: true,
     body: html`${crumbs([...trail(webhook, member), ...(member.isDeveloper ? [beginning] : [])])}
 <h1>${name} ${id}</h1>
-${livePart(visit.request, await print())}`,
+${livePart(visit, await print())}`,
   })
 }
 
-function readValues(find: (name: string) => string | undefined): Values {
-  const read = (name: string) => cut(find(name)?.trim() ?? '', 100) || undefined
-  return { from: read('from'), to: read('to'), entity: read('entity'), failed: read('failed') }
+function selectionOf({ from, to, entity, failed }: Asked): Selection {
+  return {
+    from: from?.getTime(),
+    to: to?.getTime(),
+    entity: entity?.trim() || undefined,
+    failed: failed || undefined,
+  }
 }
 
-function parseSelection({ from, to, entity, failed }: Values): Selection | Invalid {
-  const problems: FieldProblem[] = []
-  const instant = (field: 'from' | 'to', text: string | undefined) => {
-    const moment = parseMoment(text)
-    if (moment !== 'wrong') return moment?.getTime()
-    problems.push({ field, problem: 'must be a moment such as 2026-03-02T10:00' })
-    return undefined
-  }
-  const selection = {
-    from: instant('from', from),
-    to: instant('to', to),
-    entity,
-    failed: failed === 'yes' || undefined,
-  }
-  if (problems.length === 0 && Object.values(selection).every((each) => each === undefined))
-    problems.push({
-      field: 'selection',
-      problem: 'must choose by time, by entity, or what failed after all retries',
-    })
-  if (selection.from !== undefined && selection.to !== undefined && selection.from >= selection.to)
-    problems.push({ field: 'from', problem: 'must be earlier than the end' })
-  return problems.length > 0 ? new Invalid(problems) : selection
+function findFaults({ from, to }: Asked): FieldProblem[] {
+  return from && to && from >= to ? [{ field: 'from', problem: 'must be earlier than the end' }] : []
+}
+
+function findNothing(selection: Selection): FieldProblem[] {
+  const problem = 'must choose by time, by entity, or what failed after all retries'
+  return Object.values(selection).every((each) => each === undefined) ? [{ field: 'selection', problem }] : []
 }
 
 function trail({ id }: Webhook, { home }: Member) {
@@ -134,66 +107,57 @@ function trail({ id }: Webhook, { home }: Member) {
   ]
 }
 
-async function sendWizard(
-  visit: Visit,
-  member: Member,
-  values: Values,
-  isAsked: boolean,
-  refused: Draft['problem'],
-) {
+/** Step one is the empty form; with a choice in the address, step two says how many there are. */
+export async function showReplay(visit: Visit, member: Member) {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
-  const selection = isAsked ? parseSelection(values) : undefined
-  const problem = refused ?? (selection instanceof Invalid ? selection : undefined)
-  const total =
-    selection && !problem ? (await countReplay(db, webhook, selection as Selection)).total : undefined
+  const question = readQuestion(visit.query, forms.selection, findFaults)
+  const isAsked = question.print() !== '' && !question.isWrong
+  const total = isAsked ? (await countReplay(db, webhook, selectionOf(question.values))).total : undefined
   return sendPortal(visit, member, {
     title: 'Replay deliveries',
     section: '/webhooks',
-    status: problem?.status ?? 200,
+    ...(question.isWrong && { status: question.status }),
     body: html`${crumbs(trail(webhook, member))}
 <h1>Replay deliveries</h1>
-${printChoice(webhook, { values, problem }, member)}
-${total !== undefined && printConfirmation(webhook, values, total, await findReplayRefusal(db, webhook), member)}
+${printChoice(webhook, question.view, member)}
+${total !== undefined && printConfirmation(question.view, total, await findReplayRefusal(db, webhook), member)}
 ${printReplays(await listReplays(db, webhook), member)}`,
   })
 }
 
-function printChoice({ id, url }: Webhook, draft: Draft, { home }: Member): Html {
-  const moment = html`type="datetime-local"`
+function printChoice({ id, url }: Webhook, view: SelectionView, { home }: Member): Html {
   return html`<section class="card"><h2>1. Choose</h2><p>Of what was meant for <code>${url}</code>:</p>
-${formNotice(draft, 'from', 'to', 'entity')}
 <form method="get" action="${home}/webhooks/${id}/replay">
-${textField(draft, { name: 'from', label: 'From (UTC)', more: moment })}
-${textField(draft, { name: 'to', label: 'Until (UTC)', more: moment })}
-${textField(draft, { name: 'entity', label: 'Entity', hint: 'Such as transaction:42', more: html`maxlength="${fieldLengths['/partner/:branch/webhooks/:id/replay/start'].entity}" spellcheck="false"` })}
-<label class="tick"><input type="checkbox" name="failed" value="yes"${
-    draft.values.failed === 'yes' &&
-    html`
-  checked`
-  }><span>Only what failed after all retries</span></label>
-<button class="primary">Count them</button></form></section>`
+${view.field('from')}
+${view.field('to')}
+${view.field('entity')}
+${view.field('failed')}
+${view.button('Count them', { look: 'primary' })}</form></section>`
 }
 
 function printConfirmation(
-  { id }: Webhook,
-  values: Values,
+  asked: SelectionView,
   total: number | null,
   refusal: string | undefined,
-  { home, csrf }: Member,
+  member: Member,
 ): Html {
   if (refusal !== undefined)
     return html`<section class="card" role="status"><h2>2. Start</h2><p>${refusal}</p></section>`
   if (total === 0)
     return html`<section class="card" role="status"><h2>2. Start</h2><p>There is nothing to replay in this
       choice.</p></section>`
-  const hidden = fields.map(
-    (name) => html`<input type="hidden" name="${name}" value="${values[name] ?? ''}">`,
-  )
+  const standing = {
+    from: asked.valueOf('from'),
+    to: asked.valueOf('to'),
+    entity: asked.valueOf('entity'),
+    failed: asked.valueOf('failed'),
+  }
+  const label = `Replay ${total === null ? 'them' : printTotal(total)}`
   return html`<section class="card created" role="status"><h2>2. Start</h2>
 <p><strong>${printTotal(total)}</strong> deliveries will be replayed, in the order of each entity.
   Receivers recognise them by <code>webhook-id</code>.</p>
-<form method="post" action="${home}/webhooks/${id}/replay/start">${csrfField(csrf)}${onceField()}${hidden}<button class="primary">Replay ${total === null ? 'them' : printTotal(total)}</button></form></section>`
+${member.forms.button(forms.startReplay, label, { standing, buttonLook: 'primary' })}</section>`
 }
 
 /** Beyond what is looked at the number is not known. */

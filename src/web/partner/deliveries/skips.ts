@@ -2,7 +2,6 @@
 
 import type { Sql } from '../../../database/database.ts'
 import { Conflict } from '../../../problem.ts'
-import { cut } from '../../../text/cut.ts'
 import { getUserById } from '../../../users/user.ts'
 import {
   getSkip,
@@ -13,41 +12,28 @@ import {
   usualReason,
 } from '../../../webhooks/deliveries/skip.ts'
 import { countedAtMost, readHealth } from '../../../webhooks/health/webhook-health.ts'
-import { noteCharacters } from '../../../webhooks/subscriptions/note.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment, table } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { webhookOf } from '../webhooks/webhooks.ts'
+import * as forms from './forms.ts'
 
-export function showSkip(visit: Visit, member: Member) {
-  return sendQuestion(visit, member, emptyDraft)
-}
-
-export async function startSkip(visit: Visit, member: Member, form: SubmittedForm) {
+export async function startSkip(visit: Visit, member: Member, form: Submission<typeof forms.startSkip>) {
   const webhook = await webhookOf(visit, member)
   const here = `${member.home}/webhooks/${webhook.id}`
-  const reason = readReason(form)
   const make = (db: Sql) => {
-    if (form.find('confirmed') !== 'yes')
-      throw new Conflict('Tick the box to confirm, then skip queued deliveries.')
-    return start(db, webhook, reason, member.act)
+    if (!form.values.confirmed) throw new Conflict('Tick the box to confirm, then skip queued deliveries.')
+    return start(db, webhook, reasonOf(form.values), member.act)
   }
-  let result: SubmissionResult<Skip> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/skips/${id}`)
-  })
-  if (problem) return sendQuestion(visit, member, { values: { reason: form.find('reason') }, problem })
-  return leadToDone(visit, member, result!.path, {
+  const { path } = await makeOnce(visit.context, member, form, make, ({ id }) => `${here}/skips/${id}`)
+  return leadToDone(visit, member, path, {
     text: 'Queued deliveries are skipped.',
     link: {
       path: `${member.home}/deliveries?webhook=${webhook.id}&state=canceled`,
@@ -72,18 +58,8 @@ ${printDone(skip, await getNames(db, skip.askedBy))}`,
 }
 
 /** Without one, the usual. */
-export function readReason(form: SubmittedForm): string {
-  return cut(form.find('reason')?.trim() ?? '', noteCharacters) || usualReason
-}
-
-export function reasonField(draft: Draft): Html {
-  const more = html`maxlength="${fieldLengths['/partner/:branch/webhooks/:id/skip/start'].reason}"`
-  return textField(draft, {
-    name: 'reason',
-    label: 'Reason',
-    hint: 'Optional. It is kept with the delivery.',
-    more,
-  })
+export function reasonOf({ reason }: { readonly reason: string }): string {
+  return reason.trim() || usualReason
 }
 
 /** The names of users, by what the log calls them. */
@@ -99,38 +75,38 @@ export function describeCanceler(actor: string, names: EntityNames): string {
   return known === 'brokerage' ? 'the brokerage' : (names.get(actor) ?? known.replace(':', ' '))
 }
 
-async function sendQuestion(visit: Visit, member: Member, draft: Draft) {
+export async function showSkip(visit: Visit, member: Member) {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
   const waiting = (await readHealth(db, [webhook])).get(webhook.id)?.waiting ?? 0
   return sendPortal(visit, member, {
     title: 'Skip queued deliveries',
     section: '/webhooks',
-    status: draft.problem?.status ?? 200,
     body: html`${crumbs(trail(webhook, member))}
 <h1>Skip queued deliveries</h1>
 ${
   waiting === 0
     ? html`<p class="card empty">Nothing waits at this
   webhook.</p>`
-    : printQuestion(webhook, waiting, draft, member)
+    : printQuestion(webhook, waiting, member)
 }
 ${printSkips(await listSkips(db, webhook), member)}`,
   })
 }
 
-function printQuestion({ id, url }: Webhook, waiting: number, draft: Draft, { home, csrf }: Member): Html {
+function printQuestion({ url }: Webhook, waiting: number, member: Member): Html {
   const count = printCount(waiting)
   return html`<section class="card">
 <p><strong>${count}</strong> ${waiting === 1 ? 'delivery waits' : 'deliveries wait'} for
   <code>${url}</code>. Skipped deliveries are not sent. New events still are.
   A replay that is running goes on: stop it first.</p>
-${formNotice(draft, 'reason')}
-<form method="post" action="${home}/webhooks/${id}/skip/start">${csrfField(csrf)}${onceField()}
-${reasonField(draft)}
-<label class="tick"><input type="checkbox" name="confirmed" value="yes"
-  required><span>Skip all queued deliveries</span></label>
-<button class="danger">Skip ${count}</button></form></section>`
+${member.forms.print(
+  forms.startSkip,
+  {},
+  (view) => html`${view.field('reason')}
+${view.field('confirmed')}
+${view.button(`Skip ${count}`, { look: 'danger' })}`,
+)}</section>`
 }
 
 function trail({ id }: Webhook, { home }: Member) {

@@ -47,8 +47,9 @@ export function sendPortal(visit: Visit, member: AnyMember, page: PortalPage) {
   return sendPage(reply, {
     ...rest,
     body: html`${printTold(visit, member)}${page.body}`,
+    forms: member.forms,
     environment: context.environment,
-    account: { user: member.session.user, csrf: member.csrf, here: member.home + section },
+    account: { user: member.session.user, forms: member.forms, here: member.home + section },
     navigation: isServed(member) ? [...links, accountLink] : [accountLink],
     partners: partnersOf(member, section),
     search: isServed(member) ? `${member.home}/search` : undefined,
@@ -75,9 +76,10 @@ function partnersOf({ partners, partner, branch }: AnyMember, section: string) {
 /** For users who are no member yet. */
 export function sendEntrance(visit: Visit, visitor: UserSession, page: Omit<PortalPage, 'section'>) {
   const { context, reply } = visit
-  const account = { user: visitor.session.user, csrf: visitor.csrf, here: '/partner' }
+  const account = { user: visitor.session.user, forms: visitor.forms, here: '/partner' }
   const body = html`${printTold(visit, visitor)}${page.body}`
-  return sendPage(reply, { ...page, body, environment: context.environment, account, wide: true })
+  const { forms } = visitor
+  return sendPage(reply, { ...page, body, forms, environment: context.environment, account, wide: true })
 }
 
 const accountLink: Link = { path: '/account', label: 'My account' }

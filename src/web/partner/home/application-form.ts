@@ -1,41 +1,26 @@
 /** What an applicant says of itself, as fields; and the state of the application in a word. */
 import type { Application } from '../../../partners/application-details.ts'
 import type { PartnerStatus } from '../../../partners/partner-status.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, longField, textField } from '../../frame/fields.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { badge, type Tone } from '../../frame/parts.ts'
+import type * as forms from './forms.ts'
 
-const lengths = fieldLengths['/partner/apply']
+type ApplicationForm = Submission<typeof forms.apply>
 
-export const fieldNames = ['name', 'website', 'contact', 'purpose'] as const
-
-export function readApplication(form: SubmittedForm): Application & { readonly name: string } {
-  const read = (name: (typeof fieldNames)[number]) => form.find(name)?.trim() ?? ''
-  return { name: read('name'), website: read('website'), contact: read('contact'), purpose: read('purpose') }
+export function readApplication({ values }: ApplicationForm): Application & { readonly name: string } {
+  const { name, website, contact, purpose } = values
+  return {
+    name: name.trim(),
+    website: website.trim(),
+    contact: contact.trim(),
+    purpose: purpose.trim(),
+  }
 }
 
-export function printApplicationFields(draft: Draft): Html {
-  return html`${textField(draft, { name: 'name', label: 'Name', hint: 'Account holders see it when they are asked for access.', more: html`required maxlength="${lengths.name}" autocomplete="organization"` })}
-${textField(draft, {
-  name: 'website',
-  label: 'Website',
-  more: html`required maxlength="${lengths.website}"
-  type="url" placeholder="https://" autocomplete="url"`,
-})}
-${textField(draft, {
-  name: 'contact',
-  label: 'E-mail for questions',
-  more: html`required
-  maxlength="${lengths.contact}" type="email" autocomplete="email"`,
-})}
-${longField(draft, {
-  name: 'purpose',
-  label: 'What you want to build',
-  more: html`required
-  maxlength="${lengths.purpose}"`,
-})}`
+export function printApplicationFields(view: FormView<typeof forms.apply.fields>): Html {
+  return html`${view.field('name')}${view.field('website')}${view.field('contact')}${view.field('purpose')}`
 }
 
 const tones: Readonly<Record<PartnerStatus, Tone>> = {

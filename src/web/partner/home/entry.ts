@@ -11,41 +11,34 @@ import {
 import { mayAct } from '../../../partners/partner-status.ts'
 import { roleWords } from '../../../vocabulary/role-words.ts'
 import { type BranchFailure, listFailingOf } from '../../../webhooks/health/failing-webhooks.ts'
-import { type Draft, emptyDraft, findProblem, formNotice } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
-import { csrfField } from '../../frame/page.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { UserSession } from '../../frame/visitor.ts'
 import { type AnyMember, isServed } from '../../gates/gates.ts'
 import { sendEntrance } from '../frame/portal.ts'
 import { printTroublesBriefly } from '../webhooks/troubles.ts'
 import { sendState } from './application.ts'
-import { fieldNames, partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
+import { partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
+import * as forms from './forms.ts'
 import { showOverview } from './overview.ts'
 
 /** Of each partner; the others are on its own pages. */
 const failingShown = 3
 
-export function showEntry(visit: Visit, visitor: UserSession) {
-  return sendEntry(visit, visitor, emptyDraft)
-}
-
-export async function submitApplication(visit: Visit, visitor: UserSession, form: SubmittedForm) {
-  const { context } = visit
-  const values = readApplication(form)
-  const apply = (db: Sql) => applyWithDetails(db, visitor.session.user, values, visitor.act)
+export async function submitApplication(
+  visit: Visit,
+  visitor: UserSession,
+  form: Submission<typeof forms.apply>,
+) {
+  const apply = (db: Sql) => applyWithDetails(db, visitor.session.user, readApplication(form), visitor.act)
   const pathOf = ({ branchId }: Partner) => `/partner/${branchId}`
-  let result: SubmissionResult<Partner> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, visitor, form, apply, pathOf)
-  })
-  if (problem) return sendEntry(visit, visitor, { values: { ...values }, problem })
-  const link = { path: `${result!.path}/messages`, label: 'Messages' }
-  return leadToDone(visit, visitor, result!.path, { text: 'Your application is sent.', link })
+  const { path } = await makeOnce(visit.context, visitor, form, apply, pathOf)
+  const link = { path: `${path}/messages`, label: 'Messages' }
+  return leadToDone(visit, visitor, path, { text: 'Your application is sent.', link })
 }
 
 /** The partner's own door: what it may do, or why it may not. */
@@ -53,16 +46,15 @@ export async function showPartner(visit: Visit, member: AnyMember) {
   return isServed(member) ? showOverview(visit, member) : sendState(visit, member)
 }
 
-async function sendEntry(visit: Visit, visitor: UserSession, draft: Draft) {
+export async function showEntry(visit: Visit, visitor: UserSession) {
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
   const isLive = visit.context.environment === 'live'
   const [only] = partners
-  if (only && partners.length === 1 && !draft.problem)
+  if (only && partners.length === 1 && !visitor.forms.isReturned)
     return visit.reply.redirect(`/partner/${only.branchId}`, 303)
   const failing = await listFailing(visit.context, partners)
   return sendEntrance(visit, visitor, {
     title: 'Partner portal',
-    ...(draft.problem && { status: draft.problem.status }),
     body: html`<h1>Partner portal</h1>
 ${
   partners.length > 0
@@ -70,7 +62,7 @@ ${
     : html`<p>Partners build applications on the
   brokerage's interface: account holders approve them, and webhooks tell them what happens.</p>`
 }
-${isLive ? printApplicationForm(visitor, draft) : printElsewhere(visit.context)}`,
+${isLive ? printApplicationForm(visitor) : printElsewhere(visit.context)}`,
   })
 }
 
@@ -98,16 +90,15 @@ function printElsewhere(context: Context): Html {
     They are on the live one: <a href="${onLiveSite(context, '/partner')}">Partner portal</a>.</p></section>`
 }
 
-function printApplicationForm({ csrf }: UserSession, draft: Draft): Html {
+function printApplicationForm(visitor: UserSession): Html {
   return html`<section class="card">
 <h2>Apply as a partner</h2>
 <p>The sandbox opens as soon as you apply. The brokerage reads every application before it opens the live
   site; you become its first owner and see the answer here.</p>
-${formNotice(draft, ...fieldNames)}
-<form method="post" action="/partner/apply">
-${csrfField(csrf)}${onceField()}
-${printApplicationFields(draft)}
-<button class="primary">Apply</button>
-</form>
+${visitor.forms.print(
+  forms.apply,
+  {},
+  (view) => html`${printApplicationFields(view)}${view.button('Apply', { look: 'primary' })}`,
+)}
 </section>`
 }

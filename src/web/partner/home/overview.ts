@@ -28,7 +28,7 @@ export async function showOverview(visit: Visit, member: Member) {
     title: partner.name,
     live: true,
     scripts: ['copy.js'],
-    body: html`<h1>${partner.name}</h1>${livePart(request, await print(progress))}
+    body: html`<h1>${partner.name}</h1>${livePart(visit, await print(progress))}
 ${member.isDeveloper && isBeginner(progress, context.clock.now()) && printFirstProgram(visit, member, progress)}`,
   })
 }

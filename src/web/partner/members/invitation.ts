@@ -4,7 +4,7 @@
  */
 import type { Token } from '../../../crypto/token.ts'
 import type { Sql } from '../../../database/database.ts'
-import { linkPath, parseLinkToken } from '../../../notices/invitation-link.ts'
+import { parseLinkToken } from '../../../notices/invitation-link.ts'
 import {
   acceptInvitation,
   declineInvitation,
@@ -13,16 +13,16 @@ import {
 } from '../../../partners/invitation.ts'
 import { listPartnersOf } from '../../../partners/partner.ts'
 import { roleWords } from '../../../vocabulary/role-words.ts'
-import { askFirst } from '../../frame/ask.ts'
 import { ignoreAlreadyGone, leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { facts } from '../../frame/parts.ts'
-import { makeOnce, onceField } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { UserSession } from '../../frame/visitor.ts'
 import { sendEntrance } from '../frame/portal.ts'
+import * as forms from './forms.ts'
 
 export async function showInvitation(visit: Visit, visitor: UserSession) {
   const { db, clock } = visit.context
@@ -34,12 +34,12 @@ export async function showInvitation(visit: Visit, visitor: UserSession) {
   return sendEntrance(visit, visitor, {
     title: `Invitation to ${invitation.partnerName}`,
     body: html`<section class="card narrow"><h1>${invitation.partnerName} invites you</h1>
-${isMember ? printMember(invitation) : printQuestion(token, invitation, visitor, partners.length > 0)}</section>`,
+${isMember ? printMember(invitation) : printQuestion(invitation, visitor, partners.length > 0)}</section>`,
   })
 }
 
 /** A second click leads where the first one did. */
-export async function accept(visit: Visit, visitor: UserSession, form: SubmittedForm) {
+export async function accept(visit: Visit, visitor: UserSession, form: Submission<typeof forms.accept>) {
   const { context } = visit
   const token = tokenOf(visit)
   if (!token) return sendGone(visit, visitor)
@@ -83,23 +83,19 @@ function printMember({ branchId, partnerName }: Invitation): Html {
 <p><a class="button primary" href="/partner/${branchId}">Open ${partnerName}</a></p>`
 }
 
-function printQuestion(
-  token: Token,
-  invitation: Invitation,
-  { session, csrf }: UserSession,
-  hasPartner: boolean,
-): Html {
+function printQuestion(invitation: Invitation, visitor: UserSession, hasPartner: boolean): Html {
   const { role, invitedBy, expiresAt } = invitation
-  const act = (verb: string, label: string, kind: string) =>
-    html`<form method="post" action="${linkPath(token.text)}/${verb}">${csrfField(csrf)}${onceField()}<button
-      class="${kind}">${label}</button></form>`
+  const { user } = visitor.session
   return html`${facts([
     ['Your role', html`<strong>${role}</strong><br>${roleWords[role].text}`],
     ['Invited by', invitedBy ?? 'the brokerage'],
     ['Expires', printDate(expiresAt)],
-    ['Signed in as', html`${session.user.name} <span class="faint">${session.user.username}</span>`],
+    ['Signed in as', html`${user.name} <span class="faint">${user.username}</span>`],
   ])}
 <p class="small">Accepted, the owners see your name and user
   name.${hasPartner && " With more than one partner, programs need a client's credentials instead of your personal token."}</p>
-<div class="acts">${act('accept', 'Accept', 'primary')}${askFirst({ action: `${linkPath(token.text)}/decline`, csrf, label: 'Decline', text: 'The link no longer works then. You can be invited again.' })}</div>`
+<div class="acts">${visitor.forms.button(forms.accept, 'Accept', { buttonLook: 'primary' })}${visitor.forms.ask(
+    forms.decline,
+    { label: 'Decline', text: 'The link no longer works then. You can be invited again.' },
+  )}</div>`
 }

@@ -4,20 +4,18 @@
 import type { Sql } from '../../../database/database.ts'
 import { inviteMember, resendInvitation, withdrawInvitation } from '../../../partners/invitation.ts'
 import { type ListedMember, listMembers, removeMember, setMemberRole } from '../../../partners/partner.ts'
-import { Invalid } from '../../../problem.ts'
-import { findMemberRole, type MemberRole, memberRoles } from '../../../vocabulary/member-role.ts'
+import { memberRoles } from '../../../vocabulary/member-role.ts'
 import { roleWords } from '../../../vocabulary/role-words.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { type Draft, emptyDraft, findProblem, formNotice } from '../../frame/fields.ts'
 import { ignoreAlreadyGone, leadToDone, type Undo } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { badge } from '../../frame/parts.ts'
 import { makeOnce } from '../../frame/submission.ts'
-import { idOf, type Visit } from '../../frame/visit.ts'
+import type { Visit } from '../../frame/visit.ts'
 import type { FreshMember, Member } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
+import * as forms from './forms.ts'
 import { printInvitations } from './invitations.ts'
 
 const doneWords = {
@@ -28,55 +26,53 @@ const doneWords = {
   removed: 'The member is removed.',
 }
 
-export function showMembers(visit: Visit, member: Member) {
-  return sendMembers(visit, member, emptyDraft)
-}
-
-export async function invite(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const values = { email: form.find('email')?.trim() ?? '', role: form.find('role') ?? '' }
+export async function invite(visit: Visit, member: FreshMember, form: Submission<typeof forms.invite>) {
+  const { email, role } = form.values
   const { vault } = visit.context
   const make = (db: Sql) =>
-    inviteMember({ db, vault }, member.partner, { email: values.email, role: readRole(form) }, member.act)
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
-  return problem ? sendMembers(visit, member, { values, problem }) : back(visit, member, 'invited')
+    inviteMember({ db, vault }, member.partner, { email: email.trim(), role }, member.act)
+  await makeOnce(visit.context, member, form, make, () => pathOf(member))
+  return back(visit, member, 'invited')
 }
 
-export async function resend(visit: Visit, member: FreshMember, form: SubmittedForm) {
+export async function resend(visit: Visit, member: FreshMember, form: Submission<typeof forms.resend>) {
   const { vault } = visit.context
-  const id = idOf(form.find('invitation'))
-  const make = (db: Sql) => resendInvitation({ db, vault }, member.partner, id, member.act)
-  const problem = await findProblem(() => makeOnce(visit.context, member, form, make, () => pathOf(member)))
-  return problem ? sendMembers(visit, member, { values: {}, problem }) : back(visit, member, 'resent')
+  const make = (db: Sql) =>
+    resendInvitation({ db, vault }, member.partner, form.values.invitation, member.act)
+  await makeOnce(visit.context, member, form, make, () => pathOf(member))
+  return back(visit, member, 'resent')
 }
 
-export async function uninvite(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const id = idOf(form.find('invitation'))
-  await withdrawInvitation(visit.context.db, member.partner, id, member.act)
+export async function uninvite(
+  visit: Visit,
+  member: FreshMember,
+  { values }: Submission<typeof forms.uninvite>,
+) {
+  await withdrawInvitation(visit.context.db, member.partner, values.invitation, member.act)
   return back(visit, member, 'withdrawn')
 }
 
-export async function setRole(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const { db } = visit.context
-  const chosen = await memberOf(visit, member, form)
-  const problem = await findProblem(
-    async () => chosen && setMemberRole(db, member.partner, chosen, readRole(form), member.act),
-  )
-  if (problem) return sendMembers(visit, member, { values: {}, problem })
+export async function setRole(
+  visit: Visit,
+  member: FreshMember,
+  { values }: Submission<typeof forms.setRole>,
+) {
+  const chosen = await memberOf(visit, member, values.user)
+  if (chosen) await setMemberRole(visit.context.db, member.partner, chosen, values.role, member.act)
   const fields = { user: chosen?.id ?? '', role: chosen?.role ?? '' }
   return back(visit, member, 'role', chosen && { action: `${pathOf(member)}/role`, fields })
 }
 
 /** A person who found an open browser must not put the other members out. A second click finds it done. */
-export async function remove(visit: Visit, member: FreshMember, form: SubmittedForm) {
-  const chosen = await memberOf(visit, member, form)
-  const problem = await findProblem(async () => chosen && (await take(visit, member, chosen)))
-  if (problem) return sendMembers(visit, member, { values: {}, problem })
+export async function remove(visit: Visit, member: FreshMember, { values }: Submission<typeof forms.remove>) {
+  const chosen = await memberOf(visit, member, values.user)
+  if (chosen) await take(visit, member, chosen)
   return chosen?.id === member.session.user.id ? sayGoodbye(visit, member) : back(visit, member, 'removed')
 }
 
 export async function leave(visit: Visit, member: FreshMember) {
-  const problem = await findProblem(() => take(visit, member, member.session.user))
-  return problem ? sendMembers(visit, member, { values: {}, problem }) : sayGoodbye(visit, member)
+  await take(visit, member, member.session.user)
+  return sayGoodbye(visit, member)
 }
 
 function sayGoodbye(visit: Visit, member: Member) {
@@ -91,15 +87,8 @@ function take({ context }: Visit, { partner, act }: Member, chosen: Pick<ListedM
 }
 
 /** Undefined for a user who is no member any more. */
-async function memberOf({ context }: Visit, { partner }: Member, form: SubmittedForm) {
-  const userId = form.find('user')
+async function memberOf({ context }: Visit, { partner }: Member, userId: string) {
   return (await listMembers(context.db, partner)).find(({ id }) => id === userId)
-}
-
-function readRole(form: SubmittedForm): MemberRole {
-  const role = findMemberRole(form.find('role'))
-  if (!role) throw new Invalid([{ field: 'role', problem: `must be one of ${memberRoles.join(', ')}` }])
-  return role
 }
 
 function pathOf({ home }: Member): string {
@@ -113,18 +102,16 @@ function back(visit: Visit, member: Member, done: keyof typeof doneWords, undo?:
   return leadToDone(visit, member, pathOf(member), undo ? { text, undo } : { text, link: history })
 }
 
-async function sendMembers(visit: Visit, member: Member, draft: Draft) {
+export async function showMembers(visit: Visit, member: Member) {
   const members = await listMembers(visit.context.db, member.partner)
   const owners = members.filter(({ role }) => role === 'owner').length
   return sendPortal(visit, member, {
     title: 'Members',
     section: '/members',
-    status: draft.problem?.status ?? 200,
     body: html`<h1>Members</h1>
-${draft.problem && formNotice(draft, 'email', 'role')}
 <section class="card"><ul
   class="tokens">${members.map((each) => printMember(each, isLast(each, owners), member))}</ul></section>
-${member.isOwner && (await printInvitations(visit, member, draft))}
+${member.isOwner && (await printInvitations(visit, member))}
 <section class="card"><h2>Roles</h2><dl>${memberRoles.map((role) => html`<dt>${role}</dt><dd>${roleWords[role].text}</dd>`)}</dl>
 <p class="small">A personal API token may do what its user may do here, at the moment of each call.
   What each member does is in the brokerage's audit log.</p></section>`,
@@ -146,25 +133,22 @@ function printMember(each: ListedMember, isLastOwner: boolean, member: Member): 
 ${!isLastOwner && printActs(each, isSelf, member)}</li>`
 }
 
-function printActs(each: ListedMember, isSelf: boolean, { home, csrf, isOwner }: Member): Html | undefined {
+function printActs(
+  each: ListedMember,
+  isSelf: boolean,
+  { forms: ofPage, isOwner }: Member,
+): Html | undefined {
   if (!isOwner && !isSelf) return undefined
-  const options = memberRoles.map(
-    (role) => html`<option value="${role}"${role === each.role && html` selected`}>${role}</option>`,
-  )
-  const user = html`${csrfField(csrf)}<input type="hidden" name="user" value="${each.id}">`
-  const roles = html`<form class="inline" method="post" action="${home}/members/role">${user}<select
-    name="role" aria-label="Role of ${each.name}">${options}</select><button>Change role</button></form>`
+  const label = html`<span class="unseen">Role of ${each.name}</span>`
+  const roles = () =>
+    ofPage.print(
+      forms.setRole,
+      { standing: { user: each.id, role: each.role }, look: 'inline' },
+      (view) => html`${view.field('role', { label })}${view.button('Change role')}`,
+    )
   const text = 'Nothing of the partner is shown from then on. An owner can send another invitation.'
-  const removal = askFirst({
-    ...{
-      action: `${home}/members/remove`,
-      csrf,
-      fields: { user: each.id },
-      label: 'Remove',
-      of: each.name,
-      text,
-    },
-  })
-  const leaving = askFirst({ action: `${home}/members/leave`, csrf, label: 'Leave', text })
-  return html`<div class="acts">${isOwner && roles}${isSelf ? leaving : removal}</div>`
+  const removal = () =>
+    ofPage.ask(forms.remove, { standing: { user: each.id }, label: 'Remove', of: each.name, text })
+  const leaving = () => ofPage.ask(forms.leave, { label: 'Leave', text })
+  return html`<div class="acts">${isOwner && roles()}${isSelf ? leaving() : removal()}</div>`
 }

@@ -14,12 +14,11 @@ const slugOf = (language: string) => language.toLowerCase()
 
 /** In one language at a time; which, the address remembers. */
 export function printFirstProgram(
-  { context, request }: Visit,
+  { context, query }: Visit,
   { home, partner }: Member,
   { clients: [client], webhooks: [webhook] }: Progress,
 ): Html {
-  const { language } = request.query as { language?: unknown }
-  const chosen = quickStarts.find((each) => slugOf(each.language) === language) ?? quickStarts[0]!
+  const chosen = quickStarts.find((each) => slugOf(each.language) === query.language) ?? quickStarts[0]!
   const { baseUrl } = context
   const quick = { baseUrl, clientId: client?.id ?? 'YOUR_CLIENT_ID', branchId: partner.branchId }
   const tabs = quickStarts.map(

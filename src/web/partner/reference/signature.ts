@@ -26,39 +26,23 @@ import {
   type Webhook,
   webhooksPerBranch,
 } from '../../../webhooks/subscriptions/webhook.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import {
-  type Choice,
-  choiceField,
-  type Draft,
-  emptyDraft,
-  findProblem,
-  formNotice,
-  longField,
-  textField,
-} from '../../frame/fields.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { csrfField, notice } from '../../frame/page.ts'
+import { notice } from '../../frame/page.ts'
 import { badge, facts, printMoment } from '../../frame/parts.ts'
 import { idOf, type Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
+import * as forms from './forms.ts'
 
-const fields = ['headers', 'body', 'bodyIs', 'computed', 'webhook'] as const
-type Values = Readonly<Record<(typeof fields)[number], string>>
+type CheckForm = Submission<typeof forms.checkSignature>
 
 export function showSignature(visit: Visit, member: Member) {
-  return sendForm(visit, member, emptyDraft, undefined)
+  return sendForm(visit, member, undefined, undefined)
 }
 
-export async function checkSignature(visit: Visit, member: Member, form: SubmittedForm) {
-  const values = Object.fromEntries(fields.map((name) => [name, form.find(name) ?? ''])) as Values
-  let checked: CheckedSignature | undefined
-  const problem = await findProblem(async () => {
-    checked = await answer(visit, member, values)
-  })
-  return sendForm(visit, member, { values, problem }, checked)
+export async function checkSignature(visit: Visit, member: Member, { values }: CheckForm) {
+  return sendForm(visit, member, values, await answer(visit, member, values))
 }
 
 interface CheckedSignature {
@@ -68,7 +52,11 @@ interface CheckedSignature {
   readonly event: RecentEvent | undefined
 }
 
-async function answer({ context }: Visit, { branch }: Member, values: Values): Promise<CheckedSignature> {
+async function answer(
+  { context }: Visit,
+  { branch }: Member,
+  values: CheckForm['values'],
+): Promise<CheckedSignature> {
   const { db, vault, clock, signatureChecks } = context
   // Before anything is read: what is refused costs nothing.
   await signatureChecks.count(branchKey(branch))
@@ -84,7 +72,7 @@ async function answer({ context }: Visit, { branch }: Member, values: Values): P
 }
 
 /** A form field does not tell which line breaks were pasted: for what depends on them there is base64. */
-function readBody({ body, bodyIs }: Values): Buffer {
+function readBody({ body, bodyIs }: CheckForm['values']): Buffer {
   const bytes = bodyIs === 'base64' ? Buffer.from(body, 'base64') : Buffer.from(body)
   if (bytes.length > checkedBytesAtMost)
     throw new Invalid([
@@ -93,42 +81,43 @@ function readBody({ body, bodyIs }: Values): Buffer {
   return bytes
 }
 
-const lengths = fieldLengths['/partner/:branch/signature/check']
-
-const bodyKinds: readonly Choice[] = [
-  { value: 'text', label: 'text' },
-  { value: 'base64', label: 'base64 of the exact bytes' },
-]
-
-async function sendForm(visit: Visit, member: Member, draft: Draft, checked: CheckedSignature | undefined) {
+async function sendForm(
+  visit: Visit,
+  member: Member,
+  standing: CheckForm['values'] | undefined,
+  checked: CheckedSignature | undefined,
+) {
   const webhooks = await listWebhooks(visit.context.db, member.branch, 0, webhooksPerBranch)
   return sendPortal(visit, member, {
     title: 'Signature debugger',
     section: '/signature',
-    status: draft.problem?.status ?? 200,
     body: html`<h1>Signature debugger</h1>
 ${checked && printAnswer(checked)}
-${printForm(webhooks, draft, member)}`,
+${printForm(webhooks, standing, member)}`,
   })
 }
 
-function printForm(webhooks: readonly Webhook[], draft: Draft, { home, csrf }: Member): Html {
-  const any = { value: '', label: 'any of mine' }
+function printForm(
+  webhooks: readonly Webhook[],
+  standing: CheckForm['values'] | undefined,
+  member: Member,
+): Html {
   const choices = [
-    any,
+    { value: '', label: 'any of mine' },
     ...webhooks.map(({ id, url }) => ({ value: String(id), label: cut(`${id}: ${url}`, 80) })),
   ]
-  const code = html`class="code" spellcheck="false" autocapitalize="none" autocomplete="off"`
   return html`<section class="card">
 <p>Paste a request that your program refuses. Nothing of it is kept, and no secret is shown.</p>
-${formNotice(draft, 'headers', 'body', 'computed')}
-<form method="post" action="${home}/signature/check">${csrfField(csrf)}
-${longField(draft, { name: 'headers', label: 'Headers', hint: 'All that came; x-webhook-signature at least. With webhook-id, the body is compared with what was sent.', more: html`${code} maxlength="${lengths.headers}"` })}
-${longField(draft, { name: 'body', label: 'Body', hint: 'As your program sees it when it verifies.', more: html`${code} maxlength="${lengths.body}"` })}
-${choiceField(draft, { name: 'bodyIs', label: 'The body is', hint: 'Line breaks do not survive a field of a form. Where they matter, paste base64.' }, bodyKinds)}
-${textField(draft, { name: 'computed', label: 'What your program computed', hint: 'Optional, and the quickest way to the mistake.', more: html`${code} maxlength="${lengths.computed}"` })}
-${choiceField(draft, { name: 'webhook', label: 'Webhook' }, choices)}
-<button class="primary">Check</button></form></section>`
+${member.forms.print(
+  forms.checkSignature,
+  standing ? { standing } : {},
+  (view) => html`${view.field('headers')}
+${view.field('body')}
+${view.field('bodyIs')}
+${view.field('computed')}
+${view.field('webhook', { choices })}
+${view.button('Check', { look: 'primary' })}`,
+)}</section>`
 }
 
 function printAnswer({ answer, headers, secrets, event }: CheckedSignature): Html {

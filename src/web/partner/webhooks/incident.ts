@@ -1,19 +1,16 @@
 /** Why one of the partner's webhooks fails, with the means to find out whether it is mended. */
 
 import type { Sql } from '../../../database/database.ts'
-import type { Problem } from '../../../problem.ts'
 import { type Probe, startProbe } from '../../../webhooks/deliveries/probe.ts'
 import { readFailures } from '../../../webhooks/health/failure.ts'
 import { judgeHealth, readHealth } from '../../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { findProblem } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
-import { csrfField, notice } from '../../frame/page.ts'
 import { crumbs } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { isFailing } from '../../parts/failure-words.ts'
@@ -26,40 +23,32 @@ import {
   readProbe,
 } from '../../parts/incident.ts'
 import { sendPortal } from '../frame/portal.ts'
+import * as forms from './forms.ts'
 import { webhookOf } from './webhooks.ts'
 
 export function showIncident(visit: Visit, member: Member) {
   const print = () => printPart(visit, member)
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
-  return sendIncident(visit, member, undefined)
+  return sendIncident(visit, member)
 }
 
 /** However often the button is pressed, one attempt; and not more in a minute than a receiver can stand. */
-export async function probe(visit: Visit, member: Member, form: SubmittedForm) {
+export async function probe(visit: Visit, member: Member, form: Submission<typeof forms.probe>) {
   const { context } = visit
   const webhook = await webhookOf(visit, member)
   const make = async (db: Sql) => {
     await context.probes.count(String(webhook.id))
     return startProbe(db, webhook, member.act)
   }
-  let result: SubmissionResult<Probe> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, member, form, make, (made) =>
-      addressOfProbe(pathOf(member, webhook), made),
-    )
-  })
-  if (problem) return sendIncident(visit, member, problem)
-  return leadToDone(visit, member, result!.path, {
+  const pathOf = (made: Probe) => addressOfProbe(`${member.home}/webhooks/${webhook.id}/incident`, made)
+  const { path } = await makeOnce(context, member, form, make, pathOf)
+  return leadToDone(visit, member, path, {
     text: 'One attempt is made now.',
     link: { path: `${member.home}/deliveries?webhook=${webhook.id}`, label: 'Its deliveries' },
   })
 }
 
-function pathOf({ home }: Member, { id }: Webhook): string {
-  return `${home}/webhooks/${id}/incident`
-}
-
-async function sendIncident(visit: Visit, member: Member, problem: Problem | undefined) {
+async function sendIncident(visit: Visit, member: Member) {
   const webhook = await webhookOf(visit, member)
   const health = (await readHealth(visit.context.db, [webhook])).get(webhook.id)
   const condition = judgeHealth(webhook, health)
@@ -71,17 +60,15 @@ async function sendIncident(visit: Visit, member: Member, problem: Problem | und
   return sendPortal(visit, member, {
     title: `Why webhook ${webhook.id} fails`,
     section: '/webhooks',
-    live: problem === undefined,
-    status: problem?.status ?? 200,
+    live: true,
     body: html`${crumbs([
       { path: `${member.home}/webhooks`, label: 'Webhooks' },
       { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
     ])}
 <h1>Why webhook ${webhook.id} fails</h1>
 <p><code>${webhook.url}</code></p>
-${problem && notice('error', problem.message)}
 ${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? noted?.since, member)}
-${problem ? part : livePart(visit.request, part)}`,
+${livePart(visit, part)}`,
   })
 }
 
@@ -94,12 +81,7 @@ function printActs(webhook: Webhook, isQueued: boolean, since: Date | undefined,
     return html`<div class="acts"><a class="button" href="${member.home}/signature">Check a
       signature</a></div>`
   return html`<div class="acts">
-${
-  probes &&
-  html`<form method="post"
-  action="${here}/incident/probe">${csrfField(member.csrf)}${onceField()}<button
-  class="primary">Probe now</button></form>`
-}
+${probes && member.forms.button(forms.probe, 'Probe now', { buttonLook: 'primary' })}
 ${webhook.state !== 'paused' && html`<a class="button" href="${recover}">Recover…</a>`}
 <a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a>
 <a class="button" href="${member.home}/signature">Check a signature</a></div>

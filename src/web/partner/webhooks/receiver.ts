@@ -20,20 +20,20 @@ import {
   receiptsKept,
 } from '../../../webhooks/subscriptions/built-in-receiver.ts'
 import { copyBlock, copyLine } from '../../frame/copy.ts'
-import { findProblem } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
-import { csrfField, notice } from '../../frame/page.ts'
+import { notice } from '../../frame/page.ts'
 import { badge, crumbs, facts, printMoment } from '../../frame/parts.ts'
-import { makeOnce, onceField } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
+import * as forms from './forms.ts'
 
 /** Makes the webhook unless it is there, and sends it an event of its own. */
-export async function tryReceiver(visit: Visit, member: Member, form: SubmittedForm) {
+export async function tryReceiver(visit: Visit, member: Member, form: Submission<typeof forms.tryReceiver>) {
   const { context, request } = visit
   const make = async (db: Sql) => {
     if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
@@ -42,8 +42,7 @@ export async function tryReceiver(visit: Visit, member: Member, form: SubmittedF
     await insertEvents(db, [exampleOf(member, receiver)], context.clock.now(), [traceparent])
   }
   const path = `${member.home}/receiver`
-  const problem = await findProblem(() => makeOnce(context, member, form, make, () => path))
-  if (problem) return sendReceiver(visit, member, problem.message, problem.status)
+  await makeOnce(context, member, form, make, () => path)
   // It goes out by itself; the member who looks at it next sees it on its way already.
   await context.numbering.number(partOf(member.branch.branchId)).catch(() => {})
   const link = { path: `${member.home}/deliveries`, label: 'Deliveries' }
@@ -65,18 +64,13 @@ function exampleOf({ branch }: Member, { webhookId }: BuiltInReceiver) {
   return simulateEvent(branch, 'TRANSACTION', payload, String(example!.amount), webhookId)
 }
 
-export function printTryForm({ home, csrf }: Member, label: string): Html {
-  return html`<form method="post" action="${home}/receiver/try">${csrfField(csrf)}${onceField()}<button
-    class="primary">${label}</button></form>`
+export function printTryForm(member: Member, label: string): Html {
+  return member.forms.button(forms.tryReceiver, label, { buttonLook: 'primary' })
 }
 
 export const firstTry = 'Receive a test event now'
 
 export async function showReceiver(visit: Visit, member: Member) {
-  return sendReceiver(visit, member)
-}
-
-async function sendReceiver(visit: Visit, member: Member, problem?: string, status = 200) {
   const { db } = visit.context
   const { home, partner } = member
   const print = async () => {
@@ -88,17 +82,15 @@ async function sendReceiver(visit: Visit, member: Member, problem?: string, stat
   return sendPortal(visit, member, {
     title: 'Built-in receiver',
     section: '/webhooks',
-    status,
     live: true,
     scripts: ['copy.js'],
     body: html`${crumbs([{ path: `${home}/webhooks`, label: 'Webhooks' }])}
 <h1>Built-in receiver</h1>
 <p>A webhook whose receiver is part of the sandbox, so you need no server. Events are signed,
   delivered and verified as your own will be. The last ${receiptsKept} are kept for ${receiptDays} days.</p>
-${problem !== undefined && notice('error', problem)}
 ${receiver && printFacts(receiver, home)}
 ${member.isDeveloper && printTryForm(member, receiver ? 'Send another event' : firstTry)}
-${livePart(visit.request, await print())}`,
+${livePart(visit, await print())}`,
   })
 }
 

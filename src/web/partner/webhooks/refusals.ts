@@ -22,7 +22,7 @@ export async function showRefusals(visit: Visit, member: Member) {
     body: html`<h1>Failed API calls</h1>
 <p>The last calls to the API and to OAuth that were refused, a second or two after they came.
   Secrets are never written down.</p>
-${livePart(visit.request, await print())}`,
+${livePart(visit, await print())}`,
   })
 }
 

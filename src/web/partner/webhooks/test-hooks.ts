@@ -9,31 +9,17 @@ import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../
 import { partOf } from '../../../webhooks/events/part.ts'
 import { freshId, simulateEvent } from '../../../webhooks/events/simulated-event.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
-import { lengthOf } from '../../frame/field-lengths.ts'
-import {
-  type Choice,
-  choiceField,
-  type Draft,
-  findProblem,
-  formNotice,
-  textField,
-} from '../../frame/fields.ts'
+import { type Choice, choice } from '../../frame/field.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField } from '../../frame/page.ts'
-import { makeOnce, onceField } from '../../frame/submission.ts'
+import { readQuestion } from '../../frame/question.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
-
-interface Property {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly string[]
-  readonly description?: string
-}
-
-const propertiesOf = (kind: PublishedKind) => payloads[kind].properties as unknown as Record<string, Property>
+import * as forms from './forms.ts'
 
 /** So that a test can be sent without typing. */
 const examples = { clearingAccount: '1234', email: 'test@example.com', amount: '500.10' }
@@ -44,27 +30,17 @@ const words: Record<PublishedKind, string> = {
   ACH_PROFILE: 'ACH profile',
 }
 
-export async function showTestHooks(visit: Visit, member: Member) {
-  const { kind, webhook } = visit.request.query as { kind?: string; webhook?: string }
-  return sendForm(visit, member, isPublishedKind(kind) ? kind : 'TRANSACTION', { values: { webhook } })
-}
-
-export async function sendTestHook(visit: Visit, member: Member, form: SubmittedForm) {
+export async function sendTestHook(
+  visit: Visit,
+  member: Member,
+  form: Submission<typeof forms.sendTestHook>,
+) {
   const { context, request } = visit
-  const kind = form.find('type')
+  const { type: kind, webhook: aim, ...typed } = form.values
   if (!isPublishedKind(kind)) throw new Invalid([{ field: 'type', problem: 'is no kind of webhook' }])
-  const values = Object.fromEntries(
-    Object.keys(propertiesOf(kind)).map((name) => [name, form.find(name)?.trim()]),
-  )
-  const aim = form.find('webhook') ?? ''
-  const payload = parsePayload(kind, values)
-  let webhook: Webhook | undefined
-  const problem = await findProblem(async () => {
-    webhook = findAim(await webhooksOf(visit, member), aim)
-    await checkPayload(kind, payload)
-  })
-  if (problem) return sendForm(visit, member, kind, { values: { ...values, webhook: aim }, problem })
-  const event = simulateEvent(member.branch, kind, payload, values.amount, webhook?.id)
+  const webhook = findAim(await webhooksOf(visit, member), aim)
+  const payload = await parsePayload(kind, typed)
+  const event = simulateEvent(member.branch, kind, payload, typed.amount?.trim(), webhook?.id)
   const publish = async (db: Sql) => {
     if (context.testHooks.isOn) await context.testHooks.count(branchKey(member.branch))
     const { traceparent } = request.span ?? {}
@@ -101,15 +77,18 @@ function findAim(webhooks: readonly Webhook[], aim: string): Webhook | undefined
  * Text as it was typed, numbers where the schema wants them; what is no number stays text and is refused as
  * such.
  */
-function parsePayload(kind: PublishedKind, values: Readonly<Record<string, string | undefined>>): Payload {
-  const parse = (text: string, { type }: Property) => {
+async function parsePayload(kind: PublishedKind, typed: Readonly<Record<string, string>>): Promise<Payload> {
+  const parse = (text: string, { type }: forms.Property) => {
     if (text === '' && Array.isArray(type)) return null
     const isNumber = (type === 'integer' || type === 'number') && /^(0|[1-9]\d*)(\.\d+)?$/.test(text)
     return isNumber ? Number(text) : text
   }
-  return Object.fromEntries(
-    Object.entries(propertiesOf(kind)).map(([name, property]) => [name, parse(values[name] ?? '', property)]),
-  )
+  const parsed = forms
+    .propertiesOf(kind)
+    .map(([name, property]): [string, unknown] => [name, parse(typed[name]?.trim() ?? '', property)])
+  const payload = { ...Object.fromEntries(parsed), type: kind }
+  await checkPayload(kind, payload)
+  return payload
 }
 
 /** The validator is loaded by the first payload that is sent. */
@@ -125,9 +104,14 @@ async function checkPayload(kind: PublishedKind, payload: Payload): Promise<void
   )
 }
 
-async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft: Draft) {
+const asked = { kind: choice({ label: 'Kind' }), webhook: choice({ label: 'Webhook' }) }
+
+export async function showTestHooks(visit: Visit, member: Member) {
+  const { values } = readQuestion(visit.query, asked)
+  const kind = isPublishedKind(values.kind) ? values.kind : 'TRANSACTION'
+  const webhook = member.forms.typedInto(forms.sendTestHook, 'webhook') ?? values.webhook
   const webhooks = await webhooksOf(visit, member)
-  const aim = draft.values.webhook ? `&webhook=${encodeURIComponent(draft.values.webhook)}` : ''
+  const aim = webhook ? `&webhook=${encodeURIComponent(webhook)}` : ''
   const tabs = Object.entries(words).map(
     ([each, label]) =>
       html`<a href="${member.home}/test?kind=${each}${aim}"${
@@ -139,7 +123,6 @@ async function sendForm(visit: Visit, member: Member, kind: PublishedKind, draft
   return sendPortal(visit, member, {
     title: 'Test events',
     section: '/test',
-    status: draft.problem?.status ?? 200,
     body: html`<h1>Test events</h1>
 <p>A test event is signed and delivered like any other, and says
   <code>x-webhook-test: true</code>. Nothing is checked against real records.
@@ -148,7 +131,7 @@ ${
   webhooks.length === 0
     ? printNobody(member)
     : html`<nav class="tabs"
-  aria-label="Kind">${tabs}</nav>${printForm(webhooks, member, kind, draft)}`
+  aria-label="Kind">${tabs}</nav>${printForm(webhooks, member, kind, webhook)}`
 }`,
   })
 }
@@ -162,20 +145,17 @@ function printForm(
   webhooks: readonly Webhook[],
   member: Member,
   kind: PublishedKind,
-  { values, problem }: Draft,
+  webhook: string | undefined,
 ): Html {
-  const properties = Object.entries(propertiesOf(kind)).filter(([name]) => name !== 'type')
-  const usual = { ...examples, ...freshId(kind), branchId: String(member.partner.branchId) }
-  const draft = { values: { ...usual, ...values }, problem }
-  const hint = 'One that is paused or disabled gets it when you resume it.'
+  const usual = { ...examples, ...freshId(kind), branchId: member.partner.branchId }
   return html`<section class="card">
-${formNotice(draft, 'webhook', ...properties.map(([name]) => name))}
-<form method="post" action="${member.home}/test/send">
-${csrfField(member.csrf)}${onceField()}<input type="hidden" name="type" value="${kind}">
-${choiceField(draft, { name: 'webhook', label: 'Send to', hint }, [everyWebhook, ...webhooks.map(asAim)])}
-${properties.map(([name, property]) => printProperty(draft, name, property))}
-<button class="primary">Send</button>
-</form></section>`
+${member.forms.print(
+  forms.sendTestHook,
+  { standing: { ...usual, type: kind, webhook } },
+  (view) => html`${view.field('webhook', { choices: [everyWebhook, ...webhooks.map(asAim)] })}
+${forms.propertiesOf(kind).map(([name, property]) => printProperty(view, name, property))}
+${view.button('Send', { look: 'primary' })}`,
+)}</section>`
 }
 
 const everyWebhook: Choice = { value: '', label: 'Every webhook' }
@@ -184,18 +164,11 @@ function asAim({ id, url, state }: Webhook): Choice {
   return { value: String(id), label: `${cut(`${id}: ${url}`, 80)}${state === 'active' ? '' : ` (${state})`}` }
 }
 
-function printProperty(draft: Draft, name: string, property: Property): Html {
-  const field = { name, label: name, hint: property.description }
-  if (property.enum) return choiceField(draft, field, property.enum.map(asChoice))
-  const isNumber = property.type === 'integer' || property.type === 'number'
-  return textField(draft, {
-    ...field,
-    more: html`maxlength="${lengthOf('/partner/:branch/test/send', name)}"${
-      isNumber &&
-      html`
-      inputmode="decimal" required`
-    }`,
-  })
+function printProperty(view: Pick<FormView, 'field'>, name: string, property: forms.Property): Html {
+  const { description: hint, type } = property
+  if (property.enum) return view.field(name, { hint, choices: property.enum.map(asChoice) })
+  const isNumber = type === 'integer' || type === 'number'
+  return view.field(name, { hint, isRequired: isNumber, more: isNumber && html`inputmode="decimal"` })
 }
 
 function asChoice(value: string): Choice {

@@ -39,7 +39,7 @@ export async function showTestOutcome(visit: Visit, member: Member) {
 <h1>${event.kind} ${event.action}</h1>
 <p>Event <code>${printEventId(event.uid)}</code>. Without script, load the page again to see what became of
   it.</p>
-${livePart(visit.request, await print())}
+${livePart(visit, await print())}
 ${member.isDeveloper && html`<p><a class="button" href="${again}">Send another</a></p>`}`,
   })
 }

@@ -3,8 +3,8 @@
 import type { WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { csrfField } from '../../frame/page.ts'
 import type { Member } from '../../gates/gates.ts'
+import * as forms from './forms.ts'
 
 export function printActs(webhook: Webhook, health: WebhookHealth | undefined, member: Member): Html {
   const here = `${member.home}/webhooks/${webhook.id}`
@@ -12,9 +12,11 @@ export function printActs(webhook: Webhook, health: WebhookHealth | undefined, m
     class="button" href="${here}/replay">Replay deliveries…</a><a class="button"
     href="${here}/recover">Recover…</a>
 ${(health?.waiting ?? 0) > 0 && html`<a class="button" href="${here}/skip">Skip queued deliveries…</a>`}
-${webhook.state === 'active' ? actButton(`${here}/pause`, 'Pause', member) : actButton(`${here}/resume`, 'Resume', member)}`
+${printStateButton(webhook, member)}`
 }
 
-export function actButton(action: string, label: string, { csrf }: Member): Html {
-  return html`<form method="post" action="${action}">${csrfField(csrf)}<button>${label}</button></form>`
+export function printStateButton({ id, state }: Webhook, member: Member): Html {
+  return state === 'active'
+    ? member.forms.button(forms.pauseWebhook, 'Pause', { at: { id } })
+    : member.forms.button(forms.resumeWebhook, 'Resume', { at: { id } })
 }

@@ -7,7 +7,7 @@ import { menu, printMoment, table } from '../../frame/parts.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printWhy } from '../../parts/failure-words.ts'
 import { conditionBadge, printCount } from '../../parts/health-words.ts'
-import { actButton } from './webhook-acts.ts'
+import { printStateButton } from './webhook-acts.ts'
 
 export function printWebhooks(
   webhooks: readonly Webhook[],
@@ -37,15 +37,13 @@ export function printWebhooks(
   )
 }
 
-function printMenu({ id, url, state }: Webhook, member: Member): Html {
+function printMenu(webhook: Webhook, member: Member): Html {
+  const { id, url } = webhook
   const here = `${member.home}/webhooks/${id}`
   return menu(url, [
     html`<a href="${member.home}/deliveries?webhook=${id}">Deliveries</a>`,
     member.isDeveloper && html`<a href="${member.home}/test?webhook=${id}">Send a test event</a>`,
     member.isDeveloper && html`<a href="${here}/replay">Replay deliveries…</a>`,
-    member.isDeveloper &&
-      (state === 'active'
-        ? actButton(`${here}/pause`, 'Pause', member)
-        : actButton(`${here}/resume`, 'Resume', member)),
+    member.isDeveloper && printStateButton(webhook, member),
   ])
 }

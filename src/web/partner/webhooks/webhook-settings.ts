@@ -1,45 +1,33 @@
 /** The part of a webhook's form that says what is sent to it, how fast, and with which headers. */
 import { actions as allActions, type Kind, kinds } from '../../../webhooks/events/kind.ts'
-import { rateLimits } from '../../../webhooks/outbound/send-limit.ts'
-import { headerLimits } from '../../../webhooks/subscriptions/webhook-headers.ts'
 import type {
   Actions,
   SettingsChange,
   WebhookSettings,
 } from '../../../webhooks/subscriptions/webhook-settings.ts'
-import { fieldLengths } from '../../frame/field-lengths.ts'
-import { type Draft, textField, ticks } from '../../frame/fields.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { ValuesOf } from '../../frame/form.ts'
+import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
+import * as forms from './forms.ts'
 
-export const settingNames = ['actions', 'rateLimit', 'headers', 'description'] as const
-
-export const kindWords: Record<Kind, string> = {
-  TRANSACTION: 'Transactions',
-  APPLICATION: 'Account applications',
-  ACH_PROFILE: 'ACH profiles',
-  AUTHORIZATION: 'Account authorizations',
-}
-
-/** What of a new webhook's form is ticked. */
-export interface WebhookChoices {
-  readonly kinds: readonly Kind[]
-  readonly actions: Actions
-}
+type SettingValues = ValuesOf<typeof forms.settings>
+type SettingsView = Pick<
+  FormView<typeof forms.settings>,
+  'field' | 'box' | 'problem' | 'problemOf' | 'valueOf' | 'isTicked'
+>
 
 /** A page that was loaded before there were settings sends none, and changes none. */
-export function readSettings(form: SubmittedForm, wanted: readonly Kind[]): SettingsChange {
-  const rate = form.find('rateLimit')?.trim()
-  if (rate === undefined) return {}
-  const name = form.find('headerName')?.trim() ?? ''
-  const removed = form.all('removeHeader').map((each) => [each, null] as const)
+export function readSettings(values: SettingValues, wanted: readonly Kind[]): SettingsChange {
+  const { actions, rateLimit, description, removeHeader, headerName, headerSecret } = values
+  if (rateLimit === undefined) return {}
+  const name = headerName.trim()
   return {
-    actions: readActions(form.all('actions'), wanted),
-    rateLimit: rate === '' ? null : Number(rate),
-    description: form.find('description') ?? '',
+    actions: readActions(actions, wanted),
+    rateLimit: rateLimit.trim() === '' ? null : Number(rateLimit),
+    description,
     headers: Object.fromEntries([
-      ...removed,
-      ...(name === '' ? [] : [[name, form.find('headerSecret') ?? '']]),
+      ...removeHeader.map((each) => [each, null] as const),
+      ...(name === '' ? [] : [[name, headerSecret] as const]),
     ]),
   }
 }
@@ -55,101 +43,50 @@ function readActions(ticked: readonly string[], wanted: readonly Kind[]): Action
   )
 }
 
-/** What was typed into the form, but for secrets. */
-export function typedSettings(form: SubmittedForm): Draft['values'] {
-  const names = ['url', 'rateLimit', 'description', 'headerName']
-  return Object.fromEntries(names.map((name) => [name, form.find(name)]))
+/** What stands in the fields of a webhook that has these settings. */
+export function standingSettings({ actions, rateLimit, description }: WebhookSettings) {
+  const isTicked = (kind: Kind, action: string) => actions[kind]?.includes(action) ?? true
+  const ticked = kinds.flatMap((kind) =>
+    forms.actionsOf(kind).flatMap(({ value, label }) => (isTicked(kind, label) ? [value] : [])),
+  )
+  return { actions: ticked, rateLimit, description }
 }
 
 /**
  * Of a new webhook. Most want none of them: they are folded away, unless one of them was chosen or is wrong.
  */
-const lengths = fieldLengths['/partner/:branch/webhooks/create']
-
-export function printUrlField(draft: Draft): Html {
-  const hint = 'https, on a public address. Deliveries are POSTed to it as JSON.'
-  const more = html`type="url" required maxlength="${lengths.url}" placeholder="https://app.example.com/hooks"
-    spellcheck="false"`
-  return textField(draft, { name: 'url', label: 'URL', hint, more })
-}
-
-export function printSecretField(draft: Draft, hint: string, isRequired: boolean): Html {
-  const more = html`type="password" autocomplete="new-password" minlength="8"
-    maxlength="${lengths.secret}"${isRequired && html` required`}`
-  const libraries =
-    'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
-  return textField(draft, {
-    name: 'secret',
-    label: 'Secret',
-    hint: `8 to 200 characters. ${hint} ${libraries}`,
-    more,
-  })
-}
-
-export function printMoreSettings(draft: Draft, settings: WebhookSettings): Html {
-  const isWrong = draft.problem?.fields?.some(({ field }) =>
-    (settingNames as readonly string[]).includes(field),
+export function printMoreSettings(view: SettingsView): Html {
+  const isWrong = [...Object.keys(forms.settings), 'headers'].some(
+    (name) => view.problemOf(name) !== undefined,
   )
-  const isChosen = ['rateLimit', 'description', 'headerName'].some(
-    (name) => (draft.values[name] ?? '') !== '',
+  const isChosen = (['rateLimit', 'description', 'headerName'] as const).some(
+    (name) => view.valueOf(name) !== '',
   )
-  const isOpen = isWrong || isChosen || Object.keys(settings.actions).length > 0
-  return html`<details${isOpen && html` open`}><summary>More settings: actions, rate limit, headers,
-    description</summary>
-${printSettings(draft, settings, [])}</details>`
+  const isNarrowed = forms.allActions.some((action) => !view.isTicked('actions', action))
+  return html`<details${(isWrong || isChosen || isNarrowed) && html` open`}><summary>More settings: actions,
+    rate limit, headers, description</summary>
+${printSettings(view, [])}</details>`
 }
 
-export function printSettings(draft: Draft, webhook: WebhookSettings, headerNames: readonly string[]): Html {
-  const { least, most } = rateLimits
-  const { description, rateLimit } = webhook
-  const values = { description, rateLimit: rateLimit === null ? '' : String(rateLimit), ...draft.values }
-  const filled = { ...draft, values }
-  const rate = `Attempts a second, ${least} to ${most}. Empty: no limit. Retries count; what waits is sent in its order.`
-  const name = `Sent with every delivery, ${headerLimits.headers} at most. To replace a value, give its name again.`
-  return html`${printActions(draft, webhook)}
-${textField(filled, {
-  name: 'rateLimit',
-  label: 'Rate limit',
-  hint: rate,
-  more: html`type="number"
-  min="${least}" max="${most}" inputmode="numeric"`,
-})}
-${textField(filled, { name: 'description', label: 'Description', hint: 'For you and your colleagues.', more: html`maxlength="${lengths.description}"` })}
-${
-  headerNames.length > 0 &&
-  ticks(
-    draft,
-    { name: 'removeHeader', label: 'Remove headers' },
-    headerNames.map((each) => ({ value: each, label: each })),
-    [],
+export function printSettings(view: SettingsView, headerNames: readonly string[]): Html {
+  const choices = headerNames.map((each) => ({ value: each, label: each }))
+  return html`${printActions(view)}
+${view.field('rateLimit')}
+${view.field('description')}
+${choices.length > 0 && view.field('removeHeader', { choices })}
+${view.problem('headers', 'Headers')}
+${view.field('headerName')}
+${view.field('headerSecret')}`
+}
+
+function printActions(view: SettingsView): Html {
+  const boxes = kinds.map(
+    (kind) =>
+      html`<fieldset><legend>${forms.kindWords[kind]}</legend>${forms
+        .actionsOf(kind)
+        .map(({ value, label }) => view.box('actions', value, label))}</fieldset>`,
   )
-}
-${printHeaderProblem(draft)}
-${textField(filled, { name: 'headerName', label: 'Add a header: name', hint: name, more: html`maxlength="${lengths.headerName}" spellcheck="false" autocomplete="off" placeholder="x-api-key"` })}
-${textField({ values: {} }, { name: 'headerSecret', label: 'Its value', hint: 'Kept sealed and never shown again.', more: html`type="password" autocomplete="new-password" maxlength="${lengths.headerSecret}"` })}`
-}
-
-function printHeaderProblem({ problem }: Draft): Html | undefined {
-  const wrong = problem?.fields?.find(({ field }) => field === 'headers')?.problem
-  return wrong === undefined
-    ? undefined
-    : html`<p class="problem" id="headers-problem">Headers: it ${wrong}.</p>`
-}
-
-function printActions(draft: Draft, webhook: WebhookSettings): Html {
-  const isTicked = (kind: Kind, action: string) => webhook.actions[kind]?.includes(action) ?? true
-  const boxes = kinds.map((kind) => {
-    const choices = allActions[kind].map((action) => ({ value: `${kind}.${action}`, label: action }))
-    const ticked = allActions[kind]
-      .filter((action) => isTicked(kind, action))
-      .map((action) => `${kind}.${action}`)
-    return ticks(
-      { ...draft, problem: undefined },
-      { name: 'actions', label: kindWords[kind] },
-      choices,
-      ticked,
-    )
-  })
-  return html`<details><summary>Only some actions</summary><p class="hint">Of a kind that is sent,
-    untick the actions that you do not want.</p>${boxes}</details>`
+  const problem = view.problem('actions', 'Actions')
+  return html`<details${problem && html` open`}><summary>Only some actions</summary><p class="hint">Of a kind
+    that is sent, untick the actions that you do not want.</p>${problem}${boxes}</details>`
 }

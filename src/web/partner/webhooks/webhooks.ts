@@ -1,8 +1,7 @@
 /** The webhooks of a partner: how they are, and every change to them. */
 
 import type { Sql } from '../../../database/database.ts'
-import type { Problem } from '../../../problem.ts'
-import { defaultKinds, type Kind, kinds } from '../../../webhooks/events/kind.ts'
+import { defaultKinds, type Kind } from '../../../webhooks/events/kind.ts'
 import { readFailures } from '../../../webhooks/health/failure.ts'
 import { readCounts } from '../../../webhooks/health/webhook-counts.ts'
 import { judgeHealth, readHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
@@ -21,91 +20,66 @@ import {
 } from '../../../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
 import { usualSettings } from '../../../webhooks/subscriptions/webhook-settings.ts'
-import { askFirst } from '../../frame/ask.ts'
-import { type Draft, emptyDraft, findProblem, formNotice, textField, ticks } from '../../frame/fields.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
-import type { SubmittedForm } from '../../frame/forms.ts'
+import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
-import { parseMoment } from '../../frame/moment.ts'
-import { csrfField, printDate } from '../../frame/page.ts'
+import { printDate } from '../../frame/page.ts'
 import { crumbs, facts, printMoment } from '../../frame/parts.ts'
-import { makeOnce, onceField, type SubmissionResult } from '../../frame/submission.ts'
+import { makeOnce } from '../../frame/submission.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
 import { conditionBadge, conditionWords, printCount } from '../../parts/health-words.ts'
 import { settingFacts } from '../../parts/webhook-facts.ts'
 import { sendPortal } from '../frame/portal.ts'
+import * as forms from './forms.ts'
 import { printTroubles } from './troubles.ts'
 import { printActs } from './webhook-acts.ts'
 import { printWebhooks } from './webhook-list.ts'
-import {
-  kindWords,
-  printMoreSettings,
-  printSecretField,
-  printSettings,
-  printUrlField,
-  readSettings,
-  settingNames,
-  typedSettings,
-  type WebhookChoices,
-} from './webhook-settings.ts'
+import { printMoreSettings, printSettings, readSettings, standingSettings } from './webhook-settings.ts'
 
-export function showWebhooks(visit: Visit, member: Member) {
-  return sendWebhooks(visit, member, emptyDraft, defaultKinds)
-}
-
-export async function createWebhook(visit: Visit, member: Member, form: SubmittedForm) {
-  const { context } = visit
-  const read = readDraft(form)
-  const draft = { ...read, ...readSettings(form, read.kinds) }
+export async function createWebhook(
+  visit: Visit,
+  member: Member,
+  form: Submission<typeof forms.createWebhook>,
+) {
+  const { url, secret, kind } = form.values
+  const wanted = wantedOf(kind)
+  const draft = {
+    ...{ url: url.trim(), secret: secret === '' ? undefined : secret, kinds: wanted },
+    ...readSettings(form.values, wanted),
+  }
   const make = (db: Sql) =>
     create({ ...dependenciesOf(visit), db }, member.branch, undefined, draft, member.act)
-  let result: SubmissionResult<Webhook> | undefined
-  const problem = await findProblem(async () => {
-    result = await makeOnce(context, member, form, make, (webhook) => pathOf(member, webhook))
-  })
-  if (problem)
-    return sendWebhooks(visit, member, { values: typedSettings(form), problem }, draft.kinds, draft.actions)
-  return leadToDone(visit, member, result!.path, {
-    text: 'The webhook is registered.',
-    link: testLink(member),
-  })
+  const { path } = await makeOnce(visit.context, member, form, make, (webhook) => pathOf(member, webhook))
+  return leadToDone(visit, member, path, { text: 'The webhook is registered.', link: testLink(member) })
 }
 
-export async function showWebhook(visit: Visit, member: Member) {
-  return sendWebhook(visit, member, await webhookOf(visit, member), emptyDraft, emptyDraft)
-}
-
-export async function updateWebhook(visit: Visit, member: Member, form: SubmittedForm) {
+export async function updateWebhook(
+  visit: Visit,
+  member: Member,
+  { values }: Submission<typeof forms.updateWebhook>,
+) {
   const webhook = await webhookOf(visit, member)
-  const { url, kinds: chosen } = readDraft(form)
-  const settings = readSettings(form, chosen)
-  const problem = await findProblem(() =>
-    update(dependenciesOf(visit), webhook, { url, kinds: chosen, ...settings }, member.act),
-  )
-  if (problem) {
-    const shown = { ...webhook, kinds: chosen, actions: settings.actions ?? webhook.actions }
-    return sendWebhook(visit, member, webhook, { values: typedSettings(form), problem }, emptyDraft, shown)
-  }
+  const wanted = wantedOf(values.kind)
+  const change = { url: values.url.trim(), kinds: wanted, ...readSettings(values, wanted) }
+  await update(dependenciesOf(visit), webhook, change, member.act)
   const link = testLink(member, webhook)
   return leadToDone(visit, member, pathOf(member, webhook), { text: 'The webhook is saved.', link })
 }
 
-export async function rotateSecret(visit: Visit, member: Member, form: SubmittedForm) {
+export async function rotateSecret(
+  visit: Visit,
+  member: Member,
+  form: Submission<typeof forms.rotateSecret>,
+) {
   const webhook = await webhookOf(visit, member)
-  const secret = form.find('secret') ?? ''
-  const switchAt = parseMoment(form.find('switchAt'))
-  const at = switchAt === 'wrong' ? new Date(0) : (switchAt ?? member.act.at)
+  const { secret, switchAt = member.act.at } = form.values
   const make = (db: Sql) =>
-    rotateWebhookSecret({ ...dependenciesOf(visit), db }, webhook, secret, at, member.act)
-  const problem = await findProblem(() =>
-    makeOnce(visit.context, member, form, make, () => pathOf(member, webhook)),
-  )
-  const values = { switchAt: form.find('switchAt') }
-  if (problem) return sendWebhook(visit, member, webhook, emptyDraft, { values, problem })
+    rotateWebhookSecret({ ...dependenciesOf(visit), db }, webhook, secret, switchAt, member.act)
+  const { path } = await makeOnce(visit.context, member, form, make, () => pathOf(member, webhook))
   const link = { path: `${member.home}/signature`, label: 'Check a signature' }
-  return leadToDone(visit, member, pathOf(member, webhook), { text: 'The secret is replaced.', link })
+  return leadToDone(visit, member, path, { text: 'The secret is replaced.', link })
 }
 
 export const pauseWebhook = stateForm('paused')
@@ -159,32 +133,17 @@ function testLink({ home }: Member, webhook?: Webhook) {
 }
 
 /** Without a kind, all that are usual: a webhook that wants nothing would be none. */
-function readDraft(form: SubmittedForm) {
-  const chosen = kinds.filter((kind) => form.all('kind').includes(kind))
-  const secret = form.find('secret') ?? ''
-  return {
-    url: form.find('url')?.trim() ?? '',
-    secret: secret === '' ? undefined : secret,
-    kinds: chosen.length > 0 ? chosen : defaultKinds,
-  }
+function wantedOf(kinds: readonly Kind[]): readonly Kind[] {
+  return kinds.length > 0 ? kinds : defaultKinds
 }
 
-const kindChoices = kinds.map((kind) => ({ value: kind, label: kindWords[kind] }))
-
-async function sendWebhooks(
-  visit: Visit,
-  member: Member,
-  draft: Draft,
-  chosen: readonly Kind[],
-  actions = {},
-) {
+export async function showWebhooks(visit: Visit, member: Member) {
   const { db } = visit.context
   const webhooks = await listWebhooks(db, member.branch, 0, webhooksPerBranch)
   const health = await readHealth(db, webhooks)
   return sendPortal(visit, member, {
     title: 'Webhooks',
     section: '/webhooks',
-    status: draft.problem?.status ?? 200,
     body: html`<h1>Webhooks</h1>
 ${
   webhooks.length === 0
@@ -201,53 +160,46 @@ ${
   member.isDeveloper &&
   html`<section class="card">
 <h2>Register a webhook</h2>
-${webhooks.length < webhooksPerBranch ? printRegistration(draft, { kinds: chosen, actions }, await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
+${webhooks.length < webhooksPerBranch ? printRegistration(await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
 </section>`
 }`,
   })
 }
 
 /** Where no client could sign, the webhook brings a secret of its own. */
-function printRegistration(
-  draft: Draft,
-  choices: WebhookChoices,
-  canLeaveEmpty: boolean,
-  member: Member,
-): Html {
+function printRegistration(canLeaveEmpty: boolean, member: Member): Html {
   const hint = canLeaveEmpty
     ? 'Leave it empty to sign with the secret of your first client.'
     : 'You have no client yet whose secret could sign.'
-  return html`${formNotice(draft, 'url', 'secret', ...settingNames)}
-<form method="post" action="${member.home}/webhooks/create">
-${csrfField(member.csrf)}${onceField()}
-${printUrlField(draft)}
-${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, choices.kinds)}
-${printSecretField(draft, hint, !canLeaveEmpty)}
-${printMoreSettings(draft, { ...usualSettings, actions: choices.actions })}
-<button class="primary">Register</button>
-</form>`
+  const standing = { kind: defaultKinds, ...standingSettings(usualSettings) }
+  return member.forms.print(
+    forms.createWebhook,
+    { standing },
+    (view) => html`${view.field('url')}
+${view.field('kind')}
+${view.field('secret', { hint: secretHint(hint), isRequired: !canLeaveEmpty })}
+${printMoreSettings(view)}
+${view.button('Register', { look: 'primary' })}`,
+  )
 }
 
-/** `chosen`: what the form shows, where it was sent with something wrong in it. */
-async function sendWebhook(
-  visit: Visit,
-  member: Member,
-  webhook: Webhook,
-  draft: Draft,
-  rotation: Draft,
-  chosen = webhook,
-) {
+function secretHint(words: string): string {
+  const libraries =
+    'For a Standard Webhooks library, use whsec_ followed by base64; hand any other secret to it as raw UTF-8 bytes.'
+  return `8 to 200 characters. ${words} ${libraries}`
+}
+
+export async function showWebhook(visit: Visit, member: Member) {
+  const webhook = await webhookOf(visit, member)
   const { db, clock } = visit.context
   const health = (await readHealth(db, [webhook])).get(webhook.id)
   const headerNames = (await listHeaderNames(db, [webhook])).get(webhook.id)!
   const switchesAt = (await findSwitches(db, [webhook], clock.now())).get(webhook.id)
-  const period = periodOf(visit.request)
-  const problem: Problem | undefined = draft.problem ?? rotation.problem
+  const period = periodOf(visit)
   return sendPortal(visit, member, {
     title: `Webhook ${webhook.id}`,
     scripts: [chartScript],
     section: '/webhooks',
-    status: problem?.status ?? 200,
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
 <h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
 ${await printTroubles(db, [webhook], new Map(health && [[webhook.id, health]]), member.home)}
@@ -259,8 +211,8 @@ ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
 })}
 ${
   member.isDeveloper &&
-  html`${printChangeForm(chosen, headerNames, draft, member)}
-${printRotationForm(webhook, rotation, switchesAt, member)}
+  html`${printChangeForm(webhook, headerNames, member)}
+${printRotationForm(switchesAt, member)}
 ${printDeleteForm(webhook, member)}`
 }`,
   })
@@ -299,28 +251,20 @@ ${facts([
 </section>`
 }
 
-function printChangeForm(
-  webhook: Webhook,
-  headerNames: readonly string[],
-  draft: Draft,
-  member: Member,
-): Html {
-  const values = { url: webhook.url, ...draft.values }
+function printChangeForm(webhook: Webhook, headerNames: readonly string[], member: Member): Html {
+  const standing = { url: webhook.url, kind: webhook.kinds, ...standingSettings(webhook) }
   return html`<section class="card"><h2>Change</h2>
-${formNotice(draft, 'url', ...settingNames)}
-<form method="post" action="${member.home}/webhooks/${webhook.id}/update">${csrfField(member.csrf)}
-${printUrlField({ ...draft, values })}
-${ticks(draft, { name: 'kind', label: 'Events to send' }, kindChoices, webhook.kinds)}
-${printSettings({ ...draft, values: draft.values }, webhook, headerNames)}
-<button class="primary">Save</button></form></section>`
+${member.forms.print(
+  forms.updateWebhook,
+  { standing },
+  (view) => html`${view.field('url')}
+${view.field('kind')}
+${printSettings(view, headerNames)}
+${view.button('Save', { look: 'primary' })}`,
+)}</section>`
 }
 
-function printRotationForm(
-  webhook: Webhook,
-  draft: Draft,
-  switchesAt: Date | undefined,
-  member: Member,
-): Html {
+function printRotationForm(switchesAt: Date | undefined, member: Member): Html {
   const hint = 'Both verify in webhook-signature until a day after the new one has begun to sign.'
   return html`<section class="card"><h2>New secret</h2>
 ${
@@ -328,15 +272,20 @@ ${
   html`<p class="notice">A new secret signs from ${printMoment(switchesAt)}.
   Until then the old one does.</p>`
 }
-${formNotice(draft, 'secret', 'switchAt')}
-<form method="post" action="${member.home}/webhooks/${webhook.id}/secret">${csrfField(member.csrf)}${onceField()}
-${printSecretField(draft, hint, true)}
-${textField(draft, { name: 'switchAt', label: 'Signs from (UTC)', hint: 'At most seven days on; at once when empty.', more: html`type="datetime-local"` })}
-<button class="primary">Replace the secret</button></form></section>`
+${member.forms.print(
+  forms.rotateSecret,
+  {},
+  (view) => html`${view.field('secret', { hint: secretHint(hint) })}
+${view.field('switchAt')}
+${view.button('Replace the secret', { look: 'primary' })}`,
+)}</section>`
 }
 
-function printDeleteForm(webhook: Webhook, member: Member): Html {
+function printDeleteForm({ id }: Webhook, member: Member): Html {
   return html`<section class="card"><h2>Delete</h2>
 <p>What waits for it is canceled. Its history is no longer shown.</p>
-${askFirst({ action: `${member.home}/webhooks/${webhook.id}/delete`, csrf: member.csrf, label: 'Delete', of: `webhook ${webhook.id}`, text: 'It is deleted for good, with what waits for it.' })}</section>`
+${member.forms.ask(forms.deleteWebhook, {
+  ...{ label: 'Delete', of: `webhook ${id}` },
+  text: 'It is deleted for good, with what waits for it.',
+})}</section>`
 }

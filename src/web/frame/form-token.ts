@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { equalBytes, hmacSha256 } from '../../crypto/hash.ts'
 import type { Form } from '../../http/form.ts'
-import { Forbidden, Invalid } from '../../problem.ts'
+import { Forbidden } from '../../problem.ts'
 
 export function issueFormToken(secret: string, mark?: string): string {
   const token = hmacSha256(Buffer.from(secret), 'form').toString('base64url')
@@ -33,17 +33,11 @@ export function findOwner(context: Context, request: FastifyRequest): string | u
     : context.vault.open(purposeOf(context), Buffer.from(mark, 'base64url'))
 }
 
-export interface SubmittedForm {
-  /** All of it, in the order it came: the same form sent again is the same text. */
-  readonly text: string
-  find(name: string): string | undefined
-  all(name: string): string[]
-}
-
-export function readForm(request: FastifyRequest, secret: string | undefined): SubmittedForm {
+/** Refuses a form that no page printed for this browser. */
+export function checkFormToken(request: FastifyRequest, secret: string | undefined): void {
   refuseForeignOrigin(request)
-  const form = (request.body ?? {}) as Form
-  const presented = typeof form.csrf === 'string' ? form.csrf.split('.')[0] : undefined
+  const { csrf } = (request.body ?? {}) as Form
+  const presented = typeof csrf === 'string' ? csrf.split('.')[0] : undefined
   const expected = secret === undefined ? undefined : issueFormToken(secret)
   if (
     presented === undefined ||
@@ -51,21 +45,6 @@ export function readForm(request: FastifyRequest, secret: string | undefined): S
     !equalBytes(Buffer.from(presented), Buffer.from(expected))
   ) {
     throw outOfDate()
-  }
-  return {
-    text: JSON.stringify(form),
-    find(name) {
-      const value = form[name]
-      if (Array.isArray(value)) throw new Invalid([{ field: name, problem: 'was sent more than once' }])
-      if (value?.includes('\0'))
-        throw new Invalid([{ field: name, problem: 'must not contain a NUL character' }])
-      // As it was typed: browsers send every line break of a field as two characters.
-      return value?.replaceAll('\r\n', '\n')
-    },
-    all(name) {
-      const value = form[name]
-      return value === undefined ? [] : Array.isArray(value) ? value : [value]
-    },
   }
 }
 

@@ -1,0 +1,61 @@
+/** The forms by which operators decide about partners and their clients. */
+import { anyTicks, keyNumber, reason, shown } from '../../frame/field.ts'
+import { defineButton, defineForm } from '../../frame/form.ts'
+import { messageTo } from '../../parts/message-field.ts'
+
+const ofPartner = '/console/partners/:branch'
+
+/** `queue` where the attention queue printed it. */
+const from = shown()
+/** The state that the page showed. */
+const seen = shown()
+/** One person alone does not have to give it. */
+const optionalReason = reason({ isOptional: true })
+
+/** The partner reads it on its own pages. */
+const toPartner = { most: 2_000 }
+
+export const approve = defineForm(`${ofPartner}/approve`, { from, seen, reason: optionalReason })
+export const decline = defineForm(`${ofPartner}/decline`, {
+  from,
+  seen,
+  reason: reason({
+    ...toPartner,
+    label: 'Reason to decline',
+    hint: 'Its members read it, lose the sandbox, and can apply again.',
+  }),
+})
+export const suspend = defineForm(`${ofPartner}/suspend`, {
+  seen,
+  reason: reason({ ...toPartner, label: 'Reason to suspend', hint: 'Its members read it.' }),
+})
+export const writeMessage = defineForm(
+  `${ofPartner}/message`,
+  { message: messageTo('the partner') },
+  { makes: true },
+)
+export const grantRefresh = defineForm(`${ofPartner}/refresh/grant`, { from, reason: optionalReason })
+export const withdrawRefresh = defineForm(`${ofPartner}/refresh/withdraw`, { from, reason: reason() })
+
+const ofClient = `${ofPartner}/clients/:client`
+
+export const suspendClient = defineForm(`${ofClient}/suspend`, { reason: reason() })
+export const activateClient = defineButton(`${ofClient}/activate`)
+export const setScopes = defineForm(`${ofClient}/scopes`, {
+  scope: anyTicks({ label: 'It may ask for these, and the partner chooses among them' }),
+  reason: optionalReason,
+})
+export const grantScopes = defineForm(`${ofClient}/scopes/grant`, {
+  from,
+  request: keyNumber(),
+  reason: optionalReason,
+})
+export const declineScopes = defineForm(`${ofClient}/scopes/decline`, {
+  from,
+  request: keyNumber(),
+  reason: reason(),
+})
+
+export const acceptLook = defineForm(`${ofClient}/look/accept`, { version: shown() })
+export const declineLook = defineForm(`${ofClient}/look/decline`, { version: shown(), reason: reason() })
+export const withdrawLook = defineForm(`${ofClient}/look/withdraw`, { reason: reason() })
