@@ -45,6 +45,8 @@ export function printDescription(description: string): string {
 
 /** All faults at once, each with its field and the remedy. */
 export class Invalid extends Problem {
+  declare readonly fields: readonly FieldProblem[]
+
   constructor(fields: readonly FieldProblem[]) {
     super(
       400,

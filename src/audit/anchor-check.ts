@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
+import { codeOf } from '../text/thrown.ts'
 import { type Anchor, parseAnchor } from './anchor.ts'
 import { findAnchorKey } from './anchor-key.ts'
 import { genesis, printHead } from './block.ts'
@@ -58,7 +59,7 @@ export async function compareAnchors(
       }
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
   await judge(sql, batch, tally)

@@ -20,10 +20,10 @@ export async function findBlocksOf(sql: Sql, ids: readonly number[]): Promise<Ma
   for (const [place, id] of ids.entries()) {
     if (!sought.has(id)) continue
     const near = ids.slice(place, place + soughtAtOnce).filter((each) => sought.has(each))
-    const [guess] = await sql.query(guessPosition, { entryId: id })
+    const guess = await sql.one(guessPosition, { entryId: id })
     for (const around of looksAround) {
       if (!sought.has(id)) break
-      const [low, high] = [guess!.position - around, guess!.position + around]
+      const [low, high] = [guess.position - around, guess.position + around]
       const blocks = await sql.query(selectHolding, { low, high, entryIds: near })
       for (const { position, entryIds } of blocks) {
         const held = entryIds.filter((each) => sought.delete(each))

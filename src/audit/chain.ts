@@ -100,8 +100,8 @@ export async function verifyChain(
     entries += stored.length
     progress(position)
   }
-  const [count] = await db.query(table.countLoose)
-  if (count!.loose !== 0) {
+  const count = await db.one(table.countLoose)
+  if (count.loose !== 0) {
     return {
       kind: 'broken',
       position: head.position,

@@ -66,8 +66,8 @@ export async function searchEntries(
     const wanted = most + 1 - found.length
     const rows = await sql.query(chosen, { ...question, before, lowest, window, most: wanted })
     found.push(...rows.map(({ reached: _, ...entry }) => entry).filter(isThere))
-    if (found.length > most) return { entries: found.slice(0, most), next: found[most - 1]!.id }
-    before = rows[0]!.reached
+    if (found.length > most) return { entries: found.slice(0, most), next: found[most - 1]?.id }
+    before = rows[0]?.reached ?? 0
   } while (before > 0 && performance.now() < endsAt)
   return { entries: found, next: before > 0 ? before : undefined }
 }

@@ -4,6 +4,7 @@
  * not a line of such a file.
  */
 import { Invalid } from '../problem.ts'
+import { isRecord, keysOf } from '../vocabulary/record-of.ts'
 import type { BlockEntry } from './block.ts'
 
 export const evidenceVersion = 1
@@ -67,10 +68,10 @@ interface PrintedEntry extends Omit<BlockEntry, 'at'> {
 type Shape = Readonly<Record<string, (value: unknown) => boolean>>
 
 const text = (value: unknown) => typeof value === 'string'
-const count = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
-const moment = (value: unknown) => text(value) && isMoment(value as string)
+const count = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+const moment = (value: unknown) => text(value) && isMoment(value)
 const hex = (bytes: number) => (value: unknown) =>
-  text(value) && new RegExp(`^[0-9a-f]{${2 * bytes}}$`).test(value as string)
+  text(value) && new RegExp(`^[0-9a-f]{${2 * bytes}}$`).test(value)
 const orNull = (rule: (value: unknown) => boolean) => (value: unknown) => value === null || rule(value)
 
 const entryShape: Shape = {
@@ -81,7 +82,7 @@ const entry = (value: unknown) => fits(value, entryShape)
 const path = (value: unknown) => Array.isArray(value) && value.every(hex(32))
 const search = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.values(value).every(text)
-const key = (value: unknown) => text(value) && /^[A-Za-z0-9_-]{43}$/.test(value as string)
+const key = (value: unknown) => text(value) && /^[A-Za-z0-9_-]{43}$/.test(value)
 
 const shapes: Readonly<Record<EvidenceLine['kind'], Shape>> = {
   evidence: { kind: text, version: (value) => value === evidenceVersion, madeAt: moment, search, key },
@@ -99,14 +100,12 @@ function isMoment(text: string): boolean {
 }
 
 function fits(value: unknown, shape: Shape): boolean {
-  if (typeof value !== 'object' || value === null) return false
+  if (!isRecord(value)) return false
   const names = Object.keys(value)
   const wanted = Object.entries(shape)
   return (
     names.length === wanted.length &&
-    wanted.every(
-      ([name, rule], place) => names[place] === name && rule((value as Record<string, unknown>)[name]),
-    )
+    wanted.every(([name, rule], place) => names[place] === name && rule(value[name]))
   )
 }
 
@@ -122,10 +121,9 @@ export function parseLine(printed: string): EvidenceLine | undefined {
   } catch {
     return undefined
   }
-  const kind = (value as { kind?: unknown } | null)?.kind
-  const shape =
-    typeof kind === 'string' && Object.hasOwn(shapes, kind) && shapes[kind as EvidenceLine['kind']]
-  return shape && fits(value, shape) && JSON.stringify(value) === printed
+  const named = isRecord(value) ? value.kind : undefined
+  const kind = keysOf(shapes).find((each) => each === named)
+  return kind && fits(value, shapes[kind]) && JSON.stringify(value) === printed
     ? (value as EvidenceLine)
     : undefined
 }

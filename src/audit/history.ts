@@ -23,5 +23,5 @@ export async function findHistory(
     most: limit + 1,
   })
   const entries = found.slice(0, limit)
-  return { entries, before: found.length > limit ? entries.at(-1)!.id : undefined }
+  return { entries, before: found.length > limit ? entries.at(-1)?.id : undefined }
 }

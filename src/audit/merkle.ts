@@ -25,7 +25,8 @@ function leftOf(size: number): number {
 }
 
 export function hashTree(leaves: readonly Buffer[]): Buffer {
-  if (leaves.length === 1) return leaves[0]!
+  const [first] = leaves
+  if (first && leaves.length === 1) return first
   const left = leftOf(leaves.length)
   return hashNode(hashTree(leaves.slice(0, left)), hashTree(leaves.slice(left)))
 }

@@ -5,6 +5,7 @@
  */
 import type { Permission } from '../vocabulary/permission.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 import type { AuditAction } from './action.ts'
 
 /**
@@ -215,11 +216,13 @@ const powers = {
 export type PowerfulAction = keyof typeof powers
 
 /** Each with its row. */
-export const listedPowers = Object.entries(powers) as readonly (readonly [PowerfulAction, Power])[]
+export const listedPowers = keysOf(powers).map((action): [PowerfulAction, Power] => [action, powers[action]])
 
 /** What it takes to propose, and to decide about, what may take two people. */
 export function permissionOfKind(kind: ProposalKind): Permission {
-  return listedPowers.find(([, power]) => power.fourEyes === kind)![1].permission!
+  for (const [, { fourEyes, permission }] of listedPowers)
+    if (fourEyes === kind && permission) return permission
+  throw new Error(`No permission goes with ${kind}.`)
 }
 
 /** After these another person than its owner may have a way into an account. */

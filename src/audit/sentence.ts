@@ -38,7 +38,7 @@ interface Act {
 type Words = (act: Act) => Sentence
 
 function say(strings: TemplateStringsArray, ...values: readonly (string | Reference)[]): Sentence {
-  return strings.flatMap((text, place) => [text, ...(place < values.length ? [values[place]!] : [])])
+  return strings.flatMap((text, place) => [text, ...values.slice(place, place + 1)])
 }
 
 function asRole(said: Act['said']): string {

@@ -32,7 +32,7 @@ export function openActiveBrands(db: Sql, changes: Changes): ActiveBrands {
 
   async function learn(environment: Environment): Promise<Brand> {
     try {
-      return (await memory.learn(environment, () => read(environment)))!
+      return await memory.learn(environment, () => read(environment))
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error
       return last(environment)

@@ -36,10 +36,10 @@ export function saveDraft(db: Sql, environment: Environment, words: BrandWords, 
   return changeBrands(db, environment, async (sql, { draft }) => {
     refuseOther(draft, version)
     const save = draft ? table.updateDraft : table.insertDraft
-    const [saved] = await sql.query(save, { environment, now: act.at, ...words })
+    const saved = await sql.one(save, { environment, now: act.at, ...words })
     const changed = brandFields.filter((name) => words[name] !== draft?.[name])
-    await recordAct(sql, act, 'brand.drafted', subjectOf(environment), { brandId: saved!.id, changed })
-    return saved!
+    await recordAct(sql, act, 'brand.drafted', subjectOf(environment), { brandId: saved.id, changed })
+    return saved
   })
 }
 

@@ -7,6 +7,7 @@ import { type FieldProblem, Invalid } from '../problem.ts'
 import { mailbox } from '../settings/kinds.ts'
 import { findNameProblem, findTextProblem } from '../text/name.ts'
 import { houseAccent, houseBackground } from '../vocabulary/brand.ts'
+import { keysOf, recordOf } from '../vocabulary/record-of.ts'
 import { type BrandWords, coloursOf } from './brand-row.ts'
 import { findContrastProblems } from './palette.ts'
 
@@ -23,16 +24,16 @@ const colour = must((text) => /^#[0-9a-f]{6}$/.test(text), 'must be a colour suc
 const mailAddress = /^[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$/
 const webPage = must(isWebPage, 'must be an address such as https://www.example.com/help')
 
-const needed: { readonly [Name in Field]?: Check } = {
+const needed = {
   shortName: (text) => findNameProblem(text, 40),
   legalName: (text) => findNameProblem(text, 200),
   accentLight: colour,
   accentDark: colour,
   backgroundLight: colour,
   backgroundDark: colour,
-}
+} satisfies { readonly [Name in Field]?: Check }
 
-const optional: { readonly [Name in Field]?: Check } = {
+const optional = {
   helpUrl: webPage,
   privacyUrl: webPage,
   termsUrl: webPage,
@@ -47,9 +48,11 @@ const optional: { readonly [Name in Field]?: Check } = {
   mailSender: (text) => findSenderProblem(text),
   mailReplyTo: must((text) => mailAddress.test(text), 'must be an e-mail address such as help@example.com'),
   mailFooter: (text) => findTextProblem(text, 1_000),
-}
+} satisfies { readonly [Name in Field]?: Check }
 
-export const brandFields = [...Object.keys(needed), ...Object.keys(optional)] as readonly Field[]
+const checks: Readonly<Record<Field, Check>> = { ...needed, ...optional }
+
+export const brandFields: readonly Field[] = keysOf(checks)
 
 /**
  * Where a first draft begins: with the colours that pages have without one, and a name that has to be typed.
@@ -72,17 +75,12 @@ export const firstWords: BrandWords = {
 }
 
 export function parseBrandWords(typed: (name: Field) => string | undefined): BrandWords {
-  const values = Object.fromEntries(brandFields.map((name) => [name, tidy(name, typed(name) ?? '')]))
+  const values = recordOf(brandFields, (name) => tidy(name, typed(name) ?? ''))
   const problems = brandFields.flatMap((name): FieldProblem[] => {
-    const problem = findProblemOf(name, values[name]!)
+    const problem = findProblemOf(name, values[name])
     return problem === undefined ? [] : [{ field: name, problem }]
   })
-  const words = Object.fromEntries(
-    Object.entries(values).map(([name, text]) => [
-      name,
-      text === '' && Object.hasOwn(optional, name) ? null : text,
-    ]),
-  ) as unknown as BrandWords
+  const words = { ...values, ...recordOf(keysOf(optional), (name) => values[name] || null) }
   const areColours = !problems.some(({ field }) => /^(accent|background)/.test(field))
   const all = [...problems, ...(areColours ? findContrastProblems(coloursOf(words)) : [])]
   if (all.length > 0) throw new Invalid(all)
@@ -91,7 +89,7 @@ export function parseBrandWords(typed: (name: Field) => string | undefined): Bra
 
 function findProblemOf(name: Field, text: string): string | undefined {
   if (text === '' && Object.hasOwn(optional, name)) return undefined
-  return (needed[name] ?? optional[name])!(text)
+  return checks[name](text)
 }
 
 function tidy(name: Field, text: string): string {

@@ -15,8 +15,6 @@ import { ImageRefusal, type ReencodedImage } from './reencoded-image.ts'
 import { readSvg } from './svg.ts'
 
 export const imageMostBytes = 200 * 1024
-/** Of a person, on both sites together. */
-export const imagesPerHour = 30
 
 export interface CheckedImage extends ReencodedImage {
   readonly type: ImageType

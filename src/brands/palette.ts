@@ -114,27 +114,33 @@ function printRatio(ratio: number): string {
 
 /** WCAG's contrast of two colours, from 1 to 21. */
 export function contrast(one: string, other: string): number {
-  const [lighter, darker] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number]
-  return (lighter + 0.05) / (darker + 0.05)
+  const both = [luminance(one), luminance(other)]
+  return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05)
 }
 
 function luminance(colour: string): number {
-  const [red, green, blue] = partsOf(colour).map((part) => {
-    const share = part / 255
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-  }) as [number, number, number]
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  const [red, green, blue] = partsOf(colour)
+  return 0.2126 * brightness(red) + 0.7152 * brightness(green) + 0.0722 * brightness(blue)
 }
 
-function partsOf(colour: string): number[] {
-  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
+function brightness(part: number): number {
+  const share = part / 255
+  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+}
+
+function partsOf(colour: string): [red: number, green: number, blue: number] {
+  const partAt = (at: number) => Number.parseInt(colour.slice(at, at + 2), 16)
+  return [partAt(1), partAt(3), partAt(5)]
 }
 
 /** `share` of the way from one to the other. */
 function mix(one: string, other: string, share: number): string {
-  const to = partsOf(other)
-  const parts = partsOf(one).map((part, at) => Math.round(part + (to[at]! - part) * share))
-  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
+  const [from, to] = [partsOf(one), partsOf(other)]
+  const between = (part: number, end: number) =>
+    Math.round(part + (end - part) * share)
+      .toString(16)
+      .padStart(2, '0')
+  return `#${between(from[0], to[0])}${between(from[1], to[1])}${between(from[2], to[2])}`
 }
 
 /**

@@ -34,7 +34,7 @@ export async function readPng(bytes: Buffer): Promise<ReencodedImage> {
   const head = readHead(readChunk(bytes, 8))
   const chunks = readChunks(bytes)
   const pixels = await readPixels(head, Buffer.concat(chunks.filter(isPixels).map(({ data }) => data)))
-  const kept = [chunks[0]!, ...chunks.filter(({ type }) => type === 'PLTE' || type === 'tRNS')]
+  const kept = chunks.filter(({ type }) => type === 'IHDR' || type === 'PLTE' || type === 'tRNS')
   checkPalette(
     head,
     kept.find(({ type }) => type === 'PLTE'),
@@ -54,8 +54,10 @@ export async function readPng(bytes: Buffer): Promise<ReencodedImage> {
 const isPixels = ({ type }: Chunk) => type === 'IDAT'
 
 function refuse(isWrong: boolean, why: string): void {
-  if (isWrong) throw new ImageRefusal(`is not a PNG that can be used: it ${why}`)
+  if (isWrong) throw refusal(why)
 }
+
+const refusal = (why: string) => new ImageRefusal(`is not a PNG that can be used: it ${why}`)
 
 /** Three bytes a colour, of 256 at most. */
 function checkPalette({ colourType }: Head, palette: Chunk | undefined): void {
@@ -72,7 +74,8 @@ function readChunks(bytes: Buffer): Chunk[] {
     at += 12 + chunk.data.length
     chunks.push(chunk)
   }
-  refuse(chunks.at(-1)?.type !== 'IEND' || chunks.at(-1)!.data.length > 0, 'breaks off')
+  const last = chunks.at(-1)
+  refuse(last?.type !== 'IEND' || last.data.length > 0, 'breaks off')
   checkOrder(chunks.map(({ type }) => type))
   return chunks
 }
@@ -106,29 +109,30 @@ function checkOrder(types: readonly string[]): void {
   )
 }
 
-const channels: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
-const depths: Readonly<Record<number, readonly number[]>> = {
-  0: [1, 2, 4, 8, 16],
-  2: [8, 16],
-  3: [1, 2, 4, 8],
-  4: [8, 16],
-  6: [8, 16],
-}
+const colourTypes = new Map([
+  [0, { channels: 1, depths: [1, 2, 4, 8, 16] }],
+  [2, { channels: 3, depths: [8, 16] }],
+  [3, { channels: 1, depths: [1, 2, 4, 8] }],
+  [4, { channels: 2, depths: [8, 16] }],
+  [6, { channels: 4, depths: [8, 16] }],
+])
 
 function readHead({ type, data }: Chunk): Head {
   refuse(type !== 'IHDR' || data.length !== 13, 'has no head')
   const [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)]
-  const [depth, colourType, compression, filter, interlace] = [...data.subarray(8)]
-  refuse(!depths[colourType!]?.includes(depth!), 'has colours that are unknown')
-  refuse(compression !== 0 || filter !== 0 || interlace! > 1, 'is packed in a way that is unknown')
+  const [depth, colourType] = [data.readUInt8(8), data.readUInt8(9)]
+  const [compression, filter, interlace] = [data.readUInt8(10), data.readUInt8(11), data.readUInt8(12)]
+  const { channels, depths } = colourTypes.get(colourType) ?? { channels: 0, depths: [] }
+  refuse(!depths.includes(depth), 'has colours that are unknown')
+  refuse(compression !== 0 || filter !== 0 || interlace > 1, 'is packed in a way that is unknown')
   if (width < 1 || height < 1 || width > sideMostPixels || height > sideMostPixels)
     throw new ImageRefusal(
       `must be at most ${sideMostPixels} by ${sideMostPixels} pixels, and is ${width} by ${height}`,
     )
-  const bitsPerPixel = channels[colourType!]! * depth!
+  const bitsPerPixel = channels * depth
   if ((width * height * bitsPerPixel) / 8 > pixelMostBytes)
     throw new ImageRefusal(`has ${depth} bits a channel: use 8, or fewer pixels than ${width} by ${height}`)
-  return { width, height, bitsPerPixel, colourType: colourType!, isInterlaced: interlace === 1 }
+  return { width, height, bitsPerPixel, colourType, isInterlaced: interlace === 1 }
 }
 
 /** Unpacked to exactly as many bytes as the head promises, whatever the file would unpack to. */
@@ -137,14 +141,19 @@ async function readPixels(head: Head, packed: Buffer): Promise<Buffer> {
     Array.from({ length: height }, () => 1 + Math.ceil((width * head.bitsPerPixel) / 8)),
   )
   const expected = rows.reduce((sum, length) => sum + length, 0)
-  const pixels = await inflateAsync(packed, { maxOutputLength: expected + 1 }).catch(() => Buffer.alloc(0))
-  refuse(pixels.length !== expected, 'has other pixels than its head says')
+  const pixels = await unpack(packed, expected)
   let at = 0
   for (const length of rows) {
-    refuse(pixels[at]! > 4, 'is damaged')
+    refuse(pixels.readUInt8(at) > 4, 'is damaged')
     at += length
   }
   return pixels
+}
+
+async function unpack(packed: Buffer, expected: number): Promise<Buffer> {
+  const [unpacked] = await Promise.allSettled([inflateAsync(packed, { maxOutputLength: expected + 1 })])
+  if (unpacked.status === 'fulfilled' && unpacked.value.length === expected) return unpacked.value
+  throw refusal('has other pixels than its head says')
 }
 
 /** Adam7: seven passes, each a smaller picture; without it, one. */

@@ -107,7 +107,9 @@ function readElement(name: string, written: string, open: readonly Element[]): E
 
 function readAttributes(element: string, written: string): Map<string, string> {
   const pairs = [...written.matchAll(/(?<![\w:.-])([A-Za-z_][\w:.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)]
-  const values = new Map(pairs.map(([, name, double, single]) => [name!, (double ?? single)!.trim()]))
+  const values = new Map(
+    pairs.map(([, name = '', double, single]) => [name, (double ?? single ?? '').trim()]),
+  )
   if (values.size < pairs.length) throw refused(`has an attribute of <${element}> twice`)
   const read = new Map<string, string>()
   for (const [name, value] of values) if (name !== 'style') addAttribute(read, element, name, value)
@@ -135,10 +137,10 @@ function addAttribute(into: Map<string, string>, element: string, name: string, 
 
 function addStyles(into: Map<string, string>, text: string): void {
   for (const declaration of text.split(';').filter((each) => each.trim() !== '')) {
-    const [name, value, ...more] = declaration.split(':').map((part) => part.trim())
-    if (value === undefined || more.length > 0 || !styles.has(name!))
+    const [name = '', value, ...more] = declaration.split(':').map((part) => part.trim())
+    if (value === undefined || more.length > 0 || !styles.has(name))
       throw refused(`has the style ${declaration.trim().slice(0, 40)}, which is not allowed`)
-    add(into, name!, value)
+    add(into, name, value)
   }
 }
 
@@ -159,12 +161,11 @@ function add(into: Map<string, string>, name: string, value: string): void {
 }
 
 function sizeOf({ attributes }: Element): [number, number] {
-  const box = attributes
-    .get('viewBox')
-    ?.split(/[\s,]+/)
-    .map(Number)
+  const [, , boxWidth, boxHeight, ...more] = (attributes.get('viewBox') ?? '').split(/[\s,]+/).map(Number)
   const [width, height] =
-    box?.length === 4 ? [box[2]!, box[3]!] : [lengthOf(attributes, 'width'), lengthOf(attributes, 'height')]
+    boxWidth !== undefined && boxHeight !== undefined && more.length === 0
+      ? [boxWidth, boxHeight]
+      : [lengthOf(attributes, 'width'), lengthOf(attributes, 'height')]
   const isFit = (side: number) => Number.isFinite(side) && side > 0 && side <= sideMost
   if (!isFit(width) || !isFit(height)) throw refused('does not say how large it is: it needs a viewBox')
   return [Math.max(1, Math.round(width)), Math.max(1, Math.round(height))]

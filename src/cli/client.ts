@@ -92,8 +92,8 @@ export const clientCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Shows a client and its live secrets (never the secrets themselves).',
     positionals: ['client'],
-    async run({ db, clock, print }, { positionals }) {
-      const client = await getClient(db, positionals[0]!)
+    async run({ db, clock, print }, { positional }) {
+      const client = await getClient(db, positional('client'))
       print.record({
         ...fieldsOf(client),
         secrets: (await listSecrets(db, client.id, clock.now())).map(
@@ -119,7 +119,7 @@ export const clientCommands: readonly Command[] = [
       rotationOption,
     ],
     async run(context, words) {
-      const client = await getClient(context.db, words.positionals[0]!)
+      const client = await getClient(context.db, words.positional('client'))
       const change = Object.fromEntries(
         Object.entries({
           name: words.find('name'),
@@ -146,8 +146,8 @@ export const clientCommands: readonly Command[] = [
     summary:
       'Lists the live secrets of a client: when each was made, signs webhooks from, was last used and ends.',
     positionals: ['client'],
-    async run({ db, clock, print }, { positionals }) {
-      const client = await getClient(db, positionals[0]!)
+    async run({ db, clock, print }, { positional }) {
+      const client = await getClient(db, positional('client'))
       const rows = await listSecrets(db, client.id, clock.now())
       print.table(
         rows.map(({ id, hint, createdAt, signsFrom, expiresAt, lastUsedAt }) => ({
@@ -177,7 +177,7 @@ export const clientCommands: readonly Command[] = [
     ],
     async run(context, words) {
       const { db, vault, print } = context
-      const client = await getClient(db, words.positionals[0]!)
+      const client = await getClient(db, words.positional('client'))
       const overlapMs = parseDuration(words.find('overlap') ?? '7d')
       const switchAfterMs = parseDuration(words.find('switch-after') ?? '0s', 'switch-after')
       const act = context.act()
@@ -199,10 +199,10 @@ export const clientCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Ends one secret of a client at once.',
     positionals: ['client', 'secret id'],
-    async run({ db, act, print }, { positionals }) {
-      const client = await getClient(db, positionals[0]!)
-      await revokeSecret(db, client, Number(positionals[1]) || 0, act())
-      print.record({ client_id: client.id, revoked_secret: Number(positionals[1]) })
+    async run({ db, act, print }, { positional }) {
+      const client = await getClient(db, positional('client'))
+      await revokeSecret(db, client, Number(positional('secret id')) || 0, act())
+      print.record({ client_id: client.id, revoked_secret: Number(positional('secret id')) })
     },
   },
 ]
@@ -237,9 +237,9 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run(context, { positionals }) {
+    async run(context, { positional }) {
       const { db, act, print } = context
-      const client = await getClient(db, positionals[0]!)
+      const client = await getClient(db, positional('client'))
       const asked = await findOpenScopeRequest(db, client.id)
       if (asked && granted) await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
@@ -255,8 +255,8 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'suspen
     needs: 'database',
     summary,
     positionals: ['client'],
-    async run({ db, act, print }, { positionals }) {
-      const client = await getClient(db, positionals[0]!)
+    async run({ db, act, print }, { positional }) {
+      const client = await getClient(db, positional('client'))
       await setClientStatus(db, client, status, act())
       print.record({ client_id: client.id, status })
     },

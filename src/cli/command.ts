@@ -6,6 +6,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { Config } from '../settings/config.ts'
 import { ConfigError } from '../settings/read.ts'
+import { messageOf } from '../text/thrown.ts'
 
 export interface Option {
   readonly name: string
@@ -17,8 +18,12 @@ export interface Option {
 }
 
 export interface CommandWords {
-  readonly positionals: readonly string[]
+  /** Whether the word that may be left out is there. */
+  readonly hasOptional: boolean
+  /** A word of the command's own, by the name that it has in its description. */
+  positional(name: string): string
   find(name: string): string | undefined
+  /** Of an option that is required, or was found. */
   get(name: string): string
   all(name: string): readonly string[]
   has(name: string): boolean
@@ -121,17 +126,27 @@ export function parseWords(command: CommandDescription, args: readonly string[])
   try {
     parsed = parseArgs({ args: [...args], options: descriptors, allowPositionals: true, strict: true })
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    throw new UsageError(messageOf(error))
   }
   const { values, positionals } = parsed
   if (!values.help) checkWords(command, values, positionals)
+  const own = command.positionals ?? []
+  const names = command.optional ? [...own, command.optional.word] : own
+  const all = (name: string) => [values[name] ?? []].flat().filter((value) => typeof value === 'string')
   return {
-    positionals,
-    find: (name) => values[name] as string | undefined,
-    get: (name) => values[name] as string,
-    all: (name) => (values[name] as string[] | undefined) ?? [],
+    hasOptional: positionals.length > own.length,
+    positional: (name) => given(positionals[names.indexOf(name)], command, `<${name}>`),
+    find: (name) => all(name)[0],
+    get: (name) => given(all(name)[0], command, `--${name}`),
+    all,
     has: (name) => values[name] !== undefined,
   }
+}
+
+/** The words were checked: one that is missing was not asked for. */
+function given(word: string | undefined, command: CommandDescription, name: string): string {
+  if (word === undefined) throw new Error(`"${command.name}" does not ask for ${name}.`)
+  return word
 }
 
 function checkWords(

@@ -91,10 +91,12 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   const command = commands.find(({ name }) => name === first || name === `${first} ${second}`)
   if (!command) return showOverview(first, second)
   const words = parseWords(command, args.slice(command.name.split(' ').length))
-  if (words.has('help')) return void process.stdout.write(printHelp(command))
+  if (words.has('help')) {
+    process.stdout.write(printHelp(command))
+    return
+  }
   const print = openPrinter(words.has('json'))
-  const hasOptional = words.positionals.length > (command.positionals ?? []).length
-  if (command.optional && hasOptional) return command.optional.run({ print }, words)
+  if (command.optional && words.hasOptional) return command.optional.run({ print }, words)
   if (command.needs === 'nothing') return command.run({ print }, words)
   const context = { print, config: readConfig() }
   if (command.needs === 'configuration') return command.run(context, words)
@@ -136,6 +138,6 @@ function showOverview(group: string | undefined, verb: string | undefined): void
   )
   const serveRow = shown.length > 0 ? [] : [`  ${'serve'.padEnd(26)}Runs the gateway`]
   const text = ['Say: countersign <command> [--help] [--json]', '', ...serveRow, ...rows, ''].join('\n')
-  if (known) return void process.stdout.write(text)
-  throw new UsageError(`There is no command "${named}".\n\n${text}`)
+  if (!known) throw new UsageError(`There is no command "${named}".\n\n${text}`)
+  process.stdout.write(text)
 }

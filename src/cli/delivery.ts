@@ -48,7 +48,7 @@ export const deliveryCommands: readonly Command[] = [
     options: branchOptions,
     async run(context, words) {
       const branch = await branchOf(context, words)
-      const delivery = await getDelivery(context.db, branch, words.positionals[0]!)
+      const delivery = await getDelivery(context.db, branch, words.positional('delivery'))
       const attempts = await listAttempts(context.db, branch, delivery)
       context.print.record({ ...fieldsOf(delivery), log: attempts.map(attemptFields) })
     },
@@ -61,7 +61,7 @@ export const deliveryCommands: readonly Command[] = [
     options: branchOptions,
     async run(context, words) {
       const branch = await branchOf(context, words)
-      const delivery = await getDelivery(context.db, branch, words.positionals[0]!)
+      const delivery = await getDelivery(context.db, branch, words.positional('delivery'))
       const again = await redeliver(context.db, branch.branchId, delivery, context.act())
       context.print.record({ redelivering: delivery.id, delivery: again })
     },
@@ -74,7 +74,7 @@ export const deliveryCommands: readonly Command[] = [
     options: [...branchOptions, reasonOption],
     async run(context, words) {
       const branch = await branchOf(context, words)
-      const delivery = await getDelivery(context.db, branch, words.positionals[0]!)
+      const delivery = await getDelivery(context.db, branch, words.positional('delivery'))
       await skipDelivery(context.db, branch.branchId, delivery, parseReason(words), context.act())
       const { id, state, reason } = await getDelivery(context.db, branch, delivery.id)
       context.print.record({ delivery: id, state, reason })

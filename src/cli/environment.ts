@@ -8,9 +8,16 @@ export function parseEnvironment(text = 'live'): Environment {
 
 /** `90s`, `30m`, `12h`, `7d`. */
 export function parseDuration(text: string, field = 'overlap'): number {
-  const match = /^(\d{1,6})([smhd])$/.exec(text)
-  if (!match) throw new Invalid([{ field, problem: 'must be a number with s, m, h or d, such as 7d' }])
-  return (
-    Number(match[1]) * { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 's' | 'm' | 'h' | 'd']
-  )
+  const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const unitMs = unitsMs.get(unit)
+  if (unitMs === undefined)
+    throw new Invalid([{ field, problem: 'must be a number with s, m, h or d, such as 7d' }])
+  return Number(number) * unitMs
 }
+
+const unitsMs = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])

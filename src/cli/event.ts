@@ -20,7 +20,7 @@ export const eventCommands: readonly Command[] = [
       { name: 'idempotency-key', value: 'KEY', meaning: 'the same key again publishes nothing' },
     ],
     async run({ db, act, print }, words) {
-      const file = words.positionals[0]!
+      const file = words.positional('file')
       const text = readFileSync(file === '-' ? 0 : file, 'utf8')
       const events = await parseEvents(text, parseEnvironment(words.find('environment')))
       const key = words.find('idempotency-key')

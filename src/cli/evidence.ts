@@ -13,7 +13,7 @@ type Report = Awaited<ReturnType<typeof checkEvidence>>
 export async function verifyEvidence({ print }: PrintContext, words: CommandWords): Promise<void> {
   const key = words.has('key') ? parsePublicKey(words.get('key')) : undefined
   const anchor = words.has('anchor') ? parseHead(words.get('anchor')) : undefined
-  const report = await checkEvidence(readLines(words.positionals[0]!), { key })
+  const report = await checkEvidence(readLines(words.positional('file')), { key })
   const problems = [...report.problems]
   const passes = anchor && report.passes(anchor)
   if (anchor && passes === 'no')
@@ -37,7 +37,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of createReadStream(file, 'utf8')) {
     const lines = (rest + chunk).split('\n')
-    rest = lines.pop()!
+    rest = lines.pop() ?? ''
     yield* lines
     if (rest.length > longestLine) throw new Error(`${file} is no file of evidence.`)
   }

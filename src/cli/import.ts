@@ -42,7 +42,7 @@ export const importCommands: readonly Command[] = [
     summary: 'Shows an import, and what is wrong with which line.',
     positionals: ['id'],
     async run({ db, print }, words) {
-      const found = await getImport(db, readId(words.positionals[0]!))
+      const found = await getImport(db, readId(words.positional('id')))
       print.record({ ...printImport(found), faults: await listFaults(db, found.id, faultsShown) })
     },
   },
@@ -53,7 +53,7 @@ export const importCommands: readonly Command[] = [
     positionals: ['id'],
     async run(context, words) {
       const { db, act, print } = context
-      const id = readId(words.positionals[0]!)
+      const id = readId(words.positional('id'))
       await breakGlass(context, 'import.removal', `import:${id}`)
       const allowed = await allowRemoval(db, id, act())
       const ended = await removeMissing(db, allowed, act())
@@ -67,7 +67,7 @@ export const importCommands: readonly Command[] = [
     summary: 'Ends an import that runs or waits for a yes. What is committed stays.',
     positionals: ['id'],
     run: async ({ db, act, print }, words) =>
-      print.record(printImport(await stopImport(db, readId(words.positionals[0]!), act()))),
+      print.record(printImport(await stopImport(db, readId(words.positional('id')), act()))),
   },
   {
     name: 'import',
@@ -101,14 +101,16 @@ export const importCommands: readonly Command[] = [
 ]
 
 async function importFile({ db, act, print, config }: WriteContext, words: CommandWords): Promise<void> {
-  const file = words.positionals[0]!
+  const file = words.positional('file')
   const totalBytes = file === '-' ? undefined : statSync(file).size
-  const asked = words.find('continue')
-  const draft = asked === undefined ? readDraft(words, totalBytes) : undefined
+  const continued = words.find('continue')
+  const draft = continued === undefined ? readDraft(words, totalBytes) : undefined
   const source = open(file)
   const kind = readKind(words)
   const bytes = await begin(isTable(file) ? convertCsv(source.bytes, kind) : source.bytes).catch(tellKind)
-  const started = draft ? await startImport(db, draft, act()) : await getImport(db, readId(asked!))
+  const started = draft
+    ? await startImport(db, draft, act())
+    : await getImport(db, readId(words.get('continue')))
   if (started.state !== 'running')
     throw new Invalid([{ field: 'continue', problem: `names an import that is ${started.state}` }])
   const lines = skipLines(bytes, started.lines)

@@ -28,7 +28,7 @@ export const linkCommands: readonly Command[] = [
     positionals: ['user'],
     options,
     async run({ db, act, print }, words) {
-      const user = await getUserNamed(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positional('user'))
       const name = nameOf(words)
       await linkUser(db, user, name, act())
       print.record({ username: user.username, source: name.source, external_id: name.externalId })
@@ -41,7 +41,7 @@ export const linkCommands: readonly Command[] = [
     positionals: ['number'],
     options,
     async run({ db, act, print }, words) {
-      const number = words.positionals[0]!.toUpperCase()
+      const number = words.positional('number').toUpperCase()
       const name = nameOf(words)
       await linkAccount(db, number, name, act())
       print.record({ account_number: number, source: name.source, external_id: name.externalId })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
 import { escapeText } from '../text/printable.ts'
+import { messageOf } from '../text/thrown.ts'
 import { printSignatures } from '../webhooks/outbound/signature.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
@@ -64,7 +65,7 @@ export async function listen(
       }
     } catch (error) {
       if (error instanceof UsageError) throw error
-      say(`The connection ended (${(error as Error).message}); trying again.`)
+      say(`The connection ended (${messageOf(error)}); trying again.`)
     }
     await wait(reconnectMs)
   }
@@ -129,7 +130,7 @@ async function* stream(target: Target, after: number): AsyncGenerator<StreamedEv
   for await (const chunk of body) {
     text += decoder.decode(chunk as Uint8Array, { stream: true })
     const blocks = text.split('\n\n')
-    text = blocks.pop()!
+    text = blocks.pop() ?? ''
     for (const block of blocks) {
       const data = /^data: (.*)$/m.exec(block)?.[1]
       if (data !== undefined) yield JSON.parse(data) as StreamedEvent
@@ -153,6 +154,6 @@ async function forward(url: string, { eventId, body }: StreamedEvent, secret: st
     await answer.body.dump()
     return `→ ${answer.statusCode}`
   } catch (error) {
-    return `→ ${(error as Error).message}`
+    return `→ ${messageOf(error)}`
   }
 }

@@ -1,13 +1,17 @@
 #!/usr/bin/env node
 import { readConfig } from '../settings/config.ts'
 import { escapeLines } from '../text/printable.ts'
+import { messageOf } from '../text/thrown.ts'
 import { exitCodeOf, UsageError } from './command.ts'
 
 /** A gateway and a command need little of each other: each loads what it needs. */
 async function main(args: readonly string[]): Promise<void> {
   if (args[0] !== 'serve') return (await import('./commands.ts')).runCommand(args)
   const { printServeHelp, serve } = await import('./serve.ts')
-  if (args.includes('--help')) return void process.stdout.write(printServeHelp())
+  if (args.includes('--help')) {
+    process.stdout.write(printServeHelp())
+    return
+  }
   if (args.length > 1)
     throw new UsageError(`"serve" takes no ${args[1]}: its settings come from the environment.`)
   return serve(readConfig())
@@ -25,6 +29,6 @@ process.stdout.on('error', leaveQuietly)
 process.stderr.on('error', leaveQuietly)
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${escapeLines(error instanceof Error ? error.message : String(error))}\n`)
+  process.stderr.write(`${escapeLines(messageOf(error))}\n`)
   process.exitCode = exitCodeOf(error)
 })

@@ -45,7 +45,7 @@ function runOn<CommandContext extends ReadContext>(act: Act<CommandContext>) {
     const webhook = await getWebhook(
       context.db,
       await branchOf(context, words),
-      Number(words.positionals[0]) || 0,
+      Number(words.positional('webhook')) || 0,
     )
     const result = await act(context, webhook, words)
     if (Array.isArray(result)) context.print.table(result, 'Nothing found.')

@@ -30,8 +30,8 @@ export const partnerMemberCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Lists the members of a partner with their roles.',
     positionals: ['partner'],
-    async run({ db, print }, { positionals }) {
-      const members = await listMembers(db, await getPartner(db, positionals[0]!))
+    async run({ db, print }, { positional }) {
+      const members = await listMembers(db, await getPartner(db, positional('partner')))
       const rows = members.map(({ username, name, role, addedAt }) => ({
         username,
         name,
@@ -63,10 +63,11 @@ export const partnerMemberCommands: readonly Command[] = [
     positionals: ['partner'],
     options: [{ name: 'email', value: 'ADDRESS', required: true, meaning: 'where the link goes' }, role],
     async run({ db, vault, act, clock, print }, words) {
-      const partner = await getPartner(db, words.positionals[0]!)
+      const partner = await getPartner(db, words.positional('partner'))
       await inviteMember({ db, vault }, partner, { email: words.get('email'), role: readRole(words) }, act())
       const sent = await listInvitations(db, partner, clock.now())
-      print.record(printInvitation(sent.at(-1)!))
+      const newest = sent.at(-1)
+      if (newest) print.record(printInvitation(newest))
     },
   },
   {
@@ -74,8 +75,8 @@ export const partnerMemberCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Lists the invitations of a partner that nobody has answered.',
     positionals: ['partner'],
-    async run({ db, clock, print }, { positionals }) {
-      const invitations = await listInvitations(db, await getPartner(db, positionals[0]!), clock.now())
+    async run({ db, clock, print }, { positional }) {
+      const invitations = await listInvitations(db, await getPartner(db, positional('partner')), clock.now())
       print.table(invitations.map(printInvitation), 'Nobody is invited.')
     },
   },
@@ -84,11 +85,11 @@ export const partnerMemberCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Withdraws an invitation: its link no longer works.',
     positionals: ['partner', 'invitation'],
-    async run({ db, act, clock, print }, { positionals }) {
-      const partner = await getPartner(db, positionals[0]!)
+    async run({ db, act, clock, print }, { positional }) {
+      const partner = await getPartner(db, positional('partner'))
       const invitations = await listInvitations(db, partner, clock.now())
-      const chosen = invitations.find(({ id }) => String(id) === positionals[1])
-      if (!chosen) throw new NotFound(`${partner.name} has no invitation ${positionals[1]}.`)
+      const chosen = invitations.find(({ id }) => String(id) === positional('invitation'))
+      if (!chosen) throw new NotFound(`${partner.name} has no invitation ${positional('invitation')}.`)
       await withdrawInvitation(db, partner, chosen.id, act())
       print.record({ ...printInvitation(chosen), open: false })
     },
@@ -117,8 +118,8 @@ function onMember(verb: string, summary: string, options: readonly Option[], cha
     options,
     async run(context, words) {
       const { db, print } = context
-      const partner = await getPartner(db, words.positionals[0]!)
-      await change(context, partner, await getUserNamed(db, words.positionals[1]!), words)
+      const partner = await getPartner(db, words.positional('partner'))
+      await change(context, partner, await getUserNamed(db, words.positional('user')), words)
       const members = await listMembers(db, partner)
       print.record({ partner: partner.name, members: members.map(({ username }) => username) })
     },

@@ -43,8 +43,8 @@ export const partnerCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Shows a partner with its members.',
     positionals: ['partner'],
-    async run({ db, print }, { positionals }) {
-      const partner = await getPartner(db, positionals[0]!)
+    async run({ db, print }, { positional }) {
+      const partner = await getPartner(db, positional('partner'))
       const members = (await listMembers(db, partner)).map((member) => member.username)
       const asked = await findRefreshRequest(db, partner)
       const open = asked && asked.answeredAt === null ? { asks_for_refresh: asked.reason } : {}
@@ -69,8 +69,8 @@ export const partnerCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Lists what a partner and the brokerage wrote to each other, and what was decided when.',
     positionals: ['partner'],
-    async run({ db, print }, { positionals }) {
-      const messages = await listMessages(db, await getPartner(db, positionals[0]!), messagesListed)
+    async run({ db, print }, { positional }) {
+      const messages = await listMessages(db, await getPartner(db, positional('partner')), messagesListed)
       print.table(messages.map(printMessage), 'Nothing has been written yet.')
     },
   },
@@ -125,7 +125,7 @@ function onPartner(
     positionals: ['partner'],
     options,
     async run(context, words) {
-      const key = words.positionals[0]!
+      const key = words.positional('partner')
       await change(context, await getPartner(context.db, key), words)
       context.print.record(fieldsOf(await getPartner(context.db, key)))
     },

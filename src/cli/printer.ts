@@ -3,7 +3,9 @@ import type { Printer } from './command.ts'
 
 /** Tables and fields for people, or one JSON value for programs. */
 export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.stdout): Printer {
-  const write = (text: string) => void out.write(`${escapeLines(text)}\n`)
+  const write = (text: string): void => {
+    out.write(`${escapeLines(text)}\n`)
+  }
   return {
     record(fields) {
       if (json) return write(JSON.stringify(fields, null, 2))
@@ -14,27 +16,26 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
     },
     table(rows, empty) {
       if (json) return write(JSON.stringify(rows, null, 2))
-      if (rows.length === 0) return write(empty)
-      const printRow = openTable(rows)
-      write(printRow())
-      for (const row of rows) write(printRow(row))
+      const table = openTable(rows)
+      if (!table) return write(empty)
+      write(table.head)
+      for (const row of rows) write(table.print(row))
     },
     async pages(pages, empty) {
       let printed = 0
-      let printRow: ReturnType<typeof openTable> | undefined
+      let table: Table | undefined
       for await (const rows of pages) {
         // The reader has left, and the command does nothing but print.
         if (out.destroyed) return
-        if (!json && printed === 0 && rows.length > 0) {
-          printRow = openTable(rows)
-          write(printRow())
+        if (!json && !table) {
+          table = openTable(rows)
+          if (table) write(table.head)
         }
-        const lines = json
-          ? rows.map((row, place) => printElement(row, printed + place))
-          : rows.map((row) => printRow!(row))
+        const texts = rows.map((row, place) =>
+          table ? `${table.print(row)}\n` : printElement(row, printed + place),
+        )
         printed += rows.length
-        if (lines.length > 0 && !out.write(escapeLines(json ? lines.join('') : `${lines.join('\n')}\n`)))
-          await drained(out)
+        if (texts.length > 0 && !out.write(escapeLines(texts.join('')))) await drained(out)
       }
       if (json) write(printed === 0 ? '[]' : '\n]')
       else if (printed === 0) write(empty)
@@ -46,20 +47,26 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
   }
 }
 
-/**
- * Prints the names of the columns, and rows below them. What is longer than anything in these rows stands
- * out.
- */
-function openTable(rows: readonly Record<string, unknown>[]): (row?: Record<string, unknown>) => string {
-  const names = Object.keys(rows[0]!)
-  const widths = names.map((name) =>
-    rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length),
-  )
-  return (row) =>
-    names
-      .map((name, index) => (row === undefined ? name : show(row[name])).padEnd(widths[index]!))
+interface Table {
+  /** The names of its columns. */
+  readonly head: string
+  print(row: Record<string, unknown>): string
+}
+
+/** As wide as these rows need: what is longer than anything in them stands out. Undefined without a row. */
+function openTable(rows: readonly Record<string, unknown>[]): Table | undefined {
+  const [first] = rows
+  if (!first) return undefined
+  const columns = Object.keys(first).map((name) => ({
+    name,
+    width: rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length),
+  }))
+  const inColumns = (textOf: (name: string) => string) =>
+    columns
+      .map(({ name, width }) => textOf(name).padEnd(width))
       .join('  ')
       .trimEnd()
+  return { head: inColumns((name) => name), print: (row) => inColumns((name) => show(row[name])) }
 }
 
 /** As it stands in the JSON of the whole list. */

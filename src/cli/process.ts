@@ -7,7 +7,7 @@ import { openLog, openOutput } from '../http/log.ts'
 import { serveAsChild } from '../processes/child.ts'
 import { readConfig } from '../settings/config.ts'
 
-const [number, processes] = process.argv.slice(2).map(Number)
-const config = { ...readConfig(), processes: processes! }
-const log = openLog(config.logLevel, openOutput(true)).child({ process: number })
-await serveAsChild(config, log, number!)
+const [, , number, processes] = process.argv
+const config = { ...readConfig(), processes: Number(processes) }
+const log = openLog(config.logLevel, openOutput(true)).child({ process: Number(number) })
+await serveAsChild(config, log, Number(number))

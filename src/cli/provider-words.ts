@@ -47,7 +47,7 @@ export function draftOf(words: CommandWords): ProviderDraft {
   const kind = providerKinds.find((each) => each === words.get('kind'))
   if (!kind) throw new UsageError('--kind must be holder or staff.')
   return {
-    name: words.positionals[0]!,
+    name: words.positional('name'),
     kind,
     label: words.get('label'),
     issuer: words.get('issuer'),
@@ -107,7 +107,8 @@ function logoutEndsOf(words: CommandWords): ProviderDraft['logoutEnds'] | undefi
 export function credentialOf(words: CommandWords): ProviderCredential {
   const secret = takeSecret(words, 'secret')
   const key = takeSecret(words, 'key')
-  if ((secret === undefined) === (key === undefined))
+  const credential = secret ?? key
+  if (credential === undefined || (secret !== undefined && key !== undefined))
     throw new UsageError('Say either --secret-file or --key-file.')
   if (key !== undefined && words.has('secret-in-body'))
     throw new UsageError(
@@ -116,7 +117,7 @@ export function credentialOf(words: CommandWords): ProviderCredential {
   const [basic, inBody, privateKey] = providerProofs
   return {
     proof: key !== undefined ? privateKey : words.has('secret-in-body') ? inBody : basic,
-    credential: (secret ?? key)!,
+    credential,
   }
 }
 

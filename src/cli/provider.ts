@@ -52,9 +52,9 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Enables a provider that was saved in the console: from now on people sign in there.',
     positionals: ['name'],
-    async run(context, { positionals }) {
+    async run(context, { positional }) {
       const { db, act, print } = context
-      const saved = await getProvider(db, positionals[0]!)
+      const saved = await getProvider(db, positional('name'))
       if (saved.enabledAt === null) await breakGlass(context, 'provider.add', `provider:${saved.name}`)
       const isDone = saved.enabledAt === null && (await enableProvider(db, saved.id, act()))
       if (!isDone) print.say('Nothing was changed: it is enabled already.\n')
@@ -80,7 +80,7 @@ export const providerCommands: readonly Command[] = [
     ],
     async run(context, words) {
       const { db, vault, config, act, print } = context
-      const before = await getProvider(db, words.positionals[0]!)
+      const before = await getProvider(db, words.positional('name'))
       const issuer = words.find('issuer')
       const change = changeOf(words)
       if (issuer !== undefined && Object.keys(change).length > 0)
@@ -104,7 +104,7 @@ export const providerCommands: readonly Command[] = [
     positionals: ['name'],
     options: credentialOptions,
     async run({ db, vault, act, print }, words) {
-      const before = await getProvider(db, words.positionals[0]!)
+      const before = await getProvider(db, words.positional('name'))
       const { name } = before
       await replaceCredential(db, vault, before, credentialOf(words), act()).catch(tellOptions)
       const { proof, credentialAt } = await getProvider(db, name)
@@ -125,11 +125,11 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Asks a provider what a sign-in would ask it, and says what is wrong. Nobody signs in.',
     positionals: ['name'],
-    async run(context, { positionals }) {
+    async run(context, { positional }) {
       const findings = await testProvider(
         openProviders(context),
         context.clock,
-        await getProvider(context.db, positionals[0]!),
+        await getProvider(context.db, positional('name')),
       )
       context.print.table(
         findings.map(({ check, state, told }) => ({ check, state, told })),
@@ -145,8 +145,8 @@ export const providerCommands: readonly Command[] = [
       'Removes a provider: who signed in there is signed out, and nobody signs in there any more. Says first whom it touches.',
     positionals: ['name'],
     options: [{ name: 'yes', meaning: 'removes it; without, the command says whom it would touch' }],
-    async run({ db, act, print }, { positionals, has }) {
-      const provider = await getProvider(db, positionals[0]!)
+    async run({ db, act, print }, { positional, has }) {
+      const provider = await getProvider(db, positional('name'))
       const touched = await findTouched(db, provider)
       if (!has('yes'))
         throw new Conflict(
@@ -166,9 +166,10 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Says by hand whom a subject of a provider is. Make sure first that it is them.',
     positionals: ['name', 'subject', 'user'],
-    async run({ db, act, print }, { positionals }) {
-      const [name, subject, user] = positionals as [string, string, string]
-      const linked = await getUserNamed(db, user)
+    async run({ db, act, print }, { positional }) {
+      const name = positional('name')
+      const subject = positional('subject')
+      const linked = await getUserNamed(db, positional('user'))
       await linkByHand(db, await getProvider(db, name), subject, linked, act()).catch((error: unknown) => {
         if (!(error instanceof LinkedToOther)) throw error
         throw new Conflict(`${error.message}\ncountersign provider unlink ${name} ${inShell(error.subject)}`)
@@ -181,8 +182,9 @@ export const providerCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Forgets who a subject of a provider is, and ends their sessions from there.',
     positionals: ['name', 'subject'],
-    async run({ db, act, print }, { positionals }) {
-      const [name, subject] = positionals as [string, string]
+    async run({ db, act, print }, { positional }) {
+      const name = positional('name')
+      const subject = positional('subject')
       await unlinkByHand(db, await getProvider(db, name), subject, act())
       print.record({ provider: name, subject, linked: false })
     },

@@ -3,6 +3,7 @@
  * user of the machine, and the shell keeps them.
  */
 import { readFileSync } from 'node:fs'
+import { messageOf } from '../text/thrown.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 
 export function secretOption(name: string, meaning: string, more: Pick<Option, 'required'> = {}): Option {
@@ -10,8 +11,12 @@ export function secretOption(name: string, meaning: string, more: Pick<Option, '
 }
 
 export function takeSecret(words: CommandWords, name: string): string | undefined {
-  const path = words.find(`${name}-file`)
-  return path === undefined ? undefined : readSecret(path)
+  return words.has(`${name}-file`) ? getSecret(words, name) : undefined
+}
+
+/** Of an option that is required. */
+export function getSecret(words: CommandWords, name: string): string {
+  return readSecret(words.get(`${name}-file`))
 }
 
 /** Without the end of its line. */
@@ -25,6 +30,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
-    throw new UsageError(`The secret could not be read: ${(error as Error).message}`)
+    throw new UsageError(`The secret could not be read: ${messageOf(error)}`)
   }
 }

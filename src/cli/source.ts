@@ -17,7 +17,9 @@ export const sourceCommands: readonly Command[] = [
     options: [{ name: 'environment', value: 'live|sandbox', meaning: 'live unless given' }],
     async run({ db, act, print }, words) {
       const environment = parseEnvironment(words.find('environment'))
-      print.record(printSource(await createSource(db, { source: words.positionals[0]!, environment }, act())))
+      print.record(
+        printSource(await createSource(db, { source: words.positional('name'), environment }, act())),
+      )
     },
   },
   {
@@ -33,7 +35,7 @@ export const sourceCommands: readonly Command[] = [
       const change = { added: words.all('role'), withdrawn: words.all('no-role') }
       if (change.added.length + change.withdrawn.length === 0)
         throw new UsageError('Say --role ROLE or --no-role ROLE.')
-      print.record(printSource(await changeSourceRoles(db, words.positionals[0]!, change, act())))
+      print.record(printSource(await changeSourceRoles(db, words.positional('name'), change, act())))
     },
   },
   {

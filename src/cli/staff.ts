@@ -53,7 +53,7 @@ function roleCommand(verb: string, summary: string, change: typeof giveRole): Co
       { name: 'reason', value: 'TEXT', meaning: 'kept in the audit log' },
     ],
     async run({ db, act, print }: WriteContext, words) {
-      const { id } = await getUserNamed(db, words.positionals[0]!)
+      const { id } = await getUserNamed(db, words.positional('user'))
       const role = parseStaffRole(words.get('role'))
       const reason = words.find('reason')
       await change(db, await getStaffMember(db, id), role, {

@@ -13,7 +13,7 @@ import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '.
 import { getUserNamed } from '../users/user.ts'
 import { type Command, UsageError, type WriteContext } from './command.ts'
 import { parseEnvironment } from './environment.ts'
-import { secretOption, takeSecret } from './secret-file.ts'
+import { getSecret, secretOption } from './secret-file.ts'
 
 export const tokenCommands: readonly Command[] = [
   {
@@ -55,8 +55,8 @@ export const tokenCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Revokes an API token by its id. Takes effect at once.',
     positionals: ['id'],
-    async run(context, { positionals }) {
-      await revokeToken(context, parseNumber(positionals[0]!))
+    async run(context, { positional }) {
+      await revokeToken(context, parseNumber(positional('id')))
     },
   },
   {
@@ -65,7 +65,7 @@ export const tokenCommands: readonly Command[] = [
     summary: 'Revokes a leaked API token, known by itself. Takes effect at once.',
     options: [secretOption('token', 'a file with the token', { required: true })],
     async run(context, words) {
-      await revokeToken(context, await getTokenId(context, takeSecret(words, 'token')!.trim()))
+      await revokeToken(context, await getTokenId(context, getSecret(words, 'token').trim()))
     },
   },
   {
@@ -102,7 +102,7 @@ export const tokenCommands: readonly Command[] = [
     positionals: ['id'],
     options: [{ name: 'reason', value: 'TEXT', required: true, meaning: 'why, for the audit log' }],
     async run({ db, act, print }, words) {
-      const id = parseNumber(words.positionals[0]!)
+      const id = parseNumber(words.positional('id'))
       const problem = findTextProblem(words.get('reason'), 2_000)
       if (problem) throw new Invalid([{ field: 'reason', problem }])
       await revokeAuthorization(db, { id, reason: words.get('reason') }, act())
@@ -158,7 +158,7 @@ export const tokenCommands: readonly Command[] = [
       const change = { added: words.all('provision'), withdrawn: words.all('no-provision') }
       if (change.added.length + change.withdrawn.length === 0)
         throw new UsageError('Say --provision SOURCE or --no-provision SOURCE.')
-      print.record(printService(await changeProvisioning(db, words.positionals[0]!, change, act())))
+      print.record(printService(await changeProvisioning(db, words.positional('id'), change, act())))
     },
   },
   {
@@ -180,9 +180,9 @@ export const tokenCommands: readonly Command[] = [
     needs: 'database',
     summary: 'Ends the credential of a service at once.',
     positionals: ['id'],
-    async run({ db, act, print }, { positionals }) {
-      await revokeService(db, positionals[0]!, act())
-      print.record({ revoked_service: positionals[0] })
+    async run({ db, act, print }, { positional }) {
+      await revokeService(db, positional('id'), act())
+      print.record({ revoked_service: positional('id') })
     },
   },
 ]

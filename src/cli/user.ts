@@ -76,8 +76,8 @@ export const userCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Shows one user with their accounts.',
     positionals: ['user'],
-    async run({ db, print }, { positionals }) {
-      const user = await getUserNamed(db, positionals[0]!)
+    async run({ db, print }, { positional }) {
+      const user = await getUserNamed(db, positional('user'))
       const accounts = await listHoldings(db, user.id)
       const mail = await findMail(db, user.id)
       print.record({
@@ -94,7 +94,7 @@ export const userCommands: readonly Command[] = [
     positionals: ['user'],
     options: [passwordOption],
     async run({ db, act, print }, words) {
-      const user = await getUserNamed(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positional('user'))
       const { password, shown } = choosePassword(words)
       await setPassword(db, openPasswords(1), user, password, act())
       print.record({ username: user.username, ...shown })
@@ -110,7 +110,7 @@ export const userCommands: readonly Command[] = [
       { name: 'none', meaning: 'no address: no notices' },
     ],
     async run({ db, act, print }, words) {
-      const user = await getUserNamed(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positional('user'))
       if (words.has('email') === words.has('none'))
         throw new UsageError('Say either --email ADDRESS or --none.')
       const email = await setEmail(db, user, words.find('email'), act())
@@ -123,9 +123,9 @@ export const userCommands: readonly Command[] = [
     summary:
       'Resets two-factor: removes every second factor and recovery code of a user, and ends all sessions. Make sure first who asks.',
     positionals: ['user'],
-    async run(context, { positionals }) {
+    async run(context, { positional }) {
       const { db, act, print } = context
-      const user = await getUserNamed(db, positionals[0]!)
+      const user = await getUserNamed(db, positional('user'))
       await breakGlass(context, 'user.reset-two-factor', `user:${user.id}`)
       await resetSecondFactor(db, user, act())
       print.record({ username: user.username, second_factor: 'none' })
@@ -147,7 +147,7 @@ export const userCommands: readonly Command[] = [
       { name: 'day-trader', meaning: 'marks a day trader' },
     ],
     async run({ db, act, print }, words) {
-      const user = await getUserNamed(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positional('user'))
       const type = words.find('type') ?? 'cash'
       const level = Number(words.find('option-level') ?? 1)
       if (type !== 'cash' && type !== 'margin')
@@ -187,7 +187,7 @@ export const userCommands: readonly Command[] = [
       },
     ],
     async run({ db, act, print }, words) {
-      const user = await getUserNamed(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positional('user'))
       const holding = readHolding(words)
       await setHolding(db, user, holding, act())
       const { accountNumber, role, scopes } = holding
@@ -203,7 +203,7 @@ export const userCommands: readonly Command[] = [
       { name: 'number', value: 'NUMBER', required: true, meaning: 'account number, such as 6YA00001' },
     ],
     async run({ db, act, print }, words) {
-      const user = await getUserNamed(db, words.positionals[0]!)
+      const user = await getUserNamed(db, words.positional('user'))
       const number = words.get('number').toUpperCase()
       await removeHolding(db, user, number, act())
       print.record({ username: user.username, account_number: number, role: 'none' })
@@ -244,8 +244,8 @@ function statusCommand(verb: string, summary: string, status: 'active' | 'disabl
     needs: 'database',
     summary,
     positionals: ['user'],
-    async run({ db, act, print }: WriteContext, { positionals }) {
-      const user = await getUserNamed(db, positionals[0]!)
+    async run({ db, act, print }: WriteContext, { positional }) {
+      const user = await getUserNamed(db, positional('user'))
       await setUserStatus(db, user, status, act())
       print.record({ username: user.username, status })
     },

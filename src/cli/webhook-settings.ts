@@ -63,13 +63,12 @@ const wordsOf = (text: string) => text.split(/[ ,]+/).filter((word) => word !== 
 
 function parseKinds(text: string): Kind[] {
   const words = wordsOf(text)
-  const unknown = words.find((word) => !isKind(word))
-  if (unknown !== undefined || words.length === 0) throw wrong('kinds', `must be some of ${kinds.join(', ')}`)
-  return words as Kind[]
+  if (!words.every(isKind) || words.length === 0) throw wrong('kinds', `must be some of ${kinds.join(', ')}`)
+  return words
 }
 
 function isKind(word: string): word is Kind {
-  return (kinds as readonly string[]).includes(word)
+  return Object.hasOwn(allActions, word)
 }
 
 function parseActions(text: string): Actions {
@@ -150,7 +149,7 @@ export async function namingOptions<Result>(act: Promise<Result>): Promise<Resul
   } catch (error) {
     if (!(error instanceof Invalid)) throw error
     throw new Invalid(
-      error.fields!.map(({ field, problem }) => ({ field: optionOf.get(field) ?? field, problem })),
+      error.fields.map(({ field, problem }) => ({ field: optionOf.get(field) ?? field, problem })),
     )
   }
 }

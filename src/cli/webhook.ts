@@ -29,7 +29,7 @@ import {
   type Webhook,
   webhooksPerBranch,
 } from '../webhooks/subscriptions/webhook.ts'
-import { listHeaderNames } from '../webhooks/subscriptions/webhook-headers.ts'
+import { readHeaderNames } from '../webhooks/subscriptions/webhook-headers.ts'
 import {
   type Command,
   type CommandWords,
@@ -39,7 +39,7 @@ import {
 } from './command.ts'
 import { parseDuration } from './environment.ts'
 import { atWebhook, branchOf, branchOptions, onWebhook, parseReason, reasonOption } from './on-webhook.ts'
-import { secretOption, takeSecret } from './secret-file.ts'
+import { getSecret, secretOption, takeSecret } from './secret-file.ts'
 import { namingOptions, readSettings, removalOption, settingOptions } from './webhook-settings.ts'
 
 const changeable = ['url', ...[...settingOptions, removalOption].map(({ name }) => name)]
@@ -162,7 +162,7 @@ export const webhookCommands: readonly Command[] = [
       const switchAt = after(act.at, parseDuration(words.find('switch-after') ?? '0s', 'switch-after'))
       if (switchAt > after(act.at, latestSwitchMs))
         throw new Invalid([{ field: 'switch-after', problem: 'must be at most 7d' }])
-      await rotateWebhookSecret(registration(context), webhook, takeSecret(words, 'secret')!, switchAt, act)
+      await rotateWebhookSecret(registration(context), webhook, getSecret(words, 'secret'), switchAt, act)
       return {
         rotated_webhook: webhook.id,
         signs_from: switchAt,
@@ -219,7 +219,7 @@ export const webhookCommands: readonly Command[] = [
 /** Of its own headers the names: values are never shown. */
 async function shown({ db }: ReadContext, webhook: Webhook) {
   const { id, environment, url, kinds, state, actions, rateLimit, description } = webhook
-  const headers = (await listHeaderNames(db, [webhook])).get(id)!
+  const headers = await readHeaderNames(db, webhook)
   return {
     ...{ id, branch_id: webhook.branchId, environment, client_id: webhook.clientId, url, kinds, state },
     ...{

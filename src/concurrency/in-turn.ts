@@ -4,10 +4,10 @@
  * no others.
  */
 export function inTurn(work: () => Promise<void>): () => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   return () => {
     const own = last.then(work)
-    last = own.catch(() => {})
+    last = Promise.allSettled([own])
     return own
   }
 }

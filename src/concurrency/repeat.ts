@@ -27,7 +27,7 @@ export function openTask<Words extends readonly unknown[]>(
   )
   return {
     run(...words) {
-      if (!isStopped) void runs.join(...words)
+      if (!isStopped) runs.start(...words)
     },
     async stop() {
       isStopped = true

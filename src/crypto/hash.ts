@@ -32,7 +32,7 @@ export function signText(secret: string | Buffer, text: string, encoding: 'hex' 
   inner.write(text, blockBytes)
   const outer = Buffer.allocUnsafe(blockBytes + 32)
   for (let place = 0; place < blockBytes; place++) {
-    const byte = place < key.length ? key[place]! : 0
+    const byte = key[place] ?? 0
     inner[place] = byte ^ innerPad
     outer[place] = byte ^ outerPad
   }

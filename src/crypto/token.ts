@@ -6,6 +6,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { Environment } from '../vocabulary/environment.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 import { sha256 } from './hash.ts'
 import { lettersOf, randomLetters } from './random.ts'
 
@@ -52,7 +53,8 @@ export function parseToken(text: string): Token | undefined {
   const match = shape.exec(text)
   if (!match || checksum(text.slice(0, -6)) !== match[4]) return undefined
   const environment: Environment = match[1] === 'l' ? 'live' : 'sandbox'
-  return { text, kind: kindsByLetter[match[2]!]!, environment, hash: sha256(text) }
+  const kind = kindsByLetter.get(match[2])
+  return kind && { text, kind, environment, hash: sha256(text) }
 }
 
 /** What may be shown of a token again after it was shown once. */
@@ -60,9 +62,9 @@ export function tokenHint(token: Token): string {
   return token.text.slice(-4)
 }
 
-const kindsByLetter = Object.fromEntries(
-  Object.entries(kindLetters).map(([kind, letter]) => [letter, kind as TokenKind]),
-) as Record<string, TokenKind>
+const kindsByLetter = new Map<string | undefined, TokenKind>(
+  keysOf(kindLetters).map((kind) => [kindLetters[kind], kind]),
+)
 
 function assemble(kind: TokenKind, environment: Environment, letters: string): Token {
   const body = `cs${environmentLetters[environment]}${kindLetters[kind]}${letters}`

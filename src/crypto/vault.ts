@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { codeOf } from '../text/thrown.ts'
 
 const keyIdBytes = 4
 const ivBytes = 12
@@ -36,7 +37,7 @@ export interface Vault {
   /** Undefined when the value was changed, sealed for another purpose, or its key is gone. */
   open(purpose: string, sealed: Buffer): string | undefined
   /** One derived key a secret key, the sealing one first. */
-  derive(purpose: string): Buffer[]
+  derive(purpose: string): [sealing: Buffer, ...others: Buffer[]]
   /** Throws when the keys cannot be read; those of before stay. */
   reload(): void
   readonly currentKeyId: string
@@ -60,7 +61,7 @@ export function openVault(source: KeySource): Vault {
   }
   return {
     seal(purpose, plain) {
-      const key = keys[0]!
+      const [key] = keys
       const iv = randomBytes(ivBytes)
       const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(purpose))
       const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
@@ -73,15 +74,22 @@ export function openVault(source: KeySource): Vault {
       const key = find(id)
       return key && decrypt(key, purpose, sealed.subarray(keyIdBytes))
     },
-    derive: (purpose) => keys.map((key) => Buffer.from(hkdfSync('sha256', key.bytes, '', purpose, 32))),
+    derive(purpose) {
+      const [sealing, ...others] = keys
+      return [deriveFrom(sealing, purpose), ...others.map((key) => deriveFrom(key, purpose))]
+    },
     reload,
     get currentKeyId() {
-      return keys[0]!.id
+      return keys[0].id
     },
     get keyIds() {
       return keys.map((key) => key.id)
     },
   }
+}
+
+function deriveFrom({ bytes }: SecretKey, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', bytes, '', purpose, 32))
 }
 
 export function sealedKeyId(sealed: Buffer): string {
@@ -116,7 +124,7 @@ export function makeKeyFile(path: string): void {
   try {
     linkSync(draft, path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     rmSync(draft)
   }
@@ -142,15 +150,15 @@ export function readKeyFile(path: string): SecretKey[] {
     })
 }
 
-function loadKeys(source: KeySource): readonly SecretKey[] {
-  if (source.kind === 'environment') return source.keys
-  if (!existsSync(source.path))
-    throw new Error(
-      `The key file ${source.path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`,
-    )
-  const keys = readKeyFile(source.path)
-  if (keys.length === 0) throw new Error(`${source.path} holds no key.`)
-  return keys
+function loadKeys(source: KeySource): readonly [SecretKey, ...SecretKey[]] {
+  const [sealing, ...others] = source.kind === 'environment' ? source.keys : loadKeyFile(source.path)
+  if (!sealing) throw new Error(`${source.kind === 'file' ? source.path : 'SECRET_KEY'} holds no key.`)
+  return [sealing, ...others]
+}
+
+function loadKeyFile(path: string): SecretKey[] {
+  if (existsSync(path)) return readKeyFile(path)
+  throw new Error(`The key file ${path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`)
 }
 
 function toKey(bytes: Buffer): SecretKey {

@@ -51,23 +51,24 @@ export function openBatch<Item, Result>(
     scheduled = true
     setImmediate(() => {
       scheduled = false
-      void flush()
+      flush()
     })
   }
 
-  async function flush(): Promise<void> {
+  /** Whatever comes of it is told to those who wait. */
+  function flush(): void {
     const taken = takeDistinct()
     inFlight++
     schedule()
-    try {
-      const results = await execute(taken.map((waiting) => waiting.item))
-      for (const [index, waiting] of taken.entries()) waiting.resolve(results[index]!)
-    } catch (error) {
-      for (const waiting of taken) waiting.reject(error)
-    } finally {
+    const end = (tell: (waiting: PendingItem<Item, Result>, index: number) => void) => {
+      taken.forEach(tell)
       inFlight--
       schedule()
     }
+    execute(taken.map((waiting) => waiting.item)).then(
+      (results) => end((waiting, index) => waiting.resolve(results[index]!)),
+      (error: unknown) => end((waiting) => waiting.reject(error)),
+    )
   }
 
   function takeDistinct(): PendingItem<Item, Result>[] {

@@ -5,7 +5,6 @@
  * is told that they are done. While the connection that listens is down, or no longer answers, `isLive` is
  * false and nothing remembered may be used.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, Listener } from './database.ts'
 
 export interface Changes {
@@ -32,7 +31,8 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
   const announce = (tags: string) => {
     for (const tag of tags.split(',')) for (const heard of [...subscribers]) heard(tag)
   }
-  const stopping = new AbortController()
+  let isClosed = false
+  let heartbeat: NodeJS.Timeout | undefined
   let listener: Listener | undefined
   let answeredAt = 0
 
@@ -51,21 +51,22 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
     announce(everything)
   }
   async function beat(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await wait(heartbeatMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      if (stopping.signal.aborted) return
-      try {
-        if (listener) await listener.ping(silenceLimitMs)
-        else await connectAgain()
-        answeredAt = performance.now()
-      } catch {
-        lose()
-      }
+    try {
+      if (listener) await listener.ping(silenceLimitMs)
+      else await connectAgain()
+      answeredAt = performance.now()
+    } catch {
+      lose()
     }
+    if (!isClosed) beatLater()
+  }
+  function beatLater(): void {
+    heartbeat = setTimeout(beat, heartbeatMs)
+    heartbeat.unref()
   }
   await connect()
   for (const pool of [db, streamDb]) pool.onChange(announce)
-  void beat()
+  beatLater()
 
   return {
     get isLive() {
@@ -76,7 +77,8 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
       return () => subscribers.delete(heard)
     },
     async close() {
-      stopping.abort()
+      isClosed = true
+      clearTimeout(heartbeat)
       await listener?.close()
     },
   }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { codeOf } from '../text/thrown.ts'
 import { getDisguise, getPostgres, type PostgresBinaries, type RunAs } from './postgres-binaries.ts'
 
 const socketPathLimit = 107
@@ -102,7 +103,7 @@ function initialise(cluster: Cluster): void {
   try {
     renameSync(draft, cluster.folder)
   } catch (error) {
-    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error
     rmSync(draft, { recursive: true, force: true })
   }
 }
@@ -116,9 +117,9 @@ function removeDeadDrafts(cluster: Cluster): void {
 }
 
 function run({ disguise }: Cluster, program: string, args: string[], input = ''): void {
-  const [command, ...words] = [...disguise.prefix, program, ...args]
+  const [command = program, ...words] = [...disguise.prefix, program, ...args]
   const { uid, gid } = disguise
-  const done = spawnSync(command!, words, {
+  const done = spawnSync(command, words, {
     input,
     encoding: 'utf8',
     cwd: '/',
@@ -137,7 +138,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
 

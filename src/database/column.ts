@@ -88,7 +88,10 @@ const unquoted = new Set(['bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'u
 
 /** Whether no element has to be quoted: quoting takes longer than everything else about a list. */
 function isPlain<Value>({ types, words }: Column<Value>): boolean {
-  return unquoted.has(types[0]!) || (words?.every((word) => /^(?!null$)[\w-]+$/i.test(word)) ?? false)
+  return (
+    types.some((type) => unquoted.has(type)) ||
+    (words?.every((word) => /^(?!null$)[\w-]+$/i.test(word)) ?? false)
+  )
 }
 
 function printList<Value>({ types }: Column<Value>, values: readonly Value[]): unknown {

@@ -39,8 +39,8 @@ interface ConnectionRoom {
 }
 
 export async function findConnectionRoom(sql: Sql): Promise<ConnectionRoom> {
-  const [row] = await sql.query(countConnections)
-  const { serverLimit, serverUse, ours, userLimit, userUse, databaseLimit, databaseUse } = row!
+  const { serverLimit, serverUse, ours, userLimit, userUse, databaseLimit, databaseUse } =
+    await sql.one(countConnections)
   const limits: readonly (readonly [free: number, limit: string])[] = [
     [serverLimit - serverUse, 'max_connections'],
     ...(userLimit < 0 ? [] : [[userLimit - userUse, 'the connection limit of the user'] as const]),

@@ -34,7 +34,9 @@ export function copyIn(connection: pg.PoolClient, text: string, rows: Buffer): P
 /** A value as a row of COPY has it. */
 export function printCopied(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined) return '\\N'
-  return typeof value === 'string' ? value.replace(special, (each) => escapes.get(each)!) : String(value)
+  return typeof value === 'string'
+    ? value.replace(special, (each) => escapes.get(each) ?? each)
+    : String(value)
 }
 
 const special = /[\\\t\n\r]/g

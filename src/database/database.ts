@@ -3,8 +3,9 @@
  * driver prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
  */
 import pg from 'pg'
+import { codeOf, messageOf } from '../text/thrown.ts'
 import { copyIn } from './copy.ts'
-import { isAway, openPool, type Pool, type PoolOptions } from './pool.ts'
+import { isAway, openPool, type Pool, type PoolOptions, type TimedQuery } from './pool.ts'
 import { inOrder, type Statement } from './statement.ts'
 
 export interface Sql {
@@ -12,6 +13,11 @@ export interface Sql {
     statement: Statement<Values, Row>,
     ...values: ValuesArgument<Values>
   ): Promise<Row[]>
+  /** The row of a statement that always gives one; fails where there is none. */
+  one<Values, Row extends object>(
+    statement: Statement<Values, Row>,
+    ...values: ValuesArgument<Values>
+  ): Promise<Row>
   /** Any number of statements without values, for migrations. */
   script(text: string): Promise<void>
   /** Statements without values, the last of them a COPY FROM STDIN, and what it reads. */
@@ -27,7 +33,7 @@ type ValuesArgument<Values> = {} extends Values ? [values?: NoInfer<Values>] : [
 /** A statement with its values, and the rows that it will give. */
 export interface Step<Row = object> {
   readonly statement: PreparedStatement
-  readonly values: readonly unknown[]
+  readonly values: unknown[]
   /** Never there: it carries the type. */
   readonly row?: Row
 }
@@ -110,16 +116,16 @@ export class DatabaseBusy extends DatabaseUnavailable {
   static readonly now = new DatabaseBusy('Too much waits for the database already.')
 }
 
-const int8Array = 1016
-const parseTexts = pg.types.getTypeParser(int8Array as number)
+const int8Array: number = 1016
+const parseTexts: (text: string) => string[] = pg.types.getTypeParser(int8Array)
 
-const types = {
+const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === pg.types.builtins.INT8) return Number
-    if (oid === int8Array) return (text: string) => (parseTexts(text) as string[]).map(Number)
-    return pg.types.getTypeParser(oid, format as 'text')
+    if (oid === int8Array) return (text: string) => parseTexts(text).map(Number)
+    return pg.types.getTypeParser(oid, format)
   },
-} as pg.CustomTypesConfig
+}
 
 export function openDatabase(options: PoolOptions): Database {
   const pool = openPool(options, types)
@@ -130,12 +136,15 @@ export function openDatabase(options: PoolOptions): Database {
   const run = <Result>(work: Work<Result>) => onConnection(pool, announce, work)
   return {
     query: (statement, ...values) => run((connection) => take(connection, step(statement, ...values))),
+    one: (statement, ...values) => run((connection) => takeOne(connection, step(statement, ...values))),
     script: (text) => run((connection) => runScript(connection, text)),
     copy: (text, rows) => run((connection) => runCopy(connection, text, rows)),
     together: (steps) => run((connection) => allTogether(connection, steps)),
     transaction: (work) => run((connection) => inTransaction(connection, work)),
     listen: (...asked) => listen(pool, ...asked),
-    onChange: (heard) => void subscribers.push(heard),
+    onChange(heard) {
+      subscribers.push(heard)
+    },
     load: pool.load,
     close: pool.close,
   }
@@ -167,8 +176,9 @@ async function onConnection<Result>(
     broken = error
   }
   const tags = new Set<string>()
-  const tells = ({ code, message }: { code: string | undefined; message: string | undefined }) =>
-    code === announcement && tags.add(message!)
+  const tells = ({ code, message }: { code: string | undefined; message: string | undefined }) => {
+    if (code === announcement && message !== undefined) tags.add(message)
+  }
   connection.on('error', breaks)
   connection.on('notice', tells)
   try {
@@ -192,6 +202,7 @@ async function onConnection<Result>(
 function sqlOver(connection: pg.PoolClient): Sql {
   const sql: Sql = {
     query: (statement, ...values) => take(connection, step(statement, ...values)),
+    one: (statement, ...values) => takeOne(connection, step(statement, ...values)),
     script: (text) => runScript(connection, text),
     copy: (text, rows) => runCopy(connection, text, rows),
     transaction: (work) => work(sql),
@@ -221,10 +232,16 @@ async function take<Row extends object>(
 ): Promise<Row[]> {
   try {
     const { name, text } = statement
-    return (await connection.query<Row>({ name, text, values: values as unknown[] })).rows
+    return (await connection.query<Row>({ name, text, values })).rows
   } catch (error) {
     throw explain(error)
   }
+}
+
+async function takeOne<Row extends object>(connection: pg.PoolClient, asked: Step<Row>): Promise<Row> {
+  const [row] = await take(connection, asked)
+  if (!row) throw new Error(`${asked.statement.name || asked.statement.text} gave no row.`)
+  return row
 }
 
 const begin: Step = { statement: { name: '', text: 'BEGIN' }, values: [] }
@@ -254,11 +271,11 @@ async function inTransaction<Result>(
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
   const sql = sqlOver(connection)
-  const begun = take(connection, begin)
-  begun.catch(() => {})
+  const begun = Promise.allSettled([take(connection, begin)])
   try {
     const result = await work(sql)
-    await begun
+    const [beginning] = await begun
+    if (beginning.status === 'rejected') throw beginning.reason
     await take(connection, commit)
     return result
   } catch (error) {
@@ -285,12 +302,14 @@ async function listen(
     if (lock) await client.query('SELECT pg_advisory_lock_shared($1, $2)', [lock.kind, lock.number])
     await client.query(listening)
   } catch (error) {
-    await client.end().catch(() => {})
+    // One that broke cannot end in order: what is told is why.
+    await Promise.allSettled([client.end()])
     throw explain(error)
   }
   async function ask<Row extends object>(question: pg.QueryConfig, answerTimeoutMs: number): Promise<Row[]> {
+    const timed: TimedQuery = { ...question, query_timeout: answerTimeoutMs }
     try {
-      return (await client.query<Row>({ ...question, query_timeout: answerTimeoutMs } as pg.QueryConfig)).rows
+      return (await client.query<Row>(timed)).rows
     } catch (error) {
       const explained = explain(error)
       if (explained instanceof DatabaseUnavailable) await client.end()
@@ -309,26 +328,26 @@ async function listen(
 
 function explain(error: unknown): unknown {
   return isAway(error)
-    ? new DatabaseUnavailable(`The database is away: ${(error as Error).message}`, { cause: error })
+    ? new DatabaseUnavailable(`The database is away: ${messageOf(error)}`, { cause: error })
     : error
 }
 
 /** Whether PostgreSQL chose this transaction to end a circle of waiting ones: the same again may succeed. */
 function isDeadlock(error: unknown): boolean {
-  return error instanceof Error && (error as { code?: string }).code === '40P01'
+  return codeOf(error) === '40P01'
 }
 
 /** Whether others held what a statement needed, for too long or in a circle. */
 export function isBlocked(error: unknown): boolean {
-  return isDeadlock(error) || (error instanceof Error && (error as { code?: string }).code === '55P03')
+  return isDeadlock(error) || codeOf(error) === '55P03'
 }
 
 /** Whether a table that a statement names is not there. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && (error as { code?: string }).code === '42P01'
+  return codeOf(error) === '42P01'
 }
 
 /** Whether a statement failed on the named unique or check constraint. */
 export function violates(error: unknown, constraint: string): boolean {
-  return error instanceof Error && (error as { constraint?: string }).constraint === constraint
+  return error instanceof Error && 'constraint' in error && error.constraint === constraint
 }

@@ -6,19 +6,21 @@
 export function parseHosts(connectionString: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)([^?]*)(?:\?(.*))?$/.exec(connectionString)
   if (!parts) return [connectionString]
-  const [front, authority, path, query = ''] = parts.slice(1) as [string, string, string, string?]
-  const parameters = query.split('&').map((pair) => pair.split('=') as [string, string?])
+  const [, front = '', authority = '', path = '', query = ''] = parts
+  const parameters = query.split('&').map((pair) => pair.split('='))
   const find = (wanted: string) => parameters.find(([name]) => name === wanted)?.[1]?.split(',')
   // Every server is asked whether it is the primary; there is nothing to choose.
-  const others = parameters.filter(([name]) => !['', 'host', 'port', 'target_session_attrs'].includes(name))
-  const print = (hosts: string, extra: readonly (readonly [string, string?])[]) => {
+  const others = parameters.filter(
+    ([name = '']) => !['', 'host', 'port', 'target_session_attrs'].includes(name),
+  )
+  const print = (hosts: string, extra: readonly (readonly string[])[]) => {
     const pairs = [...extra, ...others].map((pair) => pair.join('='))
     return `${front}${hosts}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
   }
   const [hosts, ports] = [find('host'), find('port')]
   const portOf = (index: number) => {
     const port = ports?.[index] ?? ports?.[0]
-    return port === undefined ? [] : [['port', port] as const]
+    return port === undefined ? [] : [['port', port]]
   }
   if (hosts) return hosts.map((host, index) => print(authority, [['host', host], ...portOf(index)]))
   return authority.split(',').map((host, index) => print(host, portOf(index)))

@@ -19,7 +19,13 @@ interface MemoryEntry<Value> extends TaggedValue<Value> {
 export interface Memory<Value> {
   /** Without a promise when it is known: the hot path stays synchronous. */
   recall(key: string): Value | undefined
-  learn(key: string, read: () => Promise<TaggedValue<Value> | undefined>): Promise<Value | undefined>
+  learn: Learn<Value>
+}
+
+/** Undefined where what is read may be. */
+interface Learn<Value> {
+  (key: string, read: () => Promise<TaggedValue<Value>>): Promise<Value>
+  (key: string, read: () => Promise<TaggedValue<Value> | undefined>): Promise<Value | undefined>
 }
 
 const usualBytes = 8 * 1024 * 1024
@@ -78,15 +84,16 @@ export function openMemory<Value extends object>(changes: Changes, mostBytes = u
     }
   }
 
-  return {
-    recall: (key) => (changes.isLive ? entries.get(key)?.value : undefined),
-    async learn(key, read) {
-      const before = epoch
-      const entry = await read()
-      if (entry && changes.isLive && before === epoch) keep(key, entry)
-      return entry?.value
-    },
+  function learn(key: string, read: () => Promise<TaggedValue<Value>>): Promise<Value>
+  function learn(key: string, read: () => Promise<TaggedValue<Value> | undefined>): Promise<Value | undefined>
+  async function learn(key: string, read: () => Promise<TaggedValue<Value> | undefined>) {
+    const before = epoch
+    const entry = await read()
+    if (entry && changes.isLive && before === epoch) keep(key, entry)
+    return entry?.value
   }
+
+  return { recall: (key) => (changes.isLive ? entries.get(key)?.value : undefined), learn }
 }
 
 function keysOf(keys: string | Set<string> | undefined): string[] {

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import { codeOf, messageOf } from '../text/thrown.ts'
 import { advisoryLocks } from './advisory-locks.ts'
 import { bool, int, text } from './column.ts'
 import { type Database, isBlocked, type Sql } from './database.ts'
@@ -72,8 +73,8 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
  * does is seen whole or not at all.
  */
 export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
-  const [table] = await sql.query(findTable)
-  return table!.exists && findMissing(await sql.query(findApplied), migrations).length === 0
+  const table = await sql.one(findTable)
+  return table.exists && findMissing(await sql.query(findApplied), migrations).length === 0
 }
 
 function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
@@ -81,8 +82,8 @@ function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<st
     await sql.query(lock, { lock: advisoryLocks.migrations })
     await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
     // Asked for first: a role that may not create anything may still start where there is nothing to create.
-    const [table] = await sql.query(findTable)
-    if (!table!.exists) await apply(sql, createTable)
+    const table = await sql.one(findTable)
+    if (!table.exists) await apply(sql, createTable)
     const missing = findMissing(await sql.query(findApplied), migrations)
     for (const migration of missing) {
       await apply(sql, migration.text)
@@ -101,9 +102,9 @@ async function apply(sql: Sql, text: string): Promise<void> {
   try {
     await sql.script(text)
   } catch (error) {
-    if ((error as { code?: string }).code !== notAllowed) throw error
+    if (codeOf(error) !== notAllowed) throw error
     throw new Error(
-      `The database has to be migrated, and the role of DATABASE_URL may not (${(error as Error).message}). ` +
+      `The database has to be migrated, and the role of DATABASE_URL may not (${messageOf(error)}). ` +
         'Run "countersign migrate" as the role that owns the tables.',
     )
   }
@@ -117,11 +118,11 @@ export type SchemaState =
 
 /** What a start would find, without changing anything. */
 export async function inspectSchema(sql: Sql, migrations = readMigrations()): Promise<SchemaState> {
-  const [table] = await sql.query(findTable)
-  const applied = table!.exists ? await sql.query(findApplied) : []
+  const table = await sql.one(findTable)
+  const applied = table.exists ? await sql.query(findApplied) : []
   const version = applied.at(-1)?.version
   if (version === undefined) return { kind: 'empty' }
-  const wanted = migrations.at(-1)!.version
+  const wanted = migrations.at(-1)?.version ?? 0
   const known = new Map(applied.map((each) => [each.version, each.checksum]))
   const changed = migrations.find(
     (each) => known.has(each.version) && known.get(each.version) !== each.checksum,

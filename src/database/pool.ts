@@ -4,6 +4,7 @@
  * before it is used again; when one of them fails to, all are left behind.
  */
 import pg from 'pg'
+import { codeOf } from '../text/thrown.ts'
 import { parseHosts } from './hosts.ts'
 import { printSession, type SessionLimits } from './session.ts'
 import { statementLimitMs } from './statement-limit.ts'
@@ -25,6 +26,9 @@ export interface Pool {
   load(): { readonly busy: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
 }
+
+/** A question that waits so long for its answer: the driver takes it, and its types do not say so. */
+export type TimedQuery = pg.QueryConfig & Pick<pg.ClientConfig, 'query_timeout'>
 
 const waitingAtMost = 1_000
 
@@ -77,10 +81,16 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
         })
         return undefined
       }
-      return super.connect().catch((error: unknown) => {
+      return this.#connectOrTurn()
+    }
+
+    async #connectOrTurn(): Promise<pg.Client> {
+      try {
+        return await super.connect()
+      } catch (error) {
         this.turnAway()
         throw error
-      }) as Promise<pg.Client>
+      }
     }
 
     /** The next connection goes to the next server, unless another has turned there already. */
@@ -92,31 +102,33 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
     async prove(): Promise<void> {
       if (this.#proven === doubts) return
       const now = doubts
-      await this.query({ text: 'SELECT', query_timeout: proofTimeoutMs } as pg.QueryConfig)
+      const question: TimedQuery = { text: 'SELECT', query_timeout: proofTimeoutMs }
+      await this.query(question)
       this.#proven = now
     }
 
     async prepare(): Promise<void> {
-      const results = (await this.query({
-        text: `${printSession(options)}; ${askStandby}`,
-        query_timeout: connectTimeoutMs,
-      } as pg.QueryConfig)) as unknown as pg.QueryResult<{ isStandby: boolean }>[]
-      if (!results.at(-1)!.rows[0]!.isStandby) return
+      const text = `${printSession(options)}; ${askStandby}`
+      const question: TimedQuery = { text, query_timeout: connectTimeoutMs }
+      // Several statements are answered by a list, which the driver's types do not say.
+      const results = [await this.query<{ isStandby: boolean }>(question)].flat()
+      if (results.at(-1)?.rows[0]?.isStandby === false) return
       this.turnAway()
       throw new NotPrimary('The server is a standby.')
     }
   }
 
   function makePool(): pg.Pool {
-    const made = new pg.Pool({
+    const config = {
       ...settings,
       Client: PrimaryClient,
       max: connections,
       idleTimeoutMillis: 60_000,
       // What a session piles up in its caches ends with it.
       maxLifetimeSeconds: 3_600,
-      onConnect: (client: pg.ClientBase) => (client as PrimaryClient).prepare(),
-    } as pg.PoolConfig)
+      onConnect: (client: pg.ClientBase) => asPrimary(client).prepare(),
+    }
+    const made = new pg.Pool(config)
     // A connection that breaks while idle leaves the pool by itself; the next query opens another.
     made.on('error', () => {})
     // Nor may a connection that breaks at any other moment end the process: its holder learns of it by its
@@ -135,7 +147,10 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
     current = makePool()
   }
 
-  const asClient = (connection: pg.PoolClient) => connection as unknown as PrimaryClient
+  function asPrimary(connection: pg.ClientBase): PrimaryClient {
+    if (!(connection instanceof PrimaryClient)) throw new Error('The connection is none of this pool.')
+    return connection
+  }
 
   return {
     get isCrowded() {
@@ -147,12 +162,12 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
           if (--untried === 0 || !isOfThisServer(error)) throw error
         })
         if (!connection) continue
-        const client = asClient(connection)
+        const client = asPrimary(connection)
         try {
           await client.prove()
           return connection
         } catch (error) {
-          connection.release(error as Error)
+          connection.release(error instanceof Error ? error : true)
           leaveBehind(client)
         }
       }
@@ -165,13 +180,14 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
         await client.prepare()
         return client
       } catch (error) {
-        await client.end().catch(() => {})
+        // One that broke cannot end in order: what is told is why.
+        await Promise.allSettled([client.end()])
         throw error
       }
     },
     consider(error, connection) {
       if (isUnanswered(error)) doubts++
-      if (isReadOnly(error)) leaveBehind(asClient(connection))
+      if (isReadOnly(error)) leaveBehind(asPrimary(connection))
     },
     load: () => ({
       busy: current.totalCount - current.idleCount,
@@ -201,7 +217,7 @@ export function isAway(error: unknown): boolean {
 
 function isOfThisServer(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const code = String((error as { code?: unknown }).code ?? '')
+  const code = codeOf(error) ?? ''
   return (
     error instanceof NotPrimary ||
     unavailableState.test(code) ||
@@ -216,5 +232,5 @@ function isUnanswered(error: unknown): boolean {
 
 /** The server was the primary when its connections were opened, and is no more. */
 function isReadOnly(error: unknown): boolean {
-  return error instanceof Error && (error as { code?: unknown }).code === '25006'
+  return codeOf(error) === '25006'
 }

@@ -66,14 +66,13 @@ function isExecutable(path: string): boolean {
  */
 export function getDisguise(): RunAs {
   if (process.getuid?.() !== 0) return { prefix: [], adopt: () => {} }
-  const unshare = [
-    'unshare',
+  const words = [
     '--user',
     `--map-user=${idOf('-u', 'nobody') ?? 1000}`,
     `--map-group=${idOf('-g', 'nobody') ?? 1000}`,
   ]
-  if (spawnSync(unshare[0]!, [...unshare.slice(1), 'true'], { stdio: 'ignore' }).status === 0) {
-    return { prefix: unshare, adopt: () => {} }
+  if (spawnSync('unshare', [...words, 'true'], { stdio: 'ignore' }).status === 0) {
+    return { prefix: ['unshare', ...words], adopt: () => {} }
   }
   for (const name of ['postgres', 'nobody']) {
     const uid = idOf('-u', name)

@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readlinkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Cluster, readLines, socketFile } from './cluster.ts'
@@ -71,14 +72,14 @@ function isReady(cluster: Cluster, pid: number): boolean {
 
 /** How the guard is told to stop the server: TERM waits for its sessions to end, INT ends them. */
 export function tellToEnd(guard: ChildProcess, signal: 'INT' | 'TERM'): void {
-  const pipe = guard.stdio[3] as NodeJS.WritableStream
-  pipe.end(`${signal}\n`)
+  const pipe = guard.stdio[3]
+  if (pipe instanceof Socket) pipe.end(`${signal}\n`)
 }
 
 /** The gateway may end before the server does. */
 export function letGo(guard: ChildProcess): void {
   guard.unref()
-  for (const stream of guard.stdio) (stream as { unref?: () => void } | null)?.unref?.()
+  for (const stream of guard.stdio) if (stream instanceof Socket) stream.unref()
 }
 
 export function ended(child: ChildProcess): Promise<void> {
@@ -88,7 +89,7 @@ export function ended(child: ChildProcess): Promise<void> {
 
 async function firstLine(child: ChildProcess): Promise<string> {
   let text = ''
-  for await (const chunk of child.stdout!) text += chunk
+  for await (const chunk of child.stdout ?? []) text += chunk
   return text.trim()
 }
 

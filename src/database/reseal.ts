@@ -51,8 +51,9 @@ export async function reseal<Row extends SealedRow>(
       }
       return rows
     })
-    if (page.length === 0) return resealed
-    lastId = page.at(-1)!.id
+    const last = page.at(-1)
+    if (!last) return resealed
+    lastId = last.id
     progress(resealed)
   }
 }

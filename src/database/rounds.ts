@@ -38,8 +38,8 @@ export function openRounds({ db, clock, log }: RoundsDependencies): Rounds {
   const tasks: Task<[unknown]>[] = []
   async function look(): Promise<void> {
     if (questions.length === 0) return
-    const [answers] = await db.query(askAll(questions), { now: clock.now() })
-    for (const [index, task] of tasks.entries()) if (isSomething(answers![index])) task.run(answers![index])
+    const answers = await db.one(askAll(questions), { now: clock.now() })
+    for (const [index, task] of tasks.entries()) if (isSomething(answers[index])) task.run(answers[index])
   }
   const looking = repeat(log, 'round', everyMs, look)
   return {

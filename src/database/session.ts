@@ -15,6 +15,9 @@ export interface SessionLimits {
   readonly isReadOnly?: boolean
 }
 
+/** The limit of a statement. */
+const ofStatements = 'statement_timeout'
+
 /** Settings that a server of an older release does not know are left out there. */
 export function sessionSettings({
   answerTimeoutMs = 0,
@@ -23,7 +26,7 @@ export function sessionSettings({
 }: SessionLimits): ReadonlyMap<string, string> {
   return new Map([
     // No client waits for what takes longer: the server ends it a little before its client gives up.
-    ['statement_timeout', `${Math.ceil(0.9 * answerTimeoutMs)}`],
+    [ofStatements, `${Math.ceil(0.9 * answerTimeoutMs)}`],
     ['idle_in_transaction_session_timeout', `${stillTimeoutMs}`],
     // A transaction that limits its wait for a lock sets so itself. Connections of the pool rest, and those
     // that listen do nothing else.
@@ -83,9 +86,10 @@ export function sessionSettings({
 
 /** The limit of a statement goes first, by itself: whatever the default is, that much it allows. */
 export function printSession(limits: SessionLimits): string {
-  const [first, ...others] = sessionSettings(limits)
+  const settings = sessionSettings(limits)
+  const others = [...settings].filter(([name]) => name !== ofStatements)
   const values = others.map(([name, value]) => `('${name}', '${value}')`)
-  return `SET ${first!.join(' = ')};
+  return `SET ${ofStatements} = ${settings.get(ofStatements)};
     SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS wanted (name, value)
       WHERE current_setting(name, true) IS NOT NULL`
 }

@@ -57,18 +57,18 @@ async function open(
   log: (message: string) => void,
   timeoutMs: number,
 ): Promise<Storage> {
-  const server = config.databaseUrl === undefined ? await openServer(config, purpose, log) : undefined
+  const { connectionString, close: leave } = await openServer(config, purpose, log)
   // Commands may take their time.
   const answerTimeoutMs = isVisit(purpose) ? undefined : timeoutMs
   const limits = { connectTimeoutMs: timeoutMs, answerTimeoutMs, isReadOnly: purpose === 'look' }
   const { databaseConnections, streamConnections } = purpose === 'parent' ? parentPools : config
-  const connectionString = server?.connectionString ?? config.databaseUrl!
+
   const db = openDatabase({ connectionString, connections: Math.max(2, databaseConnections), ...limits })
   const streamDb = openDatabase({ connectionString, connections: streamConnections, ...limits })
   const close = async () => {
     await streamDb.close()
     await db.close()
-    await server?.close()
+    await leave()
   }
   try {
     // A visitor's connection keeps the server that it joined from leaving.
@@ -82,13 +82,14 @@ async function open(
   }
 }
 
-/** Loads nothing of the bundled server where the operator has given a database. */
+/** Loads nothing of the bundled server where the operator has given a database, which is left as it is. */
 async function openServer(
   config: Config,
   purpose: Purpose,
   log: (message: string) => void,
-): Promise<PrivateServer> {
-  const { dataDir, searchPath } = config
+): Promise<Pick<PrivateServer, 'connectionString' | 'close'>> {
+  const { dataDir, searchPath, databaseUrl } = config
+  if (databaseUrl !== undefined) return { connectionString: databaseUrl, close: async () => {} }
   const { joinPrivateServer, openPrivateServer } = await import('./private-server.ts')
   if (purpose === 'child') return joinPrivateServer(dataDir)
   if (purpose === 'look' && !hasCluster(dataDir))

@@ -37,6 +37,7 @@ export function byTurns(db: Database, turns: Turns): Database {
   return {
     ...db,
     query: (statement, ...values) => turns.take(() => db.query(statement, ...values)),
+    one: (statement, ...values) => turns.take(() => db.one(statement, ...values)),
     script: (text) => turns.take(() => db.script(text)),
     copy: (text, rows) => turns.take(() => db.copy(text, rows)),
     transaction: (work) => turns.take(() => db.transaction(work)),

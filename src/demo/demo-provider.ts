@@ -165,8 +165,10 @@ async function interact(
   response: ServerResponse,
 ): Promise<void> {
   const { uid } = await running.interactionDetails(request, response)
-  if (request.method !== 'POST')
-    return void response.setHeader('content-type', 'text/html').end(printLogin(uid, people))
+  if (request.method !== 'POST') {
+    response.setHeader('content-type', 'text/html').end(printLogin(uid, people))
+    return
+  }
   let body = ''
   for await (const part of request) body += part
   const form = new URLSearchParams(body)

@@ -8,9 +8,9 @@ import { limits } from './limits.ts'
 export async function checkClock({ db }: Primary, clock: Clock): Promise<Answer> {
   const asked = clock.now().getTime()
   const startedAt = performance.now()
-  const [row] = await db.query(selectTimeOnce)
+  const row = await db.one(selectTimeOnce)
   const middle = asked + (performance.now() - startedAt) / 2
-  const aheadMs = middle - row!.time.getTime()
+  const aheadMs = middle - row.time.getTime()
   const { warnMs, failMs } = limits.clock
   return {
     finding: grade(

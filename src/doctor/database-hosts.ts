@@ -9,6 +9,7 @@ import { NotPrimary } from '../database/pool.ts'
 import { openPrivateServer } from '../database/private-server.ts'
 import { selectVersion } from '../database/server.sql.ts'
 import type { Config } from '../settings/config.ts'
+import { codeOf, messageOf } from '../text/thrown.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -88,9 +89,8 @@ async function askHosts(
 async function askHost(host: HostAddress): Promise<HostState> {
   const db = open(host.url)
   try {
-    const [row] = await db.query(selectVersion)
-    const { version, text } = row!
-    return { ...host, state: 'primary', version, versionText: text.split(' ')[0]! }
+    const { version, text } = await db.one(selectVersion)
+    return { ...host, state: 'primary', version, versionText: text.replace(/ .*/s, '') }
   } catch (error) {
     const state = rootOf(error) instanceof NotPrimary ? 'standby' : 'away'
     return { ...host, state, version: 0, versionText: '', error }
@@ -138,16 +138,12 @@ function openPrimary({ url, version, versionText }: HostState, hosts: number): P
 }
 
 function printHost({ name, state, error }: HostState): string {
-  return state === 'away' ? `${name} is away (${rootOf(error).message})` : `${name} is ${state}`
-}
-
-interface CodedError extends Error {
-  readonly code?: string
+  return state === 'away' ? `${name} is away (${messageOf(rootOf(error))})` : `${name} is ${state}`
 }
 
 /** What the driver said, without our wrapping. */
-function rootOf(error: unknown): CodedError {
-  return ((error as Error).cause ?? error) as CodedError
+function rootOf(error: unknown): unknown {
+  return error instanceof Error ? (error.cause ?? error) : error
 }
 
 const advices: readonly (readonly [RegExp, string])[] = [
@@ -159,7 +155,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
 ]
 
 function adviceFor(error: unknown): string {
-  const code = String(rootOf(error).code ?? '')
+  const code = codeOf(rootOf(error)) ?? ''
   const known = advices.find(([pattern]) => pattern.test(code))
   return (
     known?.[1] ??

@@ -99,14 +99,14 @@ async function examineStorage(
 
 async function examineSites(round: Round, config: CheckFact<Config>, clock: Clock): Promise<void> {
   await round.ask('certificate file', config, (given) => checkCertificateFile(given, clock))
-  for (const [index, name] of ['live', 'sandbox'].entries()) {
-    const port = await round.ask(`${name} port`, config, (given) => checkPort(given, given.sites[index]!))
+  for (const [name, index] of [['live', 0] as const, ['sandbox', 1] as const]) {
+    const port = await round.ask(`${name} port`, config, (given) => checkPort(given, given.sites[index]))
     const known = both(config, port)
     const site = await round.ask(`${name} site`, known, ([given, state]) =>
-      checkSite(given, given.sites[index]!, state),
+      checkSite(given, given.sites[index], state),
     )
     await round.ask(`${name} certificate`, both(config, site), ([given]) =>
-      checkShownCertificate(given, given.sites[index]!, clock),
+      checkShownCertificate(given, given.sites[index], clock),
     )
   }
 }

@@ -9,6 +9,7 @@ import type { SealedRow, SealedTable } from '../database/reseal.ts'
 import { sealedProviders } from '../identity/provider.ts'
 import { sealedClientSecrets } from '../partners/client-secret.ts'
 import type { Config } from '../settings/config.ts'
+import { messageOf } from '../text/thrown.ts'
 import { sealedTotpSecrets } from '../users/totp.ts'
 import { sealedWebhookSecrets } from '../webhooks/subscriptions/webhook.ts'
 import { sealedWebhookHeaders } from '../webhooks/subscriptions/webhook-headers.ts'
@@ -45,7 +46,7 @@ function readKeys(path: string): readonly SecretKey[] | string {
     const keys = readKeyFile(path)
     return keys.length > 0 ? keys : `${path} holds no key.`
   } catch (error) {
-    return (error as Error).message
+    return messageOf(error)
   }
 }
 
@@ -105,8 +106,9 @@ async function count<Row extends SealedRow>(
   let lastId = 0
   for (;;) {
     const rows = await db.query(read, { id: lastId, most: pageSize })
-    if (rows.length === 0) return
-    lastId = rows.at(-1)!.id
+    const last = rows.at(-1)
+    if (!last) return
+    lastId = last.id
     for (const row of rows) {
       const keyId = sealedKeyId(row.sealed)
       tally.total++

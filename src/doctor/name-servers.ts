@@ -1,6 +1,7 @@
 import { getServers } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { type Config, isDevelopment } from '../settings/config.ts'
+import { codeOf } from '../text/thrown.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 
@@ -28,7 +29,7 @@ async function askServer(server: string): Promise<string> {
     await resolver.resolve4(askedName)
     return 'answers'
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'fails'
+    const code = codeOf(error) ?? 'fails'
     return answers.includes(code) ? 'answers' : `does not (${code})`
   }
 }

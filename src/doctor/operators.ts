@@ -6,8 +6,7 @@ import { countOperators } from '../users/users.sql.ts'
 import { type Answer, ok, warn } from './finding.ts'
 
 export async function checkOperators(db: Database, config: Config): Promise<Answer> {
-  const [counted] = await db.query(countOperators)
-  const { operators, unguarded } = counted!
+  const { operators, unguarded } = await db.one(countOperators)
   const found = `${unguarded} of ${operators} operators have no second factor.`
   if (unguarded === 0)
     return { finding: ok(`Each of ${operators} operators has a second factor, here or at their provider.`) }

@@ -30,7 +30,7 @@ function judge(provider: Provider, { problem, aheadMs }: ProviderLook, factors: 
   const { warnMs, failMs } = providerClock
   // One whose answers have no date tells the time in the tokens that it issues.
   const byToken = aheadMs === undefined && isMeasured(provider, now)
-  const measuredMs = byToken ? provider.aheadMs! : aheadMs
+  const measuredMs = byToken ? (provider.aheadMs ?? undefined) : aheadMs
   const time = measuredMs === undefined ? 'does not say what time it is there' : 'keeps the same time'
   if (measuredMs === undefined || Math.abs(measuredMs) < warnMs)
     return ok(`${label}: answers, with keys, and ${time}.${factors}`)
@@ -53,8 +53,7 @@ const lately = { days: 30, people: 1_000 }
 
 async function tellFactors(db: Database, { issuer, kind }: Provider, now: Date): Promise<string> {
   const since = after(now, -lately.days * 24 * hour)
-  const [counted] = await db.query(countFactors, { issuer, since, most: lately.people })
-  const { people, strong } = counted!
+  const { people, strong } = await db.one(countFactors, { issuer, since, most: lately.people })
   if (people === 0) return ` Nobody came from there in ${lately.days} days.`
   const who = kind === 'staff' ? 'Staff' : 'Customers'
   const count = people < lately.people ? String(people) : `the last ${people}`

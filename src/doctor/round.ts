@@ -1,4 +1,6 @@
 /** Runs checks one after the other, each with its time, and skips those whose ground is missing. */
+
+import { messageOf } from '../text/thrown.ts'
 import type { Answer, Finding, Result } from './finding.ts'
 import { fail } from './finding.ts'
 
@@ -54,9 +56,11 @@ async function settle<Needed, Value>(
   try {
     return await Promise.race([look(needed), tooLate])
   } catch (error) {
-    const { message } = error as Error
     return {
-      finding: fail(message, 'Nobody expected this; the log of PostgreSQL or of the gateway may say more.'),
+      finding: fail(
+        messageOf(error),
+        'Nobody expected this; the log of PostgreSQL or of the gateway may say more.',
+      ),
     }
   } finally {
     clearTimeout(timer)

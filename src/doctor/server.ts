@@ -71,8 +71,7 @@ export async function checkConnections({ db }: Primary, config: Config): Promise
 }
 
 export async function checkDurability({ db, hosts }: Primary): Promise<Answer> {
-  const [row] = await db.query(selectDurability)
-  const { fsync, commit, pages, standbys } = row!
+  const { fsync, commit, pages, standbys } = await db.one(selectDurability)
   const found = `fsync is ${fsync}, synchronous_commit is ${commit}, full_page_writes is ${pages}.`
   if (fsync === 'off' || commit === 'off') {
     return {

@@ -16,7 +16,7 @@ const directAdvice =
 /** While another connection is in a transaction, ours must still speak to the session it spoke to before. */
 export async function checkSessions(primary: Primary): Promise<Answer> {
   const [one, other] = [primary.another(), primary.another()]
-  const read = async (sql: Sql) => (await sql.query(selectSession))[0]!.session
+  const read = async (sql: Sql) => (await sql.one(selectSession)).session
   const before = await read(one)
   const after = await other.transaction(async (sql) => {
     await read(sql)

@@ -4,6 +4,7 @@
  */
 import { type IncomingMessage, request } from 'node:http'
 import { request as requestTls } from 'node:https'
+import { isRecord } from '../vocabulary/record-of.ts'
 
 export interface SiteAnswer {
   readonly status: number
@@ -32,10 +33,10 @@ async function readAnswer(response: IncomingMessage): Promise<SiteAnswer> {
   return { status: response.statusCode ?? 0, body: parseObject(text) }
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }

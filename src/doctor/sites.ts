@@ -1,5 +1,6 @@
 /** The two sites, from inside (the port on this machine) and from outside (the address that clients use). */
 import type { Config, SiteConfig } from '../settings/config.ts'
+import { codeOf } from '../text/thrown.ts'
 import { type Answer, type Finding, fail, ok, warn } from './finding.ts'
 import { limits } from './limits.ts'
 import { askSite, type SiteAnswer } from './site-answer.ts'
@@ -68,7 +69,7 @@ export async function checkSite(config: Config, site: SiteConfig, port: PortStat
     return { finding: judgeGateway(site, base, ready, metadata), value: base }
   } catch (error) {
     return unwell(
-      `${base} does not answer (${codeOf(error)}).`,
+      `${base} does not answer (${nameFault(error)}).`,
       'Look at its DNS entry, at the proxy in front, and at firewalls.',
     )
   }
@@ -91,7 +92,8 @@ function judgeGateway(site: SiteConfig, base: string, ready: SiteAnswer, metadat
   return ok(`${base} is up and ready, and calls itself ${issuer}.`)
 }
 
-function codeOf(error: unknown): string {
-  const { code, name } = error as NodeJS.ErrnoException
+function nameFault(error: unknown): string {
+  const code = codeOf(error)
+  const name = error instanceof Error ? error.name : undefined
   return name === 'TimeoutError' || code === 'ABORT_ERR' ? 'no answer in time' : String(code ?? name)
 }

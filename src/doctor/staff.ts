@@ -11,11 +11,11 @@ import { type Answer, fail, ok, warn } from './finding.ts'
 
 export async function checkAdministrators(db: Database): Promise<Answer> {
   const administrators = await db.query(selectAdministrators)
-  const [counted] = await db.query(countOperators)
+  const counted = await db.one(countOperators)
   const count = administrators.length
   if (count > 0)
     return { finding: ok(`${count} ${count === 1 ? 'person is' : 'people are'} administrator by hand.`) }
-  if (counted!.operators === 0) return { finding: ok('There is no staff yet.') }
+  if (counted.operators === 0) return { finding: ok('There is no staff yet.') }
   return {
     finding: warn(
       'Nobody is an administrator by hand: when the identity provider is away or gives out no roles, nobody can change any.',
@@ -25,8 +25,7 @@ export async function checkAdministrators(db: Database): Promise<Answer> {
 }
 
 export async function checkAddresses(db: Database): Promise<Answer> {
-  const [counted] = await db.query(countOperators)
-  const { operators, unaddressed } = counted!
+  const { operators, unaddressed } = await db.one(countOperators)
   if (unaddressed === 0)
     return {
       finding: ok(

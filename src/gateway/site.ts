@@ -32,7 +32,7 @@ import { pageRoutes } from '../web/routes.ts'
 import type { Sibling } from './sibling.ts'
 
 /** A site's context whose addresses are filled in once its server listens. */
-export type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
+type OpeningContext = { -readonly [Key in keyof Context]: Context[Key] }
 
 const tooManyRequests = 'This token has used up its requests for this minute.'
 

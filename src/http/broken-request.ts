@@ -7,8 +7,8 @@ import type { Duplex } from 'node:stream'
 
 export interface BrokenRequest extends Error {
   readonly code?: string
-  /** What came last, as far as it was read. */
-  readonly rawPacket?: Buffer
+  /** What came last, as far as it was read: bytes, whatever Fastify's types say. */
+  readonly rawPacket?: unknown
 }
 
 interface Refusal {
@@ -48,7 +48,8 @@ export function answerBrokenRequest(
   requestId: string,
 ): number | undefined {
   // Its headers are not known; what was read of it may tell whether a person waits for a page.
-  const isPerson = /^accept:[^\r\n]*text\/html/im.test(error.rawPacket?.toString('latin1') ?? '')
+  const read = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1') : ''
+  const isPerson = /^accept:[^\r\n]*text\/html/im.test(read)
   return answer(refusals.get(error.code ?? '') ?? noHttp, socket, requestId, isPerson)
 }
 

@@ -11,6 +11,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
 import { NotFound, Problem } from '../problem.ts'
@@ -71,6 +72,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const logBroken = (requestId: string, { remoteAddress }: Socket, status: number | undefined) =>
     status !== undefined && logBrokenRequest(lines, requestId, status, remoteAddress)
   const handleError = errorHandler(options.log, options.printErrorPage)
+  // Fastify calls them otherwise than its types say.
+  const compilersFactory: object = options.compilers ?? openSchemaCompilers()
   const served: FastifyServerOptions = {
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
@@ -91,7 +94,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     },
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
     routerOptions: { ...routerOptions, querystringParser: parseForm },
-    schemaController: { compilersFactory: options.compilers ?? openSchemaCompilers() },
+    schemaController: { compilersFactory },
     ajv: {
       customOptions: {
         removeAdditional: false,

@@ -114,7 +114,7 @@ export function parseKeys(said: unknown): { keys: JWK[] } {
 }
 
 function parseKey(said: unknown): JWK | undefined {
-  if (!isObject(said) || !['RSA', 'EC', 'OKP'].includes(said.kty as string)) return undefined
+  if (!isObject(said) || !['RSA', 'EC', 'OKP'].some((kind) => kind === said.kty)) return undefined
   if (said.use !== undefined && said.use !== 'sig') return undefined
   const words = keyWords.filter((name) => said[name] !== undefined)
   if (!words.every((name) => isWord(said[name], 2_000))) return undefined
@@ -197,7 +197,7 @@ export function parsePerson(idToken: Claims, userInfo: Claims, provider: Provide
   const claims = { ...userInfo, ...idToken }
   const said = rolesClaim === null ? [] : [claims[rolesClaim]].flat()
   const roles = said.flatMap((each) =>
-    typeof each === 'string' && Object.hasOwn(roleMap, each) ? roleMap[each]! : [],
+    typeof each === 'string' && Object.hasOwn(roleMap, each) ? (roleMap[each] ?? []) : [],
   )
   return {
     claimed: linkClaim === null ? undefined : parseLink(linkClaim, claims[linkClaim]),

@@ -37,6 +37,11 @@ export async function askForKeys(fetch: GuardedFetch, address: string): Promise<
   return keys
 }
 
-async function readJson(answer: Response): Promise<unknown> {
-  return answer.json().catch(() => undefined)
+/** Undefined for what is no JSON. */
+export async function readJson(answer: Response): Promise<unknown> {
+  try {
+    return await answer.json()
+  } catch {
+    return undefined
+  }
 }

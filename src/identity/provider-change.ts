@@ -8,6 +8,7 @@ import type { Vault } from '../crypto/vault.ts'
 import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 import { refuseHandingOut } from './handed-out.ts'
 import { moveIdentities, selectAnyIdentity } from './identities.sql.ts'
 import {
@@ -38,9 +39,7 @@ export function changed(provider: ProviderFacts, change: ProviderChange): Provid
 /** What differs, by name. */
 export function findDifferences(before: ProviderFacts, after: ProviderFacts): string[] {
   const [was, is] = [factsOf(before), factsOf(after)]
-  return (Object.keys(is) as (keyof ProviderFacts)[]).filter(
-    (name) => !isDeepStrictEqual(was[name], is[name]),
-  )
+  return keysOf(is).filter((name) => !isDeepStrictEqual(was[name], is[name]))
 }
 
 /** What is believed, and of whom, stays as it was, or less is. */

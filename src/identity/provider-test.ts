@@ -4,6 +4,7 @@
  */
 import { type Clock, second } from '../clock.ts'
 import { findUnreachable } from '../network/guarded-fetch.ts'
+import { messageOf } from '../text/thrown.ts'
 import { type Provider, vouches } from './provider.ts'
 import { providerClock } from './provider-look.ts'
 import type { Upstream, Upstreams } from './upstream.ts'
@@ -36,7 +37,7 @@ export async function testProvider(
     ]
     return [...findings, ...judge(upstream)]
   } catch (error) {
-    return [finding('Metadata', 'wrong', (error as Error).message)]
+    return [finding('Metadata', 'wrong', messageOf(error))]
   }
 }
 
@@ -45,7 +46,7 @@ async function testKeys(upstream: Upstream): Promise<ProviderFinding> {
     const { keys } = await upstream.keys()
     return finding('Keys', 'good', `${keys.length} of its keys can sign.`)
   } catch (error) {
-    return finding('Keys', 'wrong', `Its keys cannot be read: ${(error as Error).message}`)
+    return finding('Keys', 'wrong', `Its keys cannot be read: ${messageOf(error)}`)
   }
 }
 
@@ -75,7 +76,7 @@ async function testCredential({ library, configuration }: Upstream): Promise<Pro
     await library.genericGrantRequest(configuration, 'authorization_code', parameters)
     return finding('Client', 'wrong', 'It took a code that nobody issued. Do not use this provider.')
   } catch (error) {
-    if (findUnreachable(error)) return finding('Client', 'wrong', (error as Error).message)
+    if (findUnreachable(error)) return finding('Client', 'wrong', messageOf(error))
     const { error: code, status } = error instanceof library.ResponseBodyError ? error : {}
     if (code === 'invalid_grant') return finding('Client', 'good', 'It knows this client and its credential.')
     // Whatever the word: 401 is for a client that did not prove who it is (RFC 6749, 5.2), and Keycloak calls
@@ -95,7 +96,7 @@ async function testCredential({ library, configuration }: Upstream): Promise<Pro
     return finding(
       'Client',
       'warning',
-      `It does not say whether the credential is right (${code ?? (error as Error).message}).`,
+      `It does not say whether the credential is right (${code ?? messageOf(error)}).`,
     )
   }
 }

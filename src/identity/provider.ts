@@ -67,9 +67,9 @@ async function write(
   }
   return db.transaction(async (sql) => {
     await refuseHandingOut(sql, draft, act)
-    const [written] = await sql.query(table.insertProvider, values).catch(tellTaken)
-    await record(sql, action, written!, act)
-    return written!
+    const written = await sql.one(table.insertProvider, values).catch(tellTaken)
+    await record(sql, action, written, act)
+    return written
   })
 }
 
@@ -202,9 +202,8 @@ export async function readCredential(
 ): Promise<ProviderCredential> {
   const [row] = await sql.query(table.selectCredential, { id })
   const credential = row && vault.open(purposeOf(issuer), row.sealed)
-  if (credential === undefined)
-    throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)
-  return { proof: row!.proof, credential }
+  if (row && credential !== undefined) return { proof: row.proof, credential }
+  throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)
 }
 
 export const sealedProviders: SealedTable<SealedRow & { readonly issuer: string }> = {

@@ -13,8 +13,7 @@ interface RemovalImpact {
 }
 
 export async function findTouched(sql: Sql, { issuer }: Provider): Promise<RemovalImpact> {
-  const [touched] = await sql.query(countTouched, { issuer, most: countedAtMost })
-  return touched!
+  return sql.one(countTouched, { issuer, most: countedAtMost })
 }
 
 export function tellTouched(

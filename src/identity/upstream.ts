@@ -10,7 +10,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { fetchTimeoutMs, findUnreachable, type GuardedFetch } from '../network/guarded-fetch.ts'
 import { findIssuedMs } from './claims.ts'
-import { askForKeys, type DiscoveryResult, discover } from './discovery.ts'
+import { askForKeys, type DiscoveryResult, discover, readJson } from './discovery.ts'
 import { importPrivateKey } from './private-key.ts'
 import { type Provider, readCredential } from './provider.ts'
 import type { ProviderCredential } from './provider-draft.ts'
@@ -239,12 +239,7 @@ function measuring(
   return async (url, options) => {
     const answer = await fetch(url, options)
     if (url !== metadata.token_endpoint || !answer.ok) return answer
-    const issuedMs = findIssuedMs(
-      await answer
-        .clone()
-        .json()
-        .catch(() => undefined),
-    )
+    const issuedMs = findIssuedMs(await readJson(answer.clone()))
     const now = clock.now()
     if (issuedMs !== undefined)
       await db.query(table.markAhead, { id, aheadMs: now.getTime() - issuedMs, aheadAt: now })

@@ -16,6 +16,7 @@ import {
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listSources } from '../provisioning/reconciliation.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 import type { AttemptRecord } from '../webhooks/engine/attempt-record.ts'
 import { type Depths, readDepths } from '../webhooks/health/depths.ts'
 import { type BrokenPromise, promises } from '../webhooks/health/invariants.ts'
@@ -184,7 +185,8 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
     }
     return known
   }
-  for (const [key, [name, help]] of Object.entries(depthHelp) as [keyof Depths, [string, string]][]) {
+  for (const key of keysOf(depthHelp)) {
+    const [name, help] = depthHelp[key]
     new Gauge({
       // The same whichever process is asked.
       ...{ name, help, registers, aggregator: 'first' },
@@ -214,8 +216,10 @@ function addSources(registers: Registry[], db: Database, clock: Clock): void {
       ...{ name, help, registers, labelNames: ['source'], aggregator: 'first' },
       async collect() {
         this.reset()
-        const sources = await listSources(db, clock.now()).catch(() => [])
-        for (const each of sources) this.set({ source: each.source }, each[key])
+        // None while the database is away.
+        const [sources] = await Promise.allSettled([listSources(db, clock.now())])
+        if (sources.status === 'rejected') return
+        for (const each of sources.value) this.set({ source: each.source }, each[key])
       },
     })
 }

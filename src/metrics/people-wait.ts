@@ -7,9 +7,10 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listProviders } from '../identity/provider.ts'
 import { listApplicants, listLooksAsked, listRefreshAsked, listScopesAsked } from '../partners/attention.ts'
-import { proposableActs, type WiredKind } from '../proposals/acts.ts'
+import { proposableActs } from '../proposals/acts.ts'
 import { listOpenProposals } from '../proposals/proposal.ts'
 import { listWaitingForYes } from '../provisioning/import-review.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 
 /** Providers are named by the brokerage. */
 export function addProviders(registers: Registry[], db: Database, clock: Clock): void {
@@ -20,8 +21,10 @@ export function addProviders(registers: Registry[], db: Database, clock: Clock):
     async collect() {
       this.reset()
       const now = clock.now()
-      const providers = await listProviders(db).catch(() => [])
-      for (const { name, awaySince } of providers)
+      // None while the database is away.
+      const [providers] = await Promise.allSettled([listProviders(db)])
+      if (providers.status === 'rejected') return
+      for (const { name, awaySince } of providers.value)
         this.set({ provider: name }, awaySince ? secondsSince(awaySince, now) : 0)
     },
   })
@@ -37,7 +40,7 @@ const approvals = {
   scopes: async (db) => (await listScopesAsked(db, most)).map(({ since }) => since),
   look: async (db) => (await listLooksAsked(db, most)).map(({ since }) => since),
   proposal: async (db, now) => {
-    const kinds = Object.keys(proposableActs) as WiredKind[]
+    const kinds = keysOf(proposableActs)
     return (await listOpenProposals(db, kinds, now, most)).map(({ proposedAt }) => proposedAt)
   },
   import: async (db) => (await listWaitingForYes(db, most)).map(({ updatedAt }) => updatedAt),

@@ -5,6 +5,7 @@
  */
 import type { LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
+import { codeOf } from '../text/thrown.ts'
 
 export interface Connections {
   /** Keeps connections and uses them again. */
@@ -68,8 +69,7 @@ export async function openConnections({
     kept,
     fresh,
     wasOpenAt(error, atMs) {
-      if (!(error instanceof Error) || !endedUnheard.test(String((error as { code?: unknown }).code)))
-        return false
+      if (!(error instanceof Error) || !endedUnheard.test(codeOf(error) ?? '')) return false
       return (openedAt.get(error) ?? Number.POSITIVE_INFINITY) < atMs
     },
     async close() {

@@ -5,6 +5,7 @@
  */
 import { getCACertificates } from 'node:tls'
 import type { CustomFetchOptions } from 'openid-client'
+import { codeOf } from '../text/thrown.ts'
 import { type GuardPolicy, isAllowedAddress, literalOf } from './address-guard.ts'
 import { openResolver } from './resolver.ts'
 
@@ -88,13 +89,14 @@ const unknownAuthority: ReadonlySet<string> = new Set([
 ])
 
 function wordsOf(error: unknown): string {
-  const { name, code, message } = error as { name?: string; code?: string; message?: string }
+  const { name, message } = error instanceof Error ? error : { name: '', message: 'the connection failed' }
+  const code = codeOf(error)
   if (name === 'TimeoutError' || name === 'AbortError')
     return `no answer within ${fetchTimeoutMs / 1_000} seconds`
   if (code !== undefined && unknownAuthority.has(code))
     return `${code}: nobody that this gateway knows vouches for its certificate; PROVIDER_CA_FILE names those who do`
   if (code === 'FORBIDDEN_ADDRESS') return `${message} PROVIDER_NETWORKS names private networks that are.`
-  return code ?? message ?? 'the connection failed'
+  return code ?? message
 }
 
 /** The part of an error that says that the host could not be reached. */

@@ -65,7 +65,8 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
       found.sort((one, other) => one.family - other.family)
     })
     const all = Promise.allSettled(asked)
-    await Promise.any(asked).catch(() => {})
+    // The first that is found, or all in vain.
+    await Promise.any([...asked, all])
     if (found.length > 0) await Promise.race([all, wait(otherKindMs)])
     const failed = found.length === 0 && (await all).find((each) => each.status === 'rejected')
     if (found.length === 0) throw failed ? failed.reason : new Error(`${name} has no address`)
@@ -87,10 +88,11 @@ export function openResolver(policy: GuardPolicy, servers: readonly string[]): N
       find(name).then(
         ({ addresses }) => {
           const allowed = addresses.filter(({ address }) => isAllowedAddress(address, policy))
-          if (allowed.length === 0)
+          const [first] = allowed
+          if (!first)
             return done(new ForbiddenAddress(`${name} leads to an address that is not allowed.`), '', 0)
           if (options.all) return done(null, [...allowed])
-          done(null, allowed[0]!.address, allowed[0]!.family)
+          done(null, first.address, first.family)
         },
         (error: unknown) => done(new NameUnresolved(`${name} has no address.`, { cause: error }), '', 0),
       )

@@ -16,7 +16,7 @@ export function networksOf(address: string): readonly Network[] {
   const narrowest = subnetOf(address)
   const own = { name: narrowest, times: 1 }
   if (!narrowest.includes(':')) return [own]
-  const [first, second, third, fourth] = narrowest.split(':') as [string, string, string, string]
+  const [first, second, third, fourth = ''] = narrowest.split(':')
   const upper = (Number.parseInt(fourth, 16) & 0xff00).toString(16)
   return [
     own,
@@ -28,10 +28,10 @@ export function networksOf(address: string): readonly Network[] {
 /** One household holds a whole IPv6 /64; an IPv4 address in IPv6 dress is itself. */
 export function subnetOf(address: string): string {
   if (!isIPv6(address)) return address
-  const [front, back] = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname
+  const [front = [], back] = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname
     .slice(1, -1)
     .split('::')
-    .map((half) => half.split(':').filter((group) => group !== '')) as [string[], string[] | undefined]
+    .map((half) => half.split(':').filter((group) => group !== ''))
   const zeros = Array.from({ length: 8 - front.length - (back?.length ?? 0) }, () => '0')
   const groups = back ? [...front, ...zeros, ...back] : front
   if (groups.slice(0, 6).join(':') !== '0:0:0:0:0:ffff') return groups.slice(0, 4).join(':')

@@ -19,7 +19,8 @@ interface InvitationLink {
 
 export function issueLink(vault: Vault, kind: LinkKind = 'invitation'): InvitationLink {
   const seed = randomLetters(seedLetters)
-  return { seed, token: tokenOf(kind, vault.derive(kind)[0]!, seed) }
+  const [key] = vault.derive(kind)
+  return { seed, token: tokenOf(kind, key, seed) }
 }
 
 /**

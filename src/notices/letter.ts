@@ -7,6 +7,7 @@
 import { makePalette, type Palette } from '../brands/palette.ts'
 import { type Content, Html, html } from '../text/html.ts'
 import { type Brand, type Colours, houseAccent, houseBackground, type Mode } from '../vocabulary/brand.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 
 export interface Letter {
   readonly brand: Brand
@@ -138,8 +139,8 @@ function printImprint(brand: Brand, small: (content: Content) => Html, day: Pale
 /** Only addresses of ours become links: any other that looks like one came from outside. */
 function link(text: string, own: readonly string[], day: Palette): Html {
   const words = text.split(/(\s+)/).map((word) => {
-    const [, address, rest = ''] = /^(.*?)((?<![.,:;])[.,:;]+)?$/s.exec(word)!
-    const isOwn = own.some((base) => address === base || address!.startsWith(`${base}/`))
+    const [, address = '', rest = ''] = /^(.*?)((?<![.,:;])[.,:;]+)?$/s.exec(word) ?? []
+    const isOwn = own.some((base) => address === base || address.startsWith(`${base}/`))
     return isOwn
       ? html`<a class="act" href="${address}" style="${style(day, 'act')}">${address}</a>${rest}`
       : html`${word}`
@@ -150,8 +151,8 @@ function link(text: string, own: readonly string[], day: Palette): Html {
 /** It holds no text from outside: names of parts and colours. */
 function printNight(brand: Brand): Html {
   const night = makePalette(brand.colours ?? houseColours, 'dark')
-  const rules = Object.entries(nightClasses).map(
-    ([part, property]) => `.${part} { ${property}: ${night[part as keyof typeof nightClasses]} !important; }`,
+  const rules = keysOf(nightClasses).map(
+    (part) => `.${part} { ${nightClasses[part]}: ${night[part]} !important; }`,
   )
   const line = `.line { border-color: ${night.line} !important; border-top-color: ${night.act} !important; }`
   return new Html(`@media (prefers-color-scheme: dark) { ${[...rules, line].join(' ')} }`)

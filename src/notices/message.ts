@@ -33,7 +33,7 @@ export function composeMessage(usual: Mailbox, message: Message): SendMailOption
   const { id, key, to, at, subject, text, letter, logo } = message
   const { brand = houseBrand } = letter ?? {}
   const from = senderOf(usual, brand)
-  const domain = from.address.split('@')[1]!
+  const [, domain] = from.address.split('@')
   return {
     from,
     ...(brand.mail.replyTo !== undefined && { replyTo: { name: '', address: brand.mail.replyTo } }),

@@ -81,8 +81,7 @@ export async function tellAddress(
  */
 export async function countMail(sql: Sql, email: string, branchId: number, since: Date): Promise<MailCount> {
   await sql.query(table.lockRecipient, { recipient: `notices:${email.toLowerCase()}` })
-  const [count] = await sql.query(table.countForAddress, { email, branchId, since })
-  return count!
+  return sql.one(table.countForAddress, { email, branchId, since })
 }
 
 interface MailCount {
@@ -110,8 +109,7 @@ export async function countTold(
   kind: PersonalKind,
   since: Date,
 ): Promise<{ readonly count: number; readonly lastAt: Date | null }> {
-  const [told] = await sql.query(table.countTold, { userId, kind, since })
-  return told!
+  return sql.one(table.countTold, { userId, kind, since })
 }
 
 /** Whether the very same was told since then. */

@@ -14,7 +14,11 @@ export function openCourier(mail: MailConfig): Courier {
     },
     close() {
       closed = true
-      void opening?.then((courier) => courier.close())
+      // One that never opened has told whoever sends.
+      opening?.then(
+        (courier) => courier.close(),
+        () => {},
+      )
     },
   }
 }

@@ -5,6 +5,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import type { Mailbox } from '../settings/kinds.ts'
+import { codeOf } from '../text/thrown.ts'
 import type { Courier } from './courier.ts'
 import { composeMessage, type Message } from './message.ts'
 
@@ -23,7 +24,7 @@ export function openOutbox(folder: string, from: Mailbox): Courier {
       } catch (error) {
         return {
           kind: 'away',
-          why: `The outbox cannot be written: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
+          why: `The outbox cannot be written: ${codeOf(error) ?? 'unknown'}`,
         }
       }
     },

@@ -63,7 +63,8 @@ export const staffTellers: {
 function printSentence(sentence: Sentence, names: Readonly<Record<string, string>>): string {
   const parts = sentence.map((part) => {
     if (typeof part === 'string') return cut(part, 500)
-    return Object.hasOwn(names, part.id) ? `“${oneLine(names[part.id]!)}”` : oneLine(part.id)
+    const name = Object.hasOwn(names, part.id) ? names[part.id] : undefined
+    return name === undefined ? oneLine(part.id) : `“${oneLine(name)}”`
   })
   return oneLine(parts.join(''), 3_000)
 }

@@ -18,7 +18,7 @@ export async function tellOfApplication(
   authorizationId: number,
   act: Act,
 ): Promise<void> {
-  const [names] = await sql.query(selectApplicationNames, { id: request.clientId })
-  const facts = { environment, ...names!, scopes: request.scopes, address: act.by.address ?? null }
+  const names = await sql.one(selectApplicationNames, { id: request.clientId })
+  const facts = { environment, ...names, scopes: request.scopes, address: act.by.address ?? null }
   await tellUser(sql, userId, { kind: 'application', key: String(authorizationId), facts }, act.at)
 }

@@ -80,13 +80,13 @@ export function checkRecipient(
 /** Everything else. `bytes` is the same query with the bytes of each value kept. */
 export function judgeRequest(query: Form, bytes: Form, client: Registration, now: Date): JudgedRequest {
   const state =
-    typeof bytes.state === 'string' && findStateFault(bytes.state, query.state) === undefined
+    typeof bytes.state === 'string' && findStateFault(bytes.state, textOf(query.state) ?? '') === undefined
       ? bytes.state
       : undefined
   const fault = findFault(query, bytes)
   if (fault) return { kind: 'refused', error: new OAuthError(...fault), state }
 
-  const parsed = parseScopes(query.scope as string)
+  const parsed = parseScopes(textOf(query.scope) ?? '')
   if (parsed.kind === 'none')
     return { kind: 'refused', error: new OAuthError('invalid_scope', 'scope is missing.'), state }
   if (parsed.kind === 'unknown') {
@@ -112,8 +112,8 @@ export function judgeRequest(query: Form, bytes: Form, client: Registration, now
     clientId: client.id,
     callbackUrl: client.callbackUrl,
     scopes: parsed.scopes,
-    state: bytes.state as string,
-    codeChallenge: query.code_challenge as string | undefined,
+    state: textOf(bytes.state) ?? '',
+    codeChallenge: textOf(query.code_challenge),
     receivedAt: now.getTime(),
   }
   return { kind: 'sound', request }
@@ -124,13 +124,11 @@ type Fault = [OAuthErrorCode, string]
 function findFault(query: Form, bytes: Form): Fault | undefined {
   const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
   if (repeated !== undefined) return ['invalid_request', 'A parameter was sent more than once.']
-  const { response_type, scope, code_challenge, code_challenge_method } = query as Record<
-    string,
-    string | undefined
-  >
+  const { response_type, scope, code_challenge_method } = query
+  const code_challenge = textOf(query.code_challenge)
   if (response_type !== undefined && response_type !== 'code')
     return ['unsupported_response_type', 'response_type must be code.']
-  const stateFault = findStateFault(bytes.state as string | undefined, query.state)
+  const stateFault = findStateFault(textOf(bytes.state), textOf(query.state) ?? '')
   if (stateFault) return ['invalid_request', stateFault]
   if (scope === undefined) return ['invalid_scope', 'scope is missing.']
   if (code_challenge === undefined && code_challenge_method === undefined) return undefined
@@ -141,11 +139,16 @@ function findFault(query: Form, bytes: Form): Fault | undefined {
   return undefined
 }
 
-function findStateFault(bytes: string | undefined, text: Form[string] | undefined): string | undefined {
+/** What was sent once. */
+function textOf(value: Form[string] | undefined): string | undefined {
+  return Array.isArray(value) ? undefined : value
+}
+
+function findStateFault(bytes: string | undefined, text: string): string | undefined {
   if (bytes === undefined || bytes === '') return 'state is missing.'
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
   if (/[\x00-\x1f\x7f]/.test(bytes)) return 'state must not contain control characters.'
-  const characters = [...(text as string)]
+  const characters = [...text]
   if (characters.length > stateMaxCharacters)
     return `state must have at most ${stateMaxCharacters} characters.`
   const wide = characters.filter((character) => character > '\u07ff')

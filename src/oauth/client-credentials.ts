@@ -39,11 +39,10 @@ export function parseCredentials(
 
 /** Strict base64, split at the first colon. */
 export function parseBasic(authorization: string): ClientCredentials[] {
-  const match = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)
-  const bytes = match ? Buffer.from(match[1]!, 'base64') : undefined
-  const isCanonical =
-    bytes?.toString('base64').replace(/(?<!=)=+$/, '') === match?.[1]?.replace(/(?<!=)=+$/, '')
-  const text = bytes?.toString('utf8') ?? ''
+  const [, encoded = ''] = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization) ?? []
+  const bytes = Buffer.from(encoded, 'base64')
+  const isCanonical = bytes.toString('base64').replace(/(?<!=)=+$/, '') === encoded.replace(/(?<!=)=+$/, '')
+  const text = bytes.toString('utf8')
   const colon = text.indexOf(':')
   if (!isCanonical || colon < 0) {
     throw new OAuthError(

@@ -34,7 +34,9 @@ export function openLastUse(db: Sql): LastUse {
       if (bearer.authorizationId !== undefined) used.authorizations.set(bearer.authorizationId, at)
       else used.apiTokens.set(bearer.tokenId, at)
     },
-    ofSecret: (secretId, at) => void used.secrets.set(secretId, at),
+    ofSecret(secretId, at) {
+      used.secrets.set(secretId, at)
+    },
     flush: inTurn(async () => {
       await write(touchAuthorizations, used.authorizations)
       await write(touchApiTokens, used.apiTokens)

@@ -25,9 +25,10 @@ export function readRedirectUri(sent: string, response: CodeResponse): string {
 }
 
 function isAnswer(text: string, response: CodeResponse): boolean {
-  const pairs = text.split('&').map((pair) => /^([a-z]+)=([^#]+)$/.exec(pair))
-  const names = new Set(pairs.map((pair) => pair?.[1]))
+  const pairs = text.split('&').map((pair) => /^([a-z]+)=([^#]+)$/.exec(pair) ?? [])
+  const names = new Set(pairs.map(([, name]) => name))
   return (
-    names.size === pairs.length && pairs.every((pair) => pair && judges.get(pair[1]!)?.(pair[2]!, response))
+    names.size === pairs.length &&
+    pairs.every(([, name = '', value = '']) => judges.get(name)?.(value, response))
   )
 }

@@ -113,11 +113,14 @@ async function rotate(
   scope: string | undefined,
   act: Act,
 ): Promise<IssuedTokens> {
-  const heirs = vault.derive('refresh-rotation').map((key) => ({
+  const heirOf = (key: Buffer) => ({
     access: deriveToken('access', environment, hmacSha256(key, 'access', presented.text)),
     refresh: deriveToken('refresh', environment, hmacSha256(key, 'refresh', presented.text)),
-  }))
-  const { access, refresh } = heirs[0]!
+  })
+  const [sealing, ...others] = vault.derive('refresh-rotation')
+  const { access, refresh } = heirOf(sealing)
+  const heirs = [{ access, refresh }, ...others.map(heirOf)]
+
   const { by, at } = act
   const [judged] = await db.query(table.rotateToken, {
     hash: presented.hash,

@@ -58,7 +58,8 @@ export async function applyAgain(
 async function holdApplicant(sql: Sql, branchId: number, act: Act): Promise<string> {
   const [first] = await sql.query(selectApplicant, { branchId })
   const [, acting] = /^user:(.+)$/.exec(act.by.name) ?? []
-  const applicantId = first?.applicantId ?? acting!
+  const applicantId = first?.applicantId ?? acting
+  if (applicantId === undefined) throw new Error(`${act.by.name} is nobody who applies.`)
   await sql.query(lockApplicant, { id: applicantId })
   const others = await sql.query(selectUndecided, { applicantId })
   if (others.some((each) => each.branchId !== branchId && each.status === 'applied'))
@@ -73,7 +74,7 @@ const applicationsAtMost = { count: 5, withinMs: 30 * day }
 /** Each application opens the sandbox: an applicant who is declined again and again waits, or writes. */
 async function refuseTooOften(sql: Sql, branchId: number, now: Date): Promise<void> {
   const { count, withinMs } = applicationsAtMost
-  const [sent] = await sql.query(countApplications, { branchId, since: after(now, -withinMs) })
-  if (sent!.applications >= count)
+  const sent = await sql.one(countApplications, { branchId, since: after(now, -withinMs) })
+  if (sent.applications >= count)
     throw new Conflict(`You applied ${count} times in 30 days. Write to the brokerage below instead.`)
 }

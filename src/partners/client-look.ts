@@ -103,10 +103,10 @@ export function giveLook(
 /** Of the version that the operator has seen. */
 export function acceptLook(db: Sql, client: Client, version: number, act: Act): Promise<void> {
   return changeLooks(db, client, async (sql, { pending }) => {
-    refuseOther(pending, version)
+    const look = getSeen(pending, version)
     await sql.query(table.deleteLook, { clientId: client.id, state: 'shown' })
     await sql.query(table.decideLook, { clientId: client.id, state: 'shown', decidedAt: act.at })
-    await recordAct(sql, act, 'client.look_accepted', `client:${client.id}`, aboutOf(client, pending!))
+    await recordAct(sql, act, 'client.look_accepted', `client:${client.id}`, aboutOf(client, look))
   })
 }
 
@@ -118,7 +118,7 @@ export function declineLook(
   act: Act & { readonly reason: string },
 ): Promise<void> {
   return changeLooks(db, client, async (sql, { pending }) => {
-    refuseOther(pending, version)
+    const look = getSeen(pending, version)
     await sql.query(table.deleteLook, { clientId: client.id, state: 'declined' })
     await sql.query(table.decideLook, {
       clientId: client.id,
@@ -126,7 +126,7 @@ export function declineLook(
       decidedAt: act.at,
       reason: act.reason,
     })
-    await recordAct(sql, act, 'client.look_declined', `client:${client.id}`, aboutOf(client, pending!))
+    await recordAct(sql, act, 'client.look_declined', `client:${client.id}`, aboutOf(client, look))
   })
 }
 
@@ -155,8 +155,8 @@ function changeLooks(
   })
 }
 
-function refuseOther(pending: ClientLook | undefined, version: number): void {
-  if (pending?.version === version) return
+function getSeen(pending: ClientLook | undefined, version: number): ClientLook {
+  if (pending?.version === version) return pending
   throw new Conflict(
     'The partner has changed it, or somebody has decided, since this page was loaded. Look again.',
   )

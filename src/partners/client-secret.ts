@@ -39,14 +39,14 @@ export async function addSecret(
   client: SecretOwner,
   act: Act,
   signsFrom: Date = act.at,
-): Promise<Token> {
+): Promise<{ id: number; secret: Token }> {
   const secret = issueToken('clientSecret', client.environment)
   await sql.query(table.retireExpiredSecrets, { clientId: client.id, now: act.at })
   const living = await sql.query(table.selectSecrets, { clientId: client.id, now: act.at })
   const slot = living.some((each) => each.slot === 1) ? 2 : 1
   const sealed = vault.seal(purposeOf(client.id), secret.text)
-  const [created] = await sql
-    .query(table.insertSecret, {
+  const created = await sql
+    .one(table.insertSecret, {
       clientId: client.id,
       slot,
       hash: secret.hash,
@@ -60,8 +60,8 @@ export async function addSecret(
         ? new Conflict('The client has two live secrets already. Revoke one first.')
         : error
     })
-  await recordAct(sql, act, 'client.secret_issued', `client:${client.id}`, { secretId: created!.id })
-  return secret
+  await recordAct(sql, act, 'client.secret_issued', `client:${client.id}`, { secretId: created.id })
+  return { id: created.id, secret }
 }
 
 interface SecretRotation {
@@ -93,13 +93,8 @@ export async function rotateSecret(
   }
   return db.transaction(async (sql) => {
     await sql.query(table.lockClient, { id: client.id })
-    const secret = await addSecret(sql, vault, client, act, signsFrom)
-    const newest = (await sql.query(table.selectSecrets, { clientId: client.id, now: act.at })).at(-1)!
-    await sql.query(table.expireSecrets, {
-      clientId: client.id,
-      newestId: newest.id,
-      endsAt: oldSecretEndsAt,
-    })
+    const { id: newestId, secret } = await addSecret(sql, vault, client, act, signsFrom)
+    await sql.query(table.expireSecrets, { clientId: client.id, newestId, endsAt: oldSecretEndsAt })
     return { secret, oldSecretEndsAt, signsFrom }
   })
 }

@@ -101,7 +101,7 @@ function insertClient(
 ): Promise<NewClient> {
   const id = randomLetters(24)
   return db.transaction(async (sql) => {
-    const [client] = await sql.query(table.insertClient, {
+    const client = await sql.one(table.insertClient, {
       id,
       branchId: partner.branchId,
       environment,
@@ -119,7 +119,8 @@ function insertClient(
       scopes: chosen,
       scopesAtMost: atMost,
     })
-    return { client: client!, secret: await addSecret(sql, vault, client!, act) }
+    const { secret } = await addSecret(sql, vault, client, act)
+    return { client, secret }
   })
 }
 
@@ -148,11 +149,11 @@ export async function updateClient(
       rotateRefreshTokens: draft.rotateRefreshTokens,
       updatedAt: acting.at,
     }
-    const [updated] = await sql.query(table.updateClient, values).catch((error: unknown) => {
+    const updated = await sql.one(table.updateClient, values).catch((error: unknown) => {
       throw violates(error, 'clients_scopes_within_most') ? new Invalid([tooWide(atMost)]) : error
     })
     await recordAct(sql, acting, 'client.updated', `client:${client.id}`, { ...change })
-    return updated!
+    return updated
   })
 }
 
@@ -200,14 +201,14 @@ export function setScopesAtMost(
   act: Act,
 ): Promise<Client> {
   return db.transaction(async (sql) => {
-    const [updated] = await sql.query(table.updateScopesAtMost, {
+    const updated = await sql.one(table.updateScopesAtMost, {
       id: client.id,
       scopesAtMost: atMost,
       updatedAt: act.at,
     })
     const details = { branchId: client.branchId, scopesAtMost: atMost }
     await recordAct(sql, act, 'client.scopes_set', `client:${client.id}`, details)
-    return updated!
+    return updated
   })
 }
 

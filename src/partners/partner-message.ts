@@ -55,12 +55,12 @@ export async function sendMessage(
   if (problem) throw new Invalid([{ field: 'message', problem }])
   await db.transaction(async (sql) => {
     await sql.query(lockPartner, { branchId: thread.branchId })
-    const [today] = await sql.query(table.countSince, {
+    const today = await sql.one(table.countSince, {
       branchId: thread.branchId,
       side,
       since: after(act.at, -day),
     })
-    if (today!.messages >= messagesADay)
+    if (today.messages >= messagesADay)
       throw new Conflict(`That were ${messagesADay} messages in a day. Write again tomorrow.`)
     const id = await writeDown(sql, thread, { kind: 'message', side, text }, act)
     await recordAct(sql, act, 'partner.message_sent', `branch:${thread.branchId}`, { side, messageId: id })
@@ -77,8 +77,7 @@ export async function writeDown(
 ): Promise<number> {
   const [, authorId] = /^user:(.+)$/.exec(act.by.name) ?? []
   const values = { branchId, kind, side, authorId, text, application, writtenAt: act.at }
-  const [written] = await sql.query(table.insertMessage, values)
-  return written!.id
+  return (await sql.one(table.insertMessage, values)).id
 }
 
 /** The newest so many, oldest of them first. */

@@ -24,7 +24,7 @@ interface PartnerPage {
 export async function findPartners(sql: Sql, question: PartnerQuestion, limit: number): Promise<PartnerPage> {
   const found = await select(sql, question, limit + 1)
   const partners = found.slice(0, limit)
-  return { partners, before: found.length > limit ? partners.at(-1)!.branchId : undefined }
+  return { partners, before: found.length > limit ? partners.at(-1)?.branchId : undefined }
 }
 
 function select(

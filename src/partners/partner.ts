@@ -38,15 +38,11 @@ export async function applyAsPartner(db: Sql, name: string, act: Act): Promise<P
 }
 
 async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
-  const [partner] = await sql
-    .query(table.insertPartner, { name, createdAt: act.at })
-    .catch((error: unknown) => {
-      throw violates(error, 'partners_name_key')
-        ? new Invalid([{ field: 'name', problem: 'is taken' }])
-        : error
-    })
-  await recordAct(sql, act, 'partner.applied', subjectOf(partner!), { name })
-  return partner!
+  const partner = await sql.one(table.insertPartner, { name, createdAt: act.at }).catch((error: unknown) => {
+    throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
+  })
+  await recordAct(sql, act, 'partner.applied', subjectOf(partner), { name })
+  return partner
 }
 
 /**
@@ -320,11 +316,11 @@ export async function getBranchOfMember(
 ): Promise<Pick<PartnerMembership, 'branchId' | 'role'>> {
   const all = await sql.query(table.selectBranchesOfMember, { userId, environment })
   const approved = all.filter(({ status }) => status === 'approved')
-  const rows = approved.length > 0 ? approved : all
-  if (rows.length === 0) throw new Forbidden('This user is not a member of an approved partner.')
-  if (rows.length > 1)
+  const [row, ...others] = approved.length > 0 ? approved : all
+  if (!row) throw new Forbidden('This user is not a member of an approved partner.')
+  if (others.length > 0)
     throw new Forbidden("This user is a member of several partners. Use a client's credentials instead.")
-  return rows[0]!
+  return row
 }
 
 function subjectOf(partner: Pick<Partner, 'branchId'>): string {

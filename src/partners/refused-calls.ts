@@ -113,8 +113,9 @@ async function write(sql: Sql, log: Logger, calls: readonly RefusedCall[]): Prom
     await writeTogether(sql, calls)
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error
-    if (calls.length === 1)
-      return log.warn({ err: error, route: calls[0]!.route }, 'a failed API call could not be kept')
+    const [first, ...others] = calls
+    if (first && others.length === 0)
+      return log.warn({ err: error, route: first.route }, 'a failed API call could not be kept')
     const half = calls.length >> 1
     await write(sql, log, calls.slice(0, half))
     await write(sql, log, calls.slice(half))
@@ -151,6 +152,5 @@ export interface RefusedCount {
 
 /** Of the newest so many, of all partners: those since a moment. */
 export async function countRefusedCalls(sql: Sql, since: Date, lookedAt: number): Promise<RefusedCount> {
-  const [counted] = await sql.query(table.countRefusedCalls, { since, lookedAt })
-  return counted!
+  return sql.one(table.countRefusedCalls, { since, lookedAt })
 }

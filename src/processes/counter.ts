@@ -44,10 +44,10 @@ export function openCounter(): Counter {
       const place = taken.findIndex((each) => each.places === places && each.key === key)
       if (place < 0) return
       taken.splice(place, 1)
-      rooms.get(places)!.leave(key)
+      rooms.get(places)?.leave(key)
     },
     forget(child) {
-      for (const { places, key } of takenBy.get(child) ?? []) rooms.get(places)!.leave(key)
+      for (const { places, key } of takenBy.get(child) ?? []) rooms.get(places)?.leave(key)
       takenBy.delete(child)
     },
   }

@@ -138,10 +138,11 @@ export function openFamily(options: FamilyOptions): Family {
 
   return {
     async start() {
-      for (const { ready } of places) ready.promise.catch(() => {})
+      const ready = Promise.all(places.map((place) => place.ready.promise))
       for (const number of numbers) start(number)
-      const [first] = await Promise.all(places.map(({ ready }) => ready.promise))
-      return first!
+      const [first] = await ready
+      if (!first) throw new Error('There is no process to start.')
+      return first
     },
     tell(message, except) {
       for (const number of numbers) if (number !== except) say(number, message)

@@ -16,11 +16,13 @@ export function rescueConnections({ process: child }: Worker): void {
   const send = child.send.bind(child) as (...words: unknown[]) => boolean
   Object.assign(child, {
     send(message: ClusterMessage, ...rest: unknown[]) {
-      if (message.act === 'newconn') underWay.add(message.seq!)
+      if (message.act === 'newconn' && message.seq !== undefined) underWay.add(message.seq)
       return send(message, ...rest)
     },
   })
-  const answered = (message: ClusterMessage) => void underWay.delete(message.ack ?? -1)
+  const answered = (message: ClusterMessage) => {
+    underWay.delete(message.ack ?? -1)
+  }
   child.on('internalMessage' as 'message', answered as () => void)
   let isForgotten = false
   child.once('disconnect', () => {

@@ -26,9 +26,9 @@ export function openMetricsSum(family: () => Family): MetricsSum {
   let number = 0
 
   function answered(round: number, child: number): void {
-    const { missing, complete } = rounds.get(round) ?? {}
-    missing?.delete(child)
-    if (missing?.size === 0) complete!()
+    const asked = rounds.get(round)
+    asked?.missing.delete(child)
+    if (asked?.missing.size === 0) asked.complete()
   }
 
   /** The processes that have not answered in time. */
@@ -69,7 +69,7 @@ export function openMetricsSum(family: () => Family): MetricsSum {
 }
 
 function add(collected: readonly CollectedMetrics[]): Registry {
-  return AggregatorRegistry.aggregate(collected as unknown as object[])
+  return AggregatorRegistry.aggregate([...collected])
 }
 
 /** What only grows; gauges of a process that is gone are of no use. */

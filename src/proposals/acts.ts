@@ -114,7 +114,9 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     async apply(db, { branchId, seen }, act) {
       const partner = await getPartner(db, String(branchId))
-      return decide(db, partner, { status: 'approved', seen: parseSeen(seen)! }, act)
+      const parsed = parseSeen(seen)
+      if (!parsed) throw new Error(`${seen} is nothing that a proposer has seen.`)
+      return decide(db, partner, { status: 'approved', seen: parsed }, act)
     },
   },
   'partner.refresh-access': {
@@ -244,12 +246,13 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       }
     },
     async isHarmless(sql, { providerId, ...facts }) {
-      const before = (await findProviderById(sql, providerId))!
-      return before.enabledAt !== null && isNarrower(before, facts)
+      const before = await findProviderById(sql, providerId)
+      return before !== undefined && before.enabledAt !== null && isNarrower(before, facts)
     },
     async apply(db, { providerId, ...facts }, act) {
-      const { enabledAt } = (await findProviderById(db, providerId))!
-      return enabledAt === null
+      const provider = await findProviderById(db, providerId)
+      if (!provider) throw new Error(`There is no provider ${providerId}.`)
+      return provider.enabledAt === null
         ? enableProvider(db, providerId, act)
         : changeProvider(db, providerId, facts, act)
     },
@@ -288,7 +291,18 @@ function showProvider({
   })
 }
 
-/** Of a kind that is known by its word alone. */
-export function actOfKind(kind: WiredKind): ProposableAct<never> {
-  return proposableActs[kind] as ProposableAct<never>
+export interface WantedAct {
+  readonly kind: WiredKind
+  readonly values: object
+}
+
+/** One that was read: its kind is known by its word alone, and its values are those of that kind. */
+export function openWanted({ kind, values }: WantedAct) {
+  const act = proposableActs[kind] as ProposableAct<object>
+  return {
+    readState: (sql: Sql) => act.readState(sql, values),
+    apply: (sql: Sql, by: Parameters<typeof act.apply>[2]) => act.apply(sql, values, by),
+    alsoNeeds: (sql: Sql) => act.alsoNeeds?.(sql, values),
+    branchOf: () => act.branchOf?.(values),
+  }
 }

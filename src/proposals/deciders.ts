@@ -5,25 +5,20 @@ import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
 import { mayBeOnePerson } from '../users/one-person.ts'
 import { type Permission, permits, rolesWith, type StaffRole } from '../vocabulary/permission.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
-import { actOfKind, type WiredKind } from './acts.ts'
+import { openWanted, type WantedAct } from './acts.ts'
 import { countWithRoles } from './proposals.sql.ts'
 
 /** The exact act. */
-interface WantedAct {
-  readonly kind: WiredKind
-  readonly values: object
-}
 
 /** Operators who can sign in and may decide. */
 export async function countDeciders(sql: Sql, kind: ProposalKind): Promise<number> {
-  const [counted] = await sql.query(countWithRoles, { roles: rolesWith(permissionOfKind(kind)) })
-  return counted!.people
+  return (await sql.one(countWithRoles, { roles: rolesWith(permissionOfKind(kind)) })).people
 }
 
 /** What it takes to decide about it. */
-export async function permissionsFor(sql: Sql, { kind, values }: WantedAct): Promise<readonly Permission[]> {
-  const more = await actOfKind(kind).alsoNeeds?.(sql, values as never)
-  return [permissionOfKind(kind), ...(more ?? [])]
+export async function permissionsFor(sql: Sql, wanted: WantedAct): Promise<readonly Permission[]> {
+  const more = await openWanted(wanted).alsoNeeds(sql)
+  return [permissionOfKind(wanted.kind), ...(more ?? [])]
 }
 
 export function permitAll(roles: readonly StaffRole[], needed: readonly Permission[]): boolean {
@@ -50,8 +45,8 @@ export async function findRefusal(
 }
 
 /** Whether it gives something to a partner of theirs. */
-export async function isOwnOf(sql: Sql, { kind, values }: WantedAct, userId: string, now: Date) {
-  const branchId = actOfKind(kind).branchOf?.(values as never)
+export async function isOwnOf(sql: Sql, wanted: WantedAct, userId: string, now: Date) {
+  const branchId = openWanted(wanted).branchOf()
   return branchId !== undefined && isOwnPartner(sql, branchId, userId, now)
 }
 

@@ -17,7 +17,7 @@ import { listRolesIn, listRolesOf, type StaffRole } from '../users/staff-role.ts
 import { lockActiveOperators } from '../users/users.sql.ts'
 import { rolesWith } from '../vocabulary/permission.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
-import { actOfKind, type ProposedActs, type ProposedState, proposableActs, type WiredKind } from './acts.ts'
+import { openWanted, type ProposedActs, type ProposedState, proposableActs, type WiredKind } from './acts.ts'
 import { findRefusal, isOwnOf, permissionsFor, permitAll } from './deciders.ts'
 import * as table from './proposals.sql.ts'
 
@@ -182,10 +182,11 @@ interface ProposalView {
   readonly changed: ProposedState['shows'] | null | undefined
 }
 
-export function readShown(db: Sql, { kind, values, state }: Proposal): Promise<ProposalView> {
+export function readShown(db: Sql, proposal: Proposal): Promise<ProposalView> {
+  const { state } = proposal
   const { shows } = JSON.parse(state) as ProposedState
   return db.transaction(async (sql) => {
-    const now = await actOfKind(kind).readState(sql, values as never)
+    const now = await openWanted(proposal).readState(sql)
     if (!now) return { shows, changed: null }
     return { shows, changed: print(now) === state ? undefined : now.shows }
   })
@@ -245,12 +246,12 @@ async function isStillProposed(sql: Sql, proposal: Proposal, now: Date): Promise
   if (await isOwnOf(sql, proposal, proposal.proposedBy, now)) return false
   if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal)))
     return false
-  const state = await actOfKind(proposal.kind).readState(sql, proposal.values as never)
+  const state = await openWanted(proposal).readState(sql)
   return state !== undefined && print(state) === proposal.state
 }
 
-function applyIn(sql: Sql, { kind, values, reason }: Proposal, act: Act): Promise<boolean> {
-  return actOfKind(kind).apply(sql, values as never, { ...act, reason })
+function applyIn(sql: Sql, proposal: Proposal, act: Act): Promise<boolean> {
+  return openWanted(proposal).apply(sql, { ...act, reason: proposal.reason })
 }
 
 const actions = {

@@ -1,5 +1,6 @@
 /** What is committed together of a file: so many records, or so many bytes, with the lines that are none. */
 import { Invalid } from '../problem.ts'
+import { isRecord } from '../vocabulary/record-of.ts'
 import type { TextLine } from './lines.ts'
 import type { LineFault } from './outcomes.ts'
 import { findFault, type SourceRecord } from './record.ts'
@@ -51,8 +52,10 @@ export function readLine(
   if (text?.trim() === '') return
   if (isComplete || batch.end !== undefined)
     throw new Invalid([{ field: `line ${line}`, problem: 'comes after the end' }])
-  if (text === undefined)
-    return void batch.faults.push({ line, field: 'line', problem: 'must be UTF-8, and 64 KiB at most' })
+  if (text === undefined) {
+    batch.faults.push({ line, field: 'line', problem: 'must be UTF-8, and 64 KiB at most' })
+    return
+  }
   const record = parseJson(text)
   batch.end = readEnd(record)
   if (batch.end !== undefined) return
@@ -63,8 +66,8 @@ export function readLine(
 
 /** `{"end": {"records": 3}}` */
 function readEnd(line: unknown): number | undefined {
-  const end = (line as { end?: { records?: unknown } } | null | undefined)?.end
-  return Number.isSafeInteger(end?.records) ? (end!.records as number) : undefined
+  const records = isRecord(line) && isRecord(line.end) ? line.end.records : undefined
+  return typeof records === 'number' && Number.isSafeInteger(records) ? records : undefined
 }
 
 function parseJson(text: string): unknown {

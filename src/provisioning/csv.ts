@@ -18,7 +18,9 @@ export function parseCsv(text: string): string[] | 'open' | undefined {
     const start = cell.lastIndex
     const found = cell.exec(text)
     if (!found) return isOpen(text, start) ? 'open' : undefined
-    cells.push(found[1] === undefined ? found[2]! : found[1].replaceAll('""', '"').replaceAll(/\r?\n/g, ' '))
+    cells.push(
+      found[1] === undefined ? (found[2] ?? '') : found[1].replaceAll('""', '"').replaceAll(/\r?\n/g, ' '),
+    )
     if (found[3] === '') return cells
   }
 }
@@ -96,7 +98,7 @@ class RecordReader {
   }
 
   *#give(cells: readonly string[] | undefined): Generator<CsvRecord> {
-    const [text, ...later] = this.#begun as [string, ...string[]]
+    const [text = '', ...later] = this.#begun
     this.#begun = []
     this.#characters = 0
     yield { cells, text, lines: cells ? later.length + 1 : 1 }

@@ -31,8 +31,8 @@ export async function holdRemoval(sql: Sql, id: number): Promise<Removal | undef
   const [waiting] = await sql.query(selectImport, { id })
   if (waiting?.state !== 'needs approval' || (await findNewerSnapshot(sql, id)) !== undefined)
     return undefined
-  const [sum] = await sql.query(table.sumMissing, { importId: id })
-  return { source: waiting.source, known: waiting.known!, ...sum! }
+  const sum = await sql.one(table.sumMissing, { importId: id })
+  return { source: waiting.source, known: waiting.known!, ...sum }
 }
 
 export interface MissingRecord {

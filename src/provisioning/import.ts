@@ -7,6 +7,7 @@ import { setImmediate as letOthers } from 'node:timers/promises'
 import { type Act, recordAct } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { codeOf } from '../text/thrown.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { recordOf } from '../vocabulary/record-of.ts'
 import { isFull, type LineBatch, newBatch, readLine } from './batch.ts'
@@ -69,9 +70,9 @@ export async function startImport(db: Sql, draft: NewImport, act: Act): Promise<
   return db.transaction(async (sql) => {
     await getSource(sql, { source, environment })
     if (mode === 'snapshot' && !dryRun) await sql.query(table.lockSnapshots, { source, environment })
-    const [started] = await sql.query(table.insertImport, values)
-    await recordAct(sql, act, 'import.started', `import:${started!.id}`, { source, mode, dryRun })
-    return started!
+    const started = await sql.one(table.insertImport, values)
+    await recordAct(sql, act, 'import.started', `import:${started.id}`, { source, mode, dryRun })
+    return started
   })
 }
 
@@ -148,7 +149,7 @@ export async function readImport(
     if (batch.lines > 0 || batch.end !== undefined) await commit()
   } finally {
     // Also after a cut: a client that asks how far it came is told of what was under way.
-    await committed.catch(() => {})
+    await Promise.allSettled([committed])
   }
   return committed
 }
@@ -177,17 +178,15 @@ async function commitOnce(db: Sql, running: Import, batch: LineBatch, act: Act):
     try {
       return await db.transaction((sql) => applyBatch(sql, running, batch, act))
     } catch (error) {
-      if (tries < triesAtMost && ['23505', '40P01', '40001'].includes(codeOf(error))) continue
+      if (tries < triesAtMost && ['23505', '40P01', '40001'].includes(codeOf(error) ?? '')) continue
       if (!isRefusal(error)) throw error
       return db.transaction((sql) => applyInParts(sql, running, batch, act))
     }
   }
 }
 
-const codeOf = (error: unknown) => String((error as { code?: string }).code)
-
 /** Values that PostgreSQL does not take, or that its tables do not: no other try changes that. */
-const isRefusal = (error: unknown) => /^(22|23|54)/.test(codeOf(error))
+const isRefusal = (error: unknown) => /^(22|23|54)/.test(codeOf(error) ?? '')
 
 async function applyBatch(sql: Sql, running: Import, batch: LineBatch, act: Act): Promise<Import> {
   if (batch.rows.isEmpty) return settle(sql, running, batch, nothing, act)

@@ -6,6 +6,7 @@ import type { Act } from '../audit/audit.ts'
 import { after, day } from '../clock.ts'
 import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
+import { codeOf, messageOf } from '../text/thrown.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { unknownSource } from '../vocabulary/source.ts'
 import { type MergeResult, outcomes, type RecordOutcome } from './outcomes.ts'
@@ -42,8 +43,7 @@ export async function mergeAll(
     moment: act.at,
     how: printHow(act, subject),
   }
-  const [row] = await sql.query(mergeRecords, values)
-  return row!.merged
+  return (await sql.one(mergeRecords, values)).merged
 }
 
 /** One record, at once; what came of it. */
@@ -74,10 +74,10 @@ export const undefinedObject = '42704'
 function explain(error: unknown, { source, environment }: Origin): unknown {
   if (violates(error, 'users_username_key') || violates(error, 'accounts_pkey'))
     return new Conflict('Somebody else was given this name or number at the same moment. Repeat the request.')
-  const { code, message } = error as { code?: string; message?: string }
-  if (code === '22023' && message?.startsWith('source:'))
+  const code = messageOf(error).startsWith('source:') ? codeOf(error) : undefined
+  if (code === '22023')
     return new Invalid([{ field: 'source', problem: `is one of the other site: ${source}` }])
-  if (code === undefinedObject && message?.startsWith('source:'))
+  if (code === undefinedObject)
     return new Invalid([{ field: 'source', problem: unknownSource(source, environment) }])
   return error
 }

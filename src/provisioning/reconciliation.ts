@@ -15,7 +15,7 @@ const pagesAtOnce = 100
  * callers that say so.
  */
 export const optionalFields = ['username', 'email', 'locale', 'openedAt'] as const
-export type OptionalField = (typeof optionalFields)[number]
+type OptionalField = (typeof optionalFields)[number]
 
 interface ReconciliationQuery {
   readonly after: string
@@ -43,7 +43,7 @@ export async function listCustomers(
   return {
     customers,
     checksum: hash.digest('hex'),
-    next: rows.length > limit ? page.at(-1)!.externalId : undefined,
+    next: rows.length > limit ? page.at(-1)?.externalId : undefined,
   }
 }
 
@@ -52,7 +52,7 @@ export async function listChecksums(sql: Sql, { source }: Origin, { after, witho
   const most = pagesAtOnce * customersAPage
   const checksums = await sql.query(table.selectChecksums, { source, after, most, without, customersAPage })
   const counted = checksums.reduce((sum, { customers }) => sum + customers, 0)
-  return { checksums, next: counted === most ? checksums.at(-1)!.last : undefined }
+  return { checksums, next: counted === most ? checksums.at(-1)?.last : undefined }
 }
 
 export function listSources(sql: Sql, now: Date) {

@@ -8,6 +8,7 @@ import type { FieldProblem } from '../problem.ts'
 import { cut } from '../text/cut.ts'
 import { escapeText } from '../text/printable.ts'
 import { holdingRoles } from '../users/holding.ts'
+import { isRecord, recordOf } from '../vocabulary/record-of.ts'
 import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { scopes } from '../vocabulary/scope.ts'
 
@@ -22,15 +23,23 @@ interface Field {
   takes(value: unknown): boolean
 }
 
-function matching(pattern: string, rule: string, description: string, example: string): Field {
+/** `also` is what no pattern can say. */
+function matching(
+  pattern: string,
+  rule: string,
+  description: string,
+  example: string,
+  also: (text: string) => boolean = () => true,
+): Field {
   const shape = new RegExp(pattern)
   const schema = text(description, example, { pattern })
-  return { schema, rule, takes: (value) => typeof value === 'string' && shape.test(value) }
+  return { schema, rule, takes: (value) => typeof value === 'string' && shape.test(value) && also(value) }
 }
 
 function among(words: readonly string[], description: string): Field {
   const rule = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
-  return { schema: oneOf(words, { description }), rule, takes: (value) => words.includes(value as string) }
+  const known = new Set<unknown>(words)
+  return { schema: oneOf(words, { description }), rule, takes: (value) => known.has(value) }
 }
 
 /**
@@ -53,7 +62,7 @@ function named(description: string, example: string): Field {
 function whole(least: number, most: number, description: string, example: number): Field {
   const schema = integer(description, example, { minimum: least, maximum: most })
   const takes = (value: unknown) =>
-    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+    typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
   return { schema, rule: `must be a whole number from ${least} to ${most}`, takes }
 }
 
@@ -65,18 +74,19 @@ const instantPattern =
   '^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$'
 
 function moment(description: string): Field {
-  const field = matching(
+  return matching(
     instantPattern,
     'must be a date and time such as 2026-01-31T09:30:00Z',
     description,
     '2026-01-31T09:30:00Z',
+    isInCalendar,
   )
-  return { ...field, takes: (value) => field.takes(value) && isInCalendar(value as string) }
 }
 
 /** JavaScript takes the 31st of June for the first of July. */
 function isInCalendar(written: string): boolean {
-  const [year, month, day] = written.slice(0, 10).split('-').map(Number) as [number, number, number]
+  const [year, month, day] = written.slice(0, 10).split('-').map(Number)
+  if (year === undefined || month === undefined || day === undefined) return false
   return !Number.isNaN(Date.parse(written)) && day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
 }
 
@@ -106,24 +116,24 @@ const email = matching(
   'must be an e-mail address such as ada@example.com, or empty',
   'Where notices go. Left out, it stays as it is; empty, it is removed.',
   'ada@example.com',
+  (address) => address.length <= 254 && address.indexOf('@') <= 64,
 )
-const isShort = (address: string) => address.length <= 254 && address.indexOf('@') <= 64
 
 const username = matching(
   '^[A-Za-z0-9._@+-]{1,100}$',
   'must be 1 to 100 letters, digits or any of . _ @ + -, and not look like an id',
   'What they sign in with, where passwords are used. Left out, it stays as it is; a new customer gets one that is made of source and id.',
   'ada',
+  (name) => !/^id-[a-z0-9]{12}$/i.test(name),
 )
+
+const knownScopes = new Set<unknown>(scopes)
 
 const fields: Readonly<Record<RecordKind, Readonly<Record<string, Field>>>> = {
   customer: {
     name: needed(named('Their full name.', 'Ada Lovelace')),
-    username: {
-      ...username,
-      takes: (value) => username.takes(value) && !/^id-[a-z0-9]{12}$/i.test(value as string),
-    },
-    email: { ...email, takes: (value) => email.takes(value) && isShort(value as string) },
+    username,
+    email,
     locale: matching(
       '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$',
       'must be a language such as en or fr-CA',
@@ -166,8 +176,7 @@ const fields: Readonly<Record<RecordKind, Readonly<Record<string, Field>>>> = {
         examples: [['read', 'market']],
       }),
       rule: `must be a list of any of ${scopes.join(', ')}`,
-      takes: (value) =>
-        Array.isArray(value) && value.every((each) => (scopes as readonly unknown[]).includes(each)),
+      takes: (value) => Array.isArray(value) && value.every((each) => knownScopes.has(each)),
     },
     status: among(
       ['active', 'suspended'],
@@ -206,7 +215,10 @@ export function describeRecord(kind: RecordKind) {
   )
 }
 export const describeKeys = (kind: RecordKind) => describe(keysOf[kind], {})
-export const describeRemoval = () => describe(common, {})
+export const describeRemoval = () => ({
+  version: common.version.schema,
+  changedAt: common.changedAt.schema,
+})
 
 export interface SourceRecord {
   readonly kind: RecordKind
@@ -223,25 +235,29 @@ const allFields = (kind: RecordKind, op: unknown): FieldDescriptions =>
   op === 'remove'
     ? { ...words, ...keysOf[kind], ...common }
     : { ...words, ...keysOf[kind], ...common, ...fields[kind] }
-const upserts = Object.fromEntries(kinds.map((kind) => [kind, allFields(kind, 'upsert')])) as Record<
-  RecordKind,
-  FieldDescriptions
->
-const removals = Object.fromEntries(kinds.map((kind) => [kind, allFields(kind, 'remove')])) as Record<
-  RecordKind,
-  FieldDescriptions
->
+
+interface ExpectedFields {
+  readonly all: ReadonlyMap<string, Field>
+  readonly required: readonly (readonly [name: string, field: Field])[]
+}
+
+function expectFields(kind: RecordKind, op: 'upsert' | 'remove'): ExpectedFields {
+  const named = Object.entries(allFields(kind, op))
+  return { all: new Map(named), required: named.filter(([, field]) => field.isRequired) }
+}
+
+const upserts = recordOf(kinds, (kind) => expectFields(kind, 'upsert'))
+const removals = recordOf(kinds, (kind) => expectFields(kind, 'remove'))
 
 /** The first fault of what was sent as a record; undefined when it is one. */
-export function findFault(sent: unknown): FieldProblem | undefined {
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent))
-    return { field: 'line', problem: 'must be a JSON object' }
-  const record = sent as Record<string, unknown>
-  if (!words.kind.takes(record.kind)) return { field: 'kind', problem: words.kind.rule }
+export function findFault(record: unknown): FieldProblem | undefined {
+  if (!isRecord(record)) return { field: 'line', problem: 'must be a JSON object' }
+  const kind = kinds.find((each) => each === record.kind)
+  if (!kind) return { field: 'kind', problem: words.kind.rule }
   if (record.op !== undefined && !words.op.takes(record.op)) return { field: 'op', problem: words.op.rule }
-  const described = (record.op === 'remove' ? removals : upserts)[record.kind as RecordKind]
+  const expected = (record.op === 'remove' ? removals : upserts)[kind]
   for (const name in record) {
-    const field = Object.hasOwn(described, name) ? described[name]! : undefined
+    const field = expected.all.get(name)
     if (!field)
       return {
         field: escapeText(cut(name, 100)),
@@ -249,8 +265,7 @@ export function findFault(sent: unknown): FieldProblem | undefined {
       }
     if (!field.takes(record[name])) return { field: name, problem: field.rule }
   }
-  for (const name in described)
-    if (described[name]!.isRequired && record[name] === undefined)
-      return { field: name, problem: described[name]!.rule }
+  for (const [name, { rule }] of expected.required)
+    if (record[name] === undefined) return { field: name, problem: rule }
   return undefined
 }

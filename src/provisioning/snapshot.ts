@@ -50,16 +50,16 @@ async function compare(db: Sql, { id, source, startedAt, asOf }: Import): Promis
     let after = ''
     for (;;) {
       const values = { importId: id, source, startedAt, asOf, after, most: keysAPage }
-      const [page] = await db.query(note, values)
-      known += page!.known
-      if (page!.last === null) break
-      after = page!.last
+      const page = await db.one(note, values)
+      known += page.known
+      if (page.last === null) break
+      after = page.last
     }
   }
   for (let part = 0; part < table.parts; part++) await db.query(table.findMissing, { importId: id, part })
   await db.query(table.forgetKnown, { importId: id })
-  const [counted] = await db.query(table.countMissing, { importId: id })
-  return { known, missing: counted!.missing }
+  const counted = await db.one(table.countMissing, { importId: id })
+  return { known, missing: counted.missing }
 }
 
 type SnapshotCounts = { readonly known: number; readonly missing: number }

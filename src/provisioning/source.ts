@@ -5,6 +5,7 @@
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { codeOf, messageOf } from '../text/thrown.ts'
 import { isSource, unknownSource } from '../vocabulary/source.ts'
 import { type Origin, undefinedObject } from './provisioning.ts'
 import * as table from './sources.sql.ts'
@@ -40,7 +41,7 @@ export async function createSource(db: Sql, { source, environment }: Origin, act
   await db
     .query(table.createSource, { source, environment, actor: act.by.name, moment: act.at })
     .catch((error) => {
-      if ((error as { code?: string }).code !== '23505') throw error
+      if (codeOf(error) !== '23505') throw error
       throw new Conflict(`There is a source "${source}" already.`)
     })
   return getSource(db, { source, environment })
@@ -63,12 +64,13 @@ export async function changeSourceRoles(
       sql
         .query(table.setSourceRole, { source: name, role, may, actor: act.by.name, moment: act.at })
         .catch((error) => {
-          if ((error as { code?: string }).code !== undefinedObject) throw error
-          throw new NotFound((error as Error).message)
+          if (codeOf(error) !== undefinedObject) throw error
+          throw new NotFound(messageOf(error))
         })
     for (const role of change.added) await set(role, true)
     for (const role of change.withdrawn) await set(role, false)
     const [changed] = await sql.query(table.selectSource, { name })
-    return changed!
+    if (!changed) throw new NotFound(`There is no source "${name}".`)
+    return changed
   })
 }

@@ -110,8 +110,7 @@ export async function mergeAllStaged(
     moment: act.at,
     how: printHow(act, `import:${id}`),
   }
-  if (mode === 'changes') return (await sql.query(mergeStaged, values))[0]!.merged
-  const [row] = await sql.query(mergeSnapshot, values)
-  const { merged, known } = row!
+  if (mode === 'changes') return (await sql.one(mergeStaged, values)).merged
+  const { merged, known } = await sql.one(mergeSnapshot, values)
   return { ...merged, unchanged: merged.unchanged + known }
 }

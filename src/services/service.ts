@@ -40,7 +40,7 @@ export async function createService(
   const secret = issueToken('serviceSecret', environment)
   const service = await db.transaction(async (sql) => {
     await checkSources(sql, mayProvision, environment)
-    const [created] = await sql.query(insertService, {
+    const created = await sql.one(insertService, {
       id: randomLetters(24),
       name: trimmed,
       environment,
@@ -48,12 +48,12 @@ export async function createService(
       createdAt: act.at,
       mayProvision,
     })
-    await recordAct(sql, act, 'service.created', `service:${created!.id}`, {
+    await recordAct(sql, act, 'service.created', `service:${created.id}`, {
       name: trimmed,
       environment,
       mayProvision,
     })
-    return created!
+    return created
   })
   return { service, secret }
 }

@@ -36,7 +36,7 @@ function arrange({
   ...others
 }: SettingValues) {
   const { mailServer, mail, ...groups } = others
-  const sites: readonly SiteConfig[] = [
+  const sites: readonly [live: SiteConfig, sandbox: SiteConfig] = [
     { environment: 'live', ...live },
     { environment: 'sandbox', ...sandbox },
   ]

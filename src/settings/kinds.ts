@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseKey, type SecretKey } from '../crypto/vault.ts'
 import { isLoopbackHost } from '../network/loopback.ts'
+import { codeOf } from '../text/thrown.ts'
 
 export type ValueKind<Value> = (text: string) => Value | SettingMistake
 
@@ -86,12 +87,17 @@ function split(text: string): string[] {
   return parts.filter((part) => part !== '')
 }
 
+const isAmong =
+  <Word extends string>(words: readonly Word[]) =>
+  (text: string): text is Word =>
+    words.some((word) => word === text)
+
 /** Any number of them, or all. */
 export function someOf<const Word extends string>(words: readonly Word[]): ValueKind<readonly Word[]> {
   return (text) => {
-    const found = split(text) as Word[]
+    const found = split(text)
     if (text.trim() === 'all') return words
-    return found.every((word) => words.includes(word))
+    return found.every(isAmong(words))
       ? found
       : must(`be all, or any of ${words.join(', ')}, separated by commas`)
   }
@@ -102,10 +108,8 @@ export function oneOrBoth<const Word extends string>(
   words: readonly [Word, Word],
 ): ValueKind<readonly Word[]> {
   return (text) => {
-    const found = split(text) as Word[]
-    return found.length > 0 && found.every((word) => words.includes(word))
-      ? found
-      : must(`be ${words.join(', ')} or both`)
+    const found = split(text)
+    return found.length > 0 && found.every(isAmong(words)) ? found : must(`be ${words.join(', ')} or both`)
   }
 }
 
@@ -116,10 +120,10 @@ export const networks: ValueKind<readonly string[]> = (text) => {
 }
 
 function isNetwork(text: string): boolean {
-  const [address, prefix, ...rest] = text.split('/')
-  const bits = isIP(address!) === 6 ? 128 : 32
+  const [address = '', prefix, ...rest] = text.split('/')
+  const bits = isIP(address) === 6 ? 128 : 32
   const isRange = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits)
-  return isIP(address!) !== 0 && isRange && rest.length === 0
+  return isIP(address) !== 0 && isRange && rest.length === 0
 }
 
 /** What clients call a site: scheme, host and port alone. */
@@ -138,7 +142,7 @@ export const file: ValueKind<string> = (path) => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    return noFile(path, (error as NodeJS.ErrnoException).code)
+    return noFile(path, codeOf(error))
   }
 }
 
@@ -211,10 +215,12 @@ export const collector: ValueKind<string> = (text) => {
 /** As OpenTelemetry writes them, percent-encoded. */
 export const headers: ValueKind<Readonly<Record<string, string>>> = (text) => {
   try {
-    const pairs = split(text).map((pair) =>
-      pair.split(/=(.*)/s, 2).map((part) => decodeURIComponent(part.trim())),
-    )
-    return Object.fromEntries(new Headers(pairs as [string, string][]))
+    const pairs = split(text).map((pair): [string, string] => {
+      const [name, value] = pair.split(/=(.*)/s, 2).map((part) => decodeURIComponent(part.trim()))
+      if (name === undefined || value === undefined) throw new Error(`${name} has no value.`)
+      return [name, value]
+    })
+    return Object.fromEntries(new Headers(pairs))
   } catch {
     return must('be name=value, several separated by commas')
   }

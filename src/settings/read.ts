@@ -27,16 +27,16 @@ export class ConfigError extends Error {
   }
 }
 
-const rowsByName = new Map((settings as readonly SettingRow<unknown>[]).map((row) => [row.name, row]))
+const rowsByName = new Map<string, SettingRow<unknown>>(settings.map((row) => [row.name, row]))
 
 /** An empty setting is one that was not made. */
 export function openGiven(texts: Readonly<Record<string, string | undefined>>): RawSettings {
-  const has = (name: string) => (texts[name] ?? '') !== ''
   const raw: RawSettings = {
-    has,
+    has: (name) => (texts[name] ?? '') !== '',
     text(name) {
-      const { follow, fallback } = rowsByName.get(name)!
-      return has(name) ? texts[name]! : (follow?.(raw) ?? fallback)
+      const row = rowsByName.get(name)
+      if (!row) throw new Error(`There is no setting ${name}.`)
+      return texts[name] || (row.follow?.(raw) ?? row.fallback)
     },
   }
   return raw

@@ -15,7 +15,7 @@ export function withoutSecret(text: string, secret: SecretPart | undefined): str
   const [, scheme, user, host, path = '', query] = (secret === 'credentials' && address.exec(text)) || []
   if (scheme === undefined) return hidden
   // An unescaped ampersand of a password would make its rest a name.
-  const shown = query?.split('&').map((pair) => (harmless.includes(pair.split('=')[0]!) ? pair : hidden))
+  const shown = query?.split('&').map((pair) => (harmless.includes(pair.replace(/=.*/s, '')) ? pair : hidden))
   // Some collectors know their customers by the path; of a database it is the name.
   const place = path.length > 1 && scheme.startsWith('http') ? `/${hidden}` : path
   return `${scheme}${user ? `${hidden}@` : ''}${host}${place}${shown ? `?${shown.join('&')}` : ''}`

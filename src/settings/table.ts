@@ -10,7 +10,7 @@ import { houseBrand } from '../vocabulary/brand.ts'
 import * as kind from './kinds.ts'
 import { isLocal, whereLocal } from './local.ts'
 import { secondFactors } from './second-factors.ts'
-import { always, type Follow, follows, onlyWith, type Setting, setting, type Values } from './setting.ts'
+import { always, type Follow, follows, onlyWith, type SettingRow, setting, type Values } from './setting.ts'
 import { signIn } from './sign-in.ts'
 
 /**
@@ -310,4 +310,6 @@ export const table = {
 export type SettingValues = Values<typeof table>
 
 /** All of them in the order of the table. */
-export const settings: readonly Setting[] = Object.values(table).flatMap(({ rows }) => Object.values(rows))
+export const settings: readonly SettingRow<unknown>[] = Object.values(table).flatMap(({ rows }) =>
+  Object.values(rows),
+)

@@ -41,5 +41,5 @@ const entities = new Map([
 ])
 
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities.get(character)!)
+  return text.replace(/[&<>"']/g, (character) => entities.get(character) ?? '')
 }

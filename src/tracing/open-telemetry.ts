@@ -76,10 +76,10 @@ function complainOnce(exporter: SpanExporter, log: Logger): SpanExporter {
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        const fails = result.error !== undefined
-        if (fails && !failing) log.warn({ why: result.error!.message }, 'traces do not reach their collector')
-        if (!fails && failing) log.info('traces reach their collector again')
-        failing = fails
+        const { error } = result
+        if (error && !failing) log.warn({ why: error.message }, 'traces do not reach their collector')
+        if (!error && failing) log.info('traces reach their collector again')
+        failing = error !== undefined
         done(result)
       })
     },
@@ -158,6 +158,6 @@ async function withinLimit(work: Promise<void>): Promise<void> {
   const limit = new Promise<void>((passed) => {
     timer = setTimeout(passed, closeTimeoutMs)
   })
-  await Promise.race([work.catch(() => {}), limit])
+  await Promise.race([Promise.allSettled([work]), limit])
   clearTimeout(timer)
 }

@@ -37,8 +37,8 @@ export async function createApiToken(
   const token = issueToken('personal', environment)
   const record = await db.transaction(async (sql) => {
     await sql.query(table.lockUser, { id: user.id })
-    const [count] = await sql.query(table.countApiTokens, { userId: user.id })
-    if (count!.living >= tokensPerUser) {
+    const count = await sql.one(table.countApiTokens, { userId: user.id })
+    if (count.living >= tokensPerUser) {
       throw new Conflict(`A user may hold ${tokensPerUser} API tokens. Revoke one that is no longer needed.`)
     }
     const values = {
@@ -49,10 +49,10 @@ export async function createApiToken(
       hint: tokenHint(token),
       createdAt: act.at,
     }
-    const [created] = await sql.query(table.insertApiToken, values)
-    const details = { tokenId: created!.id, environment, name: trimmed }
+    const created = await sql.one(table.insertApiToken, values)
+    const details = { tokenId: created.id, environment, name: trimmed }
     await recordGuardedAct(sql, act, 'api_token.created', user.id, details)
-    return created!
+    return created
   })
   return { record, token }
 }

@@ -42,7 +42,7 @@ export async function signIn(
   const { at: now } = act
 
   refuseCrowd(passwords, 'known')
-  const key = vault.derive('login-throttle')[0]!
+  const [key] = vault.derive('login-throttle')
   const found = await findUserByUsername(db, username)
   const knownDevice = recognise(
     device,

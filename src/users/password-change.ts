@@ -43,7 +43,7 @@ export async function changePassword(
 ): Promise<PasswordChangeResult> {
   const { user } = session
   refuseCrowd(passwords, 'known')
-  const key = vault.derive('login-throttle')[0]!
+  const [key] = vault.derive('login-throttle')
   const [stored] = await db.query(selectPasswordHash, { id: user.id })
   const knownDevice = recognise(
     device,
@@ -56,7 +56,7 @@ export async function changePassword(
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   const tooLong = Buffer.byteLength(current) > passwordMaxBytes
   const matches = await passwords.verify(stored?.passwordHash ?? undefined, tooLong ? '' : current)
-  if (!matches || !attempt.userAllowed) {
+  if (!stored || !matches || !attempt.userAllowed) {
     const action = attempt.startsWait ? 'session.throttled' : 'session.refused'
     if (attempt.userAllowed) await recordAct(db, act, action, `user:${user.id}`, { at: 'password change' })
     return { kind: 'refused' }
@@ -65,7 +65,7 @@ export async function changePassword(
   return db.transaction<PasswordChangeResult>(async (sql) => {
     const [replaced] = await sql.query(replacePassword, {
       id: user.id,
-      checked: stored!.passwordHash,
+      checked: stored.passwordHash,
       passwordHash: hash,
       updatedAt: act.at,
     })

@@ -26,8 +26,7 @@ export async function useRecoveryCode(sql: Sql, userId: string, typed: string, n
 }
 
 export async function countRecoveryCodes(sql: Sql, userId: string): Promise<number> {
-  const [counted] = await sql.query(table.countCodes, { userId })
-  return counted!.left
+  return (await sql.one(table.countCodes, { userId })).left
 }
 
 export async function removeRecoveryCodes(sql: Sql, userId: string): Promise<void> {
@@ -36,7 +35,7 @@ export async function removeRecoveryCodes(sql: Sql, userId: string): Promise<voi
 
 function makeCode(): string {
   const letters = Array.from({ length: codeLetters }, () => alphabet[randomInt(alphabet.length)]).join('')
-  return letters.match(/.{4}/g)!.join('-')
+  return letters.replaceAll(/.{4}(?=.)/g, '$&-')
 }
 
 /** However it was typed: hyphens, spaces and capitals make no difference. */

@@ -144,7 +144,8 @@ export async function takeSecondStep(
   const known = recognise(from.device, { id: user.id, passwordMark: step.passwordMark }, now)
   const device = known === undefined ? undefined : `second:${known}`
   const who = { username: secondStepName(user), address: browser.address, knownDevice: device }
-  const attempt = await countAttempt(db, limits, who, vault.derive('login-throttle')[0]!, now)
+  const [key] = vault.derive('login-throttle')
+  const attempt = await countAttempt(db, limits, who, key, now)
   if (!attempt.addressAllowed)
     return { kind: 'address-must-wait', retryAfterSeconds: attempt.retryAfterSeconds }
   if (!attempt.userAllowed) return { kind: 'refused' }
@@ -153,8 +154,8 @@ export async function takeSecondStep(
     if (upstream && !(await isStillVouched(sql, user, upstream, new Date(step.at)))) return { kind: 'over' }
     const [found] = await sql.query(holdUserWithPassword, { id: user.id })
     if (!isStillRight(step, found)) return { kind: 'over' }
-    const [held] = await sql.query(table.lockFailures, { userId: user.id })
-    if (isOver(step, held!.failures)) return { kind: 'over' }
+    const held = await sql.one(table.lockFailures, { userId: user.id })
+    if (isOver(step, held.failures)) return { kind: 'over' }
     if (!(await acceptProof(sql, vault, user.id, proof, now)))
       return recordFailure(sql, { user, step }, proof, attempt, act)
     await forgiveWrongCodes(sql, user.id, proof.kind === 'recovery code')
@@ -182,8 +183,8 @@ async function recordFailure(
   await recordAct(sql, act, action, subject, { at: 'second step' })
   if (proof.kind === 'authenticator app' && (await countWrongCode(sql, user.id, act.at)))
     await recordGuardedAct(sql, act, 'second_factor.locked', user.id, { factor: 'authenticator app' })
-  const [counted] = await sql.query(table.countFailure, { userId: user.id })
-  return { kind: isOver(step, counted!.failures) ? 'over' : 'refused' }
+  const counted = await sql.one(table.countFailure, { userId: user.id })
+  return { kind: isOver(step, counted.failures) ? 'over' : 'refused' }
 }
 
 function acceptProof(sql: Sql, vault: Vault, userId: string, proof: Proof, now: Date): Promise<boolean> {

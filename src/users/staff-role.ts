@@ -80,8 +80,8 @@ export async function findNeededOver(
   sql: Sql,
   { id, role }: { readonly id: string; readonly role: string },
 ): Promise<readonly Permission[]> {
-  const [found] = await sql.query(table.selectIsAdministrator, { userId: id })
-  return neededOver({ role, ...found! })
+  const found = await sql.one(table.selectIsAdministrator, { userId: id })
+  return neededOver({ role, ...found })
 }
 
 /**
@@ -146,10 +146,11 @@ export async function getStaffMember(sql: Sql, userId: string): Promise<StaffMem
 }
 
 function gather(rows: readonly StaffRow[]): StaffMember[] {
-  return [...Map.groupBy(rows, ({ id }) => id).values()].map((own) => {
-    const { id, username, name, status, isGuarded } = own[0]!
-    const roles = own.flatMap(({ role, source, givenAt }) =>
-      role ? [{ role, source: source!, givenAt: givenAt! }] : [],
+  const rolesOf = Map.groupBy(rows, ({ id }) => id)
+  const people = new Map(rows.map((row) => [row.id, row]))
+  return [...people.values()].map(({ id, username, name, status, isGuarded }) => {
+    const roles = (rolesOf.get(id) ?? []).flatMap(({ role, source, givenAt }) =>
+      role && source && givenAt ? [{ role, source, givenAt }] : [],
     )
     return { id, username, name, status, isGuarded, roles }
   })

@@ -29,5 +29,5 @@ export async function findUsers(
       ? await sql.query(selectPage, values)
       : await sql.query(selectNamed, { ...values, typed: text, namesakes: namesakesAtMost })
   const users = found.slice(0, limit)
-  return { users, after: found.length > limit ? users.at(-1)!.username : undefined }
+  return { users, after: found.length > limit ? users.at(-1)?.username : undefined }
 }

@@ -86,8 +86,8 @@ async function insertNew(sql: Sql, user: Person, hash: string | undefined, act: 
   const username = user.username.toLowerCase()
   const email = user.email === undefined ? undefined : parseEmail(user.email)
   const id = `id-${randomLetters(12).toLowerCase()}`
-  const [created] = await sql
-    .query(table.insertUser, {
+  const created = await sql
+    .one(table.insertUser, {
       id,
       username,
       name: name.trim(),
@@ -103,7 +103,7 @@ async function insertNew(sql: Sql, user: Person, hash: string | undefined, act: 
     })
   await recordAct(sql, act, 'user.created', `user:${id}`, { username, role })
   if (role === 'operator') await giveByHand(sql, id, staffRoles, act)
-  return created!
+  return created
 }
 
 /** No username has this shape: whatever a word is, it can name one user at most. */

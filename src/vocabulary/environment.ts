@@ -6,5 +6,5 @@ export type Environment = (typeof environments)[number]
 export type SiteAddresses = Readonly<Record<Environment, string>>
 
 export function isEnvironment(text: string): text is Environment {
-  return (environments as readonly string[]).includes(text)
+  return environments.some((each) => each === text)
 }

@@ -15,7 +15,9 @@ const ofType = (type: string) => (options?: object) => ({ type, ...options })
 const optional = '~optional'
 
 function describeObject(properties: Record<string, TSchema>, options?: object): object {
-  const required = Object.keys(properties).filter((name) => !Object.hasOwn(properties[name]!, optional))
+  const required = Object.entries(properties).flatMap(([name, schema]) =>
+    Object.hasOwn(schema, optional) ? [] : [name],
+  )
   return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
 }
 
@@ -23,7 +25,7 @@ function describeObject(properties: Record<string, TSchema>, options?: object): 
  * TypeBox's words and types, and its schemas to the letter. TypeBox itself is seven hundred files, of which a
  * gateway that starts would load each to say these nine words.
  */
-export const Type = {
+const schemaWords: object = {
   Array: (items: TSchema, options?: object) => ({ type: 'array', items, ...options }),
   Boolean: ofType('boolean'),
   Integer: ofType('integer'),
@@ -33,7 +35,8 @@ export const Type = {
   Optional: (schema: TSchema) => Object.defineProperty({ ...schema }, optional, { value: true }),
   String: ofType('string'),
   Unsafe: (schema: TSchema) => schema,
-} as unknown as SchemaWords
+}
+export const Type = schemaWords as SchemaWords
 
 /** Both JavaScript and PostgreSQL know it: the year 33658. */
 export const latestInstantMs = 999_999_999_999_999

@@ -22,7 +22,7 @@ type ParsedScopes =
 export function parseScopes(text: string): ParsedScopes {
   const words = new Set(text.split(/[ ,]+/).filter((word) => word !== ''))
   for (const word of words) {
-    if (!(scopes as readonly string[]).includes(word)) return { kind: 'unknown', word }
+    if (!scopes.some((scope) => scope === word)) return { kind: 'unknown', word }
   }
   if (words.size === 0) return { kind: 'none' }
   return { kind: 'scopes', scopes: scopes.filter((scope) => words.has(scope)) }

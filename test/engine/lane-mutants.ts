@@ -251,7 +251,7 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
   ]),
   rowForEachBehind: lane('what waits behind an exception takes a place of its own', titles.place, [
     '// Entries behind it are found in the log when their turn comes.',
-    'for (const entry of this.#lines.get(entity) ?? []) if (entry.seq !== seq) this.#exceptions.set(entity + entry.seq, { entity, seq: entry.seq, day, attempts: 0, dueAt: verdict.dueAt!, writtenAt: now })',
+    'for (const entry of this.#lines.get(entity) ?? []) if (entry.seq !== seq) this.#exceptions.set(entity + entry.seq, { entity, seq: entry.seq, day, attempts: 0, dueAt: verdict.dueAt, writtenAt: now })',
   ]),
   fifthIsNone: lane('retries leave nothing to what is new, nor it to them', titles.fifth, [
     'slots > 1 ? Math.max(1, Math.floor(slots / 5)) : 0',
@@ -277,12 +277,12 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
   dueByClockAlone: lane(
     'a retry is due when the clock says so, though the clock was set back since it was written',
     titles.clock,
-    [' || nowMs < sending.writtenAt!.getTime()', ''],
+    [' || nowMs < sending.writtenAt.getTime()', ''],
   ),
   sleepsByOldClock: lane(
     'a lane falls asleep until a moment that was reckoned before the clock was set back',
     titles.clock,
-    ['if (now < writtenAt!) return now', ''],
+    ['if (now < writtenAt) return now', ''],
   ),
   heldByClockAlone: lane('a lane is held by a clock that was set back since', titles.clock, [
     'this.#heldAt && now < this.#heldAt ? undefined : this.#holdUntil',
@@ -586,7 +586,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     'engine/worker.ts',
     ['takeover.test.ts', 'a lane that is held finds by itself what nobody told it of'],
     'a lane that is held looks when it is told so, and never by itself (a notification was lost)',
-    ['    void this.#feedLooks.join()\n', ''],
+    ['    this.#feedLooks.start()\n', ''],
   ),
   sleepsWithoutTimer: more(
     'engine/worker.ts',

@@ -453,7 +453,7 @@ test('a webhook whose client was left without a secret signs again as soon as th
   for (const each of await listSecrets(db, branch.client.id, house.clock.now()))
     await revokeSecret(db, branch.client, each.id, act)
   assert.match((await fire()).text, /"why":"no-secret"/)
-  const secret = await db.transaction((sql) => addSecret(sql, vault, branch.client, act))
+  const { secret } = await db.transaction((sql) => addSecret(sql, vault, branch.client, act))
   assert.match((await fire()).text, /"state":"delivered"/)
   assert.ok(isGenuine((await receiver.wait(1))[0]!, secret.text))
 })

@@ -37,7 +37,7 @@ function readAmounts(text: string, payloads: readonly Payload[]): (string | unde
 /** Undefined when a look at the text is not enough: a name may be written with escapes, or come twice. */
 function findWritten(text: string, expected: number): string[] | undefined {
   if (text.includes('\\u')) return undefined
-  const found = Array.from(text.matchAll(writtenAmount), (match) => match[1]!)
+  const found = Array.from(text.matchAll(writtenAmount), ([, written = '']) => written)
   return found.length === expected ? found : undefined
 }
 

@@ -18,7 +18,10 @@ export function readFields(body: unknown): FormFields {
     if (Array.isArray(form[name]))
       throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
   }
-  const find = (name: string) => (form[name] === '' ? undefined : (form[name] as string | undefined))
+  const find = (name: string) => {
+    const value = form[name]
+    return value === '' || Array.isArray(value) ? undefined : value
+  }
   return {
     find,
     get(name) {
@@ -57,8 +60,9 @@ export function readFormFault({ validation = [] }: { validation?: unknown }): OA
   if (faults.some((fault) => isEmpty(fault) && describeFormFault(fault).field === 'grant_type'))
     return new OAuthError('invalid_request', 'grant_type is missing.')
   const coded = faults.find((fault) => codeOf(fault) !== undefined && !isEmpty(fault))
-  if (coded?.instancePath === '/grant_type' || (coded && !faults.some(isEmpty)))
-    return new OAuthError(codeOf(coded)!, new Invalid([describeFormFault(coded)]).message)
+  const code = coded && codeOf(coded)
+  if (code && (coded.instancePath === '/grant_type' || !faults.some(isEmpty)))
+    return new OAuthError(code, new Invalid([describeFormFault(coded)]).message)
   const missing = faults.filter(isEmpty)
   const told = missing.length > 0 ? missing : faults
   return new OAuthError('invalid_request', new Invalid(told.map(describeFormFault)).message)

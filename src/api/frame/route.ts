@@ -1,5 +1,11 @@
 /** A row of the API's table: method, path, who may call, and what happens. */
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  RouteGenericInterface,
+} from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import type { Context } from '../../context.ts'
 import type { ErrorShape } from '../../http/addresses.ts'
@@ -8,7 +14,8 @@ import { Problem } from '../../problem.ts'
 import type { ApiGate, Protection } from '../gates/gate.ts'
 import { readFormFault } from './form-fields.ts'
 
-export interface Endpoint<Caller> {
+/** `Asked` is what a request holds that its schema lets through. */
+export interface Endpoint<Caller, Asked extends RouteGenericInterface = RouteGenericInterface> {
   readonly schema: OperationSchema
   /** Left out of the document of the interface: another row says the same. */
   readonly isHidden?: true
@@ -18,7 +25,7 @@ export interface Endpoint<Caller> {
   readonly takes?: BodyKind
   /** Public and the same for all clients: pages of any origin may read it. */
   readonly cors?: '*'
-  handle(context: Context, caller: Caller, request: FastifyRequest, reply: FastifyReply): unknown
+  handle(context: Context, caller: Caller, request: FastifyRequest<Asked>, reply: FastifyReply): unknown
 }
 
 export interface Route {
@@ -108,7 +115,7 @@ function integerReader({ params, querystring }: OperationSchema) {
 
 function integersOf(schema: TObject | undefined): string[] {
   const properties: Record<string, TSchema & { type?: string }> = schema?.properties ?? {}
-  return Object.keys(properties).filter((name) => properties[name]!.type === 'integer')
+  return Object.entries(properties).flatMap(([name, { type }]) => (type === 'integer' ? [name] : []))
 }
 
 function readIntegers(values: Record<string, unknown>, names: readonly string[]): void {
@@ -134,8 +141,8 @@ function refuseOtherMediaTypes(request: FastifyRequest, takes: BodyKind): void {
 function findOtherMediaType({ headers }: FastifyRequest, takes: BodyKind): Problem | undefined {
   const sent = headers['content-type']
   if (sent === mediaTypes[takes]) return undefined
-  const type = (sent ?? '').split(';')[0]!.trim().toLowerCase()
-  return type === mediaTypes[takes]
+  const [type = ''] = (sent ?? '').split(';')
+  return type.trim().toLowerCase() === mediaTypes[takes]
     ? undefined
     : new Problem(415, 'invalid_request', `The body must be ${mediaTypes[takes]}.`)
 }

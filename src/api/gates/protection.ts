@@ -40,5 +40,6 @@ function challenge(
  * is escaped.
  */
 export function pathOf({ raw }: FastifyRequest): string {
-  return raw.url!.split('?', 1)[0]!.replace(/[^\w\-.~/%!$&'()*+,;=:@]/g, encodeURIComponent)
+  const [path = ''] = (raw.url ?? '').split('?', 1)
+  return path.replace(/[^\w\-.~/%!$&'()*+,;=:@]/g, encodeURIComponent)
 }

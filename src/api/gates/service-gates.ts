@@ -44,8 +44,9 @@ async function authenticate(
   request: FastifyRequest,
   readings: ClientCredentials[],
 ): Promise<Service | undefined> {
-  if (readings.length === 0) return undefined
-  const key = failureKey(request, readings[0]!.id)
+  const [first] = readings
+  if (!first) return undefined
+  const key = failureKey(request, first.id)
   context.clientFailures.check(key)
   const found = await context.services.authenticate(readings, context.environment)
   if (!found) await countFailure(context, request, key)

@@ -5,13 +5,12 @@ import {
   customersAPage,
   listChecksums,
   listCustomers,
-  type OptionalField,
   optionalFields,
 } from '../../provisioning/reconciliation.ts'
 import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { Provisioner } from '../gates/service-gates.ts'
-import { originOf, sourceParameter } from './provisioning.ts'
+import { originOf, type SourceQuery, sourceParameter } from './provisioning.ts'
 
 const version = (of: string) =>
   integer(`The version that is known of ${of}; 0 for one that was made by hand.`, 7)
@@ -86,14 +85,14 @@ const KnownCustomers = Type.Object(
   { title: 'KnownCustomers', description: 'What is known of a source.' },
 )
 
-interface CustomerQuery {
+interface CustomerQuery extends SourceQuery {
   readonly after?: string
   readonly limit?: number
   readonly only?: 'checksums'
   readonly without?: string
 }
 
-export const fetchCustomers: Endpoint<Provisioner> = {
+export const fetchCustomers: Endpoint<Provisioner, { Querystring: CustomerQuery }> = {
   schema: {
     operationId: 'listCustomers',
     summary: 'List customers',
@@ -132,9 +131,10 @@ export const fetchCustomers: Endpoint<Provisioner> = {
     mayForbid: true,
   },
   handle(context, caller, request) {
-    const { after = '', limit = customersAPage, only, without } = request.query as CustomerQuery
+    const { after = '', limit = customersAPage, only, without } = request.query
     const origin = originOf(context, caller, request.query)
-    const asked = { after, without: (without?.split(',') ?? []) as OptionalField[] }
+    const left = without?.split(',') ?? []
+    const asked = { after, without: optionalFields.filter((field) => left.includes(field)) }
     return only ? listChecksums(context.db, origin, asked) : listCustomers(context.db, origin, asked, limit)
   },
 }

@@ -50,7 +50,9 @@ const PublishedEvents = Type.Object(
   { title: 'PublishedEvents', description: 'All of them are published.' },
 )
 
-export const publishEvents: Endpoint<Act> = {
+type PublishedPayload = Payload & { readonly type: PublishedKind; readonly branchId: number }
+
+export const publishEvents: Endpoint<Act, { Body: { readonly events: readonly PublishedPayload[] } }> = {
   bodyLimit: bodyLimitBytes,
   schema: {
     operationId: 'publishEvents',
@@ -72,12 +74,12 @@ export const publishEvents: Endpoint<Act> = {
     mayConflict: true,
   },
   async handle(context, { by, at }, request, reply) {
-    const { events } = request.body as { events: (Payload & { type: PublishedKind })[] }
+    const { events } = request.body
     const amounts = exactAmounts(request.bodyText, events, (place) => `events.${place}.amount`)
     const published = events.map(
       (payload, index): NewEvent => ({
         environment: context.environment,
-        branchId: payload.branchId as number,
+        branchId: payload.branchId,
         kind: payload.type,
         action: String(payload.action),
         entity: entityOf(payload.type, payload),

@@ -21,7 +21,7 @@ import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { defaultSource } from '../../vocabulary/source.ts'
 import type { Endpoint } from '../frame/route.ts'
 import { type Provisioner, provisioner, requireSource } from '../gates/service-gates.ts'
-import { originOf, sourceParameter } from './provisioning.ts'
+import { originOf, type SourceQuery, sourceParameter } from './provisioning.ts'
 
 const count = (description: string, example = 0) => integer(description, example, { minimum: 0 })
 
@@ -77,14 +77,14 @@ const params = Type.Object({
   id: integer('The number of the import.', 1, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
 })
 
-interface ImportQuery {
+interface ImportQuery extends SourceQuery {
   readonly mode?: Import['mode']
   readonly dryRun?: 'true' | 'false'
   readonly asOf?: number
   readonly after?: number
 }
 
-export const startsImport: Endpoint<Provisioner> = {
+export const startsImport: Endpoint<Provisioner, { Querystring: ImportQuery }> = {
   takes: 'lines',
   schema: {
     operationId: 'startImport',
@@ -119,7 +119,7 @@ export const startsImport: Endpoint<Provisioner> = {
     mayConflict: true,
   },
   async handle(context, caller, request, reply) {
-    const { mode = 'changes', dryRun, asOf } = request.query as ImportQuery
+    const { mode = 'changes', dryRun, asOf } = request.query
     if (asOf !== undefined && mode !== 'snapshot')
       throw new Invalid([
         { field: 'asOf', problem: 'is for a snapshot alone: give mode=snapshot too, or leave it out' },
@@ -141,7 +141,10 @@ export const startsImport: Endpoint<Provisioner> = {
   },
 }
 
-export const continuesImport: Endpoint<Provisioner> = {
+export const continuesImport: Endpoint<
+  Provisioner,
+  { Params: { readonly id: number }; Querystring: { readonly after: number } }
+> = {
   takes: 'lines',
   schema: {
     operationId: 'continueImport',
@@ -161,8 +164,8 @@ export const continuesImport: Endpoint<Provisioner> = {
     mayConflict: true,
   },
   async handle(context, caller, request, reply) {
-    const { id } = request.params as { id: number }
-    const { after } = request.query as { after: number }
+    const { id } = request.params
+    const { after } = request.query
     const running = await getImportFor(context, caller, id)
     if (running.state !== 'running')
       throw new Conflict(`Import ${id} takes no more lines: it is ${running.state}.`)
@@ -172,7 +175,7 @@ export const continuesImport: Endpoint<Provisioner> = {
   },
 }
 
-export const fetchImport: Endpoint<Provisioner> = {
+export const fetchImport: Endpoint<Provisioner, { Params: { readonly id: number } }> = {
   schema: {
     operationId: 'getImport',
     summary: 'Fetch an import',
@@ -183,7 +186,7 @@ export const fetchImport: Endpoint<Provisioner> = {
     response: { 200: ImportResource },
   },
   async handle(context, caller, request) {
-    const { id } = request.params as { id: number }
+    const { id } = request.params
     return print(context, await getImportFor(context, caller, id))
   },
 }

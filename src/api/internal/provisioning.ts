@@ -1,7 +1,6 @@
 /**
  * The brokerage's own systems say which customers, accounts and holdings there are: one at a time, at once.
  */
-import type { TSchema } from 'typebox'
 import type { Context } from '../../context.ts'
 import { Invalid } from '../../problem.ts'
 import { outcomes } from '../../provisioning/outcomes.ts'
@@ -31,9 +30,13 @@ export const sourceParameter = {
   ),
 }
 
+export interface SourceQuery {
+  readonly source?: string
+}
+
 /** For whom the caller speaks, if it may. */
-export function originOf({ environment }: Context, caller: Provisioner, query: unknown): Origin {
-  const { source = defaultSource[environment] } = query as { source?: string }
+export function originOf({ environment }: Context, caller: Provisioner, query: SourceQuery): Origin {
+  const { source = defaultSource[environment] } = query
   requireSource(caller, source)
   return { source, environment }
 }
@@ -68,7 +71,12 @@ const shared = (kind: RecordKind) => ({
 })
 
 /** PUT: this is how it is. */
-export function putRecord(kind: RecordKind): Endpoint<Provisioner> {
+export function putRecord(
+  kind: RecordKind,
+): Endpoint<
+  Provisioner,
+  { Params: Readonly<Record<string, string>>; Querystring: SourceQuery; Body: { readonly version: number } }
+> {
   return {
     schema: {
       operationId: `put${names[kind]}`,
@@ -80,15 +88,20 @@ export function putRecord(kind: RecordKind): Endpoint<Provisioner> {
     },
     handle: (context, caller, request) =>
       apply(context, caller, request.query, {
-        ...{ kind, op: 'upsert', ...(request.params as object) },
-        ...(request.body as { version: number }),
+        ...{ kind, op: 'upsert', ...request.params },
+        ...request.body,
       }),
   }
 }
 
 /** DELETE: it is gone. */
-export function removeRecord(kind: RecordKind): Endpoint<Provisioner> {
-  const { properties } = describeRemoval() as TSchema & { properties: Record<string, TSchema> }
+export function removeRecord(
+  kind: RecordKind,
+): Endpoint<
+  Provisioner,
+  { Params: Readonly<Record<string, string>>; Querystring: SourceQuery & { readonly version: number } }
+> {
+  const { version, changedAt } = describeRemoval()
   return {
     schema: {
       operationId: `remove${names[kind]}`,
@@ -97,23 +110,23 @@ export function removeRecord(kind: RecordKind): Endpoint<Provisioner> {
       ...shared(kind),
       querystring: Type.Object({
         ...sourceParameter,
-        version: properties.version!,
-        changedAt: Type.Optional(properties.changedAt!),
+        version,
+        changedAt: Type.Optional(changedAt),
       }),
     },
     handle: (context, caller, request) => {
-      const { source: _, ...rest } = request.query as { source?: string; version: number }
+      const { source: _, ...rest } = request.query
       return apply(context, caller, request.query, {
         kind,
         op: 'remove',
-        ...(request.params as object),
+        ...request.params,
         ...rest,
       })
     },
   }
 }
 
-async function apply(context: Context, caller: Provisioner, query: unknown, record: SourceRecord) {
+async function apply(context: Context, caller: Provisioner, query: SourceQuery, record: SourceRecord) {
   const origin = originOf(context, caller, query)
   const fault = findFault(record)
   if (fault) throw new Invalid([fault])

@@ -1,5 +1,6 @@
 /** Schemas with a title, once each, under their title; wherever they are used stands a reference. */
 import type { TSchema } from 'typebox'
+import { isRecord } from '../../vocabulary/record-of.ts'
 
 type Json = Record<string, unknown>
 
@@ -14,10 +15,10 @@ export function openComponents(): Components {
 
   function place(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map(place)
-    if (typeof schema !== 'object' || schema === null) return schema
-    const { title, ...rest } = schema as Json
+    if (!isRecord(schema)) return schema
+    const { title, ...rest } = schema
     // Below `properties` a title is the name of a field.
-    if (typeof title !== 'string') return placeParts(schema as Json)
+    if (typeof title !== 'string') return placeParts(schema)
     const text = JSON.stringify(rest)
     const known = placed.get(title)
     if (known && known.text !== text) throw new Error(`Two schemas are called ${title}.`)

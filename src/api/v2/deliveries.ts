@@ -78,7 +78,7 @@ const DeliveryPage = Type.Object(
 
 const DeliveryParams = Type.Object({ id: deliveryId('The id of the delivery.') })
 
-export const listDeliveries: Endpoint<BranchCaller> = {
+export const listDeliveries: Endpoint<BranchCaller, { Querystring: DeliveryQuery }> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'listDeliveries', tags: ['Deliveries'] },
@@ -102,7 +102,7 @@ export const listDeliveries: Endpoint<BranchCaller> = {
     response: { 200: DeliveryPage },
   },
   async handle(context, caller, request) {
-    const query = request.query as DeliveryQuery
+    const { query } = request
     const webhook = await find(context, caller, request)
     const most = limitOf(query)
     const { deliveries, next } = await list(

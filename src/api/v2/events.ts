@@ -50,7 +50,10 @@ const EventStream = text(
   'id: 1\nevent: TRANSACTION\ndata: {"sequence":1}\n\n',
 )
 
-export const pullEvents: Endpoint<BranchCaller> = {
+export const pullEvents: Endpoint<
+  BranchCaller,
+  { Querystring: { readonly after?: number; readonly limit?: number } }
+> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'pullEvents', tags: ['Events'] },
@@ -77,7 +80,7 @@ export const pullEvents: Endpoint<BranchCaller> = {
     mayConflict: true,
   },
   async handle(context, caller, request, reply) {
-    const query = request.query as { after?: number; limit?: number }
+    const { query } = request
     const resumed = request.headers['last-event-id']
     const start = Number(
       typeof resumed === 'string' && /^\d{1,15}$/.test(resumed) ? resumed : (query.after ?? 0),

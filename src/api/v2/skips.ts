@@ -67,7 +67,7 @@ export const startSkip: Endpoint<BranchCaller> = {
   },
 }
 
-export const fetchSkip: Endpoint<BranchCaller> = {
+export const fetchSkip: Endpoint<BranchCaller, { Params: { readonly skipId: number } }> = {
   schema: {
     ...webhookSchema,
     ...{ operationId: 'getSkip', tags: ['Deliveries'] },
@@ -78,7 +78,7 @@ export const fetchSkip: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request) {
     const webhook = await find(context, caller, request)
-    return printSkip(await getSkip(context.db, webhook, (request.params as { skipId: number }).skipId))
+    return printSkip(await getSkip(context.db, webhook, request.params.skipId))
   },
 }
 

@@ -56,7 +56,9 @@ const hooks = {
   ACH_PROFILE: { operationId: 'testAchProfileWebhook', words: 'an ACH profile' },
 } as const
 
-export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
+export function testHook(
+  kind: PublishedKind,
+): Endpoint<BranchCaller, { Body: Payload; Querystring: { readonly webhookId?: number } }> {
   return {
     schema: {
       ...webhookSchema,
@@ -83,9 +85,9 @@ export function testHook(kind: PublishedKind): Endpoint<BranchCaller> {
       mayMiss: true,
     },
     async handle(context, caller, request, reply) {
-      const payload = request.body as Payload
+      const payload = request.body
       const [amount] = exactAmounts(request.bodyText, [payload], () => 'amount')
-      const { webhookId } = request.query as { webhookId?: number }
+      const { webhookId } = request.query
       // Another branch's does not exist.
       if (webhookId !== undefined) await getWebhook(context.db, caller, webhookId)
       const event = simulateEvent(caller, kind, payload, amount, webhookId)

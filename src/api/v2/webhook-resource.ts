@@ -125,7 +125,7 @@ export async function printListedWebhooks({ db }: Context, webhooks: readonly We
   const names = await listHeaderNames(db, webhooks)
   return webhooks.map((webhook) => ({
     ...printWebhook(webhook),
-    ...printSettings(webhook, names.get(webhook.id)!),
+    ...printSettings(webhook, names.get(webhook.id) ?? []),
     state: webhook.state,
     ...(webhook.disabledReason !== null && { disabledReason: webhook.disabledReason }),
   }))

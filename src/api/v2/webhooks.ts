@@ -17,7 +17,7 @@ import {
   type Webhook,
   type WebhookDraft,
 } from '../../webhooks/subscriptions/webhook.ts'
-import { listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
+import { readHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { BranchCaller } from '../gates/gates.ts'
 import {
@@ -100,7 +100,7 @@ const SecretChange = Type.Object(
   },
 )
 
-export const createWebhook: Endpoint<BranchCaller> = {
+export const createWebhook: Endpoint<BranchCaller, { Body: WebhookDraft }> = {
   schema: {
     ...webhookSchema,
     operationId: 'createWebhook',
@@ -114,7 +114,7 @@ export const createWebhook: Endpoint<BranchCaller> = {
     makesWebhook: true,
   },
   async handle(context, caller, request, reply) {
-    const draft = request.body as WebhookDraft
+    const draft = request.body
     const webhook = await create(
       registrationDependencies(context),
       caller,
@@ -129,7 +129,7 @@ export const createWebhook: Endpoint<BranchCaller> = {
   },
 }
 
-export const listWebhooks: Endpoint<BranchCaller> = {
+export const listWebhooks: Endpoint<BranchCaller, { Querystring: PageQuery }> = {
   schema: {
     ...webhookSchema,
     operationId: 'listWebhooks',
@@ -139,12 +139,12 @@ export const listWebhooks: Endpoint<BranchCaller> = {
     response: { 200: WebhookPage },
   },
   async handle(context, caller, request) {
-    const query = request.query as PageQuery
+    const { query } = request
     const most = limitOf(query)
     const page = await list(context.db, caller, parseCursor(query.cursor, 0), most)
     return {
       webhooks: await printListedWebhooks(context, page),
-      next: printCursor(page.length === most ? page.at(-1)!.id : undefined),
+      next: printCursor(page.length === most ? page.at(-1)?.id : undefined),
     }
   },
 }
@@ -172,12 +172,14 @@ export const fetchSettings: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request) {
     const webhook = await find(context, caller, request)
-    return printSettings(webhook, (await listHeaderNames(context.db, [webhook])).get(webhook.id)!)
+    return printSettings(webhook, await readHeaderNames(context.db, webhook))
   },
 }
 
 /** PUT and PATCH do the same; an operation has one name. */
-export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endpoint<BranchCaller> {
+export function updateWebhook(
+  operationId: 'putWebhook' | 'updateWebhook',
+): Endpoint<BranchCaller, { Body: Partial<WebhookDraft> }> {
   return {
     schema: {
       ...webhookSchema,
@@ -191,8 +193,7 @@ export function updateWebhook(operationId: 'putWebhook' | 'updateWebhook'): Endp
     },
     async handle(context, caller, request) {
       const webhook = await find(context, caller, request)
-      const change = request.body as Partial<WebhookDraft>
-      const changed = await update(registrationDependencies(context), webhook, change, caller.act)
+      const changed = await update(registrationDependencies(context), webhook, request.body, caller.act)
       return printWebhook(changed)
     },
   }
@@ -225,7 +226,10 @@ export const resumeWebhook = stateEndpoint('active', {
   description: 'What waited goes out. Nothing happens to a webhook that is active.',
 })
 
-export const rotateSecret: Endpoint<BranchCaller> = {
+export const rotateSecret: Endpoint<
+  BranchCaller,
+  { Body: { readonly secret: string; readonly switchAt?: number } }
+> = {
   schema: {
     ...webhookSchema,
     operationId: 'rotateWebhookSecret',
@@ -238,7 +242,7 @@ export const rotateSecret: Endpoint<BranchCaller> = {
   },
   async handle(context, caller, request, reply) {
     const webhook = await find(context, caller, request)
-    const body = request.body as { secret: string; switchAt?: number }
+    const { body } = request
     const switchAt = body.switchAt === undefined ? caller.act.at : new Date(body.switchAt)
     await rotate(registrationDependencies(context), webhook, body.secret, switchAt, caller.act)
     return reply.status(204).send()

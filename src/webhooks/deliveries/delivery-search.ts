@@ -6,6 +6,7 @@
 import { after, minute } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
 import type { RowOf } from '../../database/statement.ts'
+import { NotFound } from '../../problem.ts'
 import { type DeliveryKey, parseDeliveryId } from '../engine/delivery-id.ts'
 import { type BranchLog, logOf } from '../events/branch-log.ts'
 import { selectFirstSince } from '../events/branch-logs.sql.ts'
@@ -82,8 +83,9 @@ export async function searchDeliveries(
   before: string | undefined,
   most: number,
 ): Promise<FoundDeliveries> {
-  if (webhooks.length === 0) return { deliveries: [], next: undefined }
-  const feed = logOf(webhooks[0]!)
+  const [first] = webhooks
+  if (!first) return { deliveries: [], next: undefined }
+  const feed = logOf(first)
   const lowest = filter.from ? await findFirstSince(sql, feed, after(filter.from, -slackMs)) : 1
   const search: FeedSearch = { feed, ids: webhooks.map(({ id }) => id), filter, lowest }
   const found: Delivery[] = []
@@ -101,8 +103,8 @@ export async function searchDeliveries(
     place = step.next
   }
   const deliveries = found.slice(0, most)
-  if (found.length > most) return { deliveries, next: printPlace(deliveries.at(-1)!) }
-  return { deliveries, next: place && printPlace(place) }
+  const last = found.length > most ? deliveries.at(-1) : place
+  return { deliveries, next: last && printPlace(last) }
 }
 
 interface Step {
@@ -163,8 +165,7 @@ async function findStart(
 }
 
 export async function findFirstSince(sql: Sql, { part, feed }: BranchLog, at: Date): Promise<number> {
-  const [first] = await sql.query(selectFirstSince, { part, feed, since: at })
-  return first!.seq
+  return (await sql.one(selectFirstSince, { part, feed, since: at })).seq
 }
 
 /**
@@ -205,6 +206,10 @@ export async function findAnyDelivery(sql: Sql, id: string): Promise<FoundDelive
   const key = parseDeliveryId(id)
   const receiver = key && (await findReceiver(sql, key.webhookId))
   if (!receiver) return undefined
-  const delivery = await getDelivery(sql, receiver, id).catch(() => undefined)
-  return delivery && { ...receiver, delivery }
+  try {
+    return { ...receiver, delivery: await getDelivery(sql, receiver, id) }
+  } catch (error) {
+    if (error instanceof NotFound) return undefined
+    throw error
+  }
 }

@@ -160,10 +160,14 @@ export async function listDeliveriesOfEvent(sql: Sql, branch: Branch, uid: strin
   const values = { part, feed, seq, day, webhookIds: webhooks.map(({ id }) => id) }
   const deliveries = (await sql.query(table.selectDeliveriesOfEntry, values)).map(nameDelivery)
   const attempts = await findLastAttempts(sql, branch, deliveries)
-  return deliveries.map((delivery) => {
-    const { url, state: webhookState } = webhooks.find(({ id }) => id === delivery.webhookId)!
-    return { ...delivery, url, webhookState, lastAttempt: attempts.get(delivery.id) ?? null }
-  })
+  return deliveries.flatMap((delivery) =>
+    webhooks
+      .filter(({ id }) => id === delivery.webhookId)
+      .map(({ url, state: webhookState }) => ({
+        ...{ ...delivery, url, webhookState },
+        lastAttempt: attempts.get(delivery.id) ?? null,
+      })),
+  )
 }
 
 /** By the deliveries that were tried. */

@@ -14,9 +14,6 @@ import { selectAttemptAfter } from './deliveries.sql.ts'
 import type { Attempt } from './delivery.ts'
 import { selectProbe } from './probes.sql.ts'
 
-/** Of one webhook. */
-export const probesPerMinute = 6
-
 /** A delivery, and how many attempts it had: the next is the probe. */
 export interface Probe {
   readonly deliveryId: string

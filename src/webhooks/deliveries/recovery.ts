@@ -33,12 +33,12 @@ export async function countRecovery(
   now: Date,
 ): Promise<RecoveryCount> {
   const { total } = await countReplay(sql, webhook, { since: since.getTime() })
-  const [later] = await sql.query(countLater, {
+  const later = await sql.one(countLater, {
     part: partOf(webhook.branchId),
     webhookId: webhook.id,
     now,
   })
-  return { total, waiting: later!.waiting }
+  return { total, waiting: later.waiting }
 }
 
 /**
@@ -54,8 +54,8 @@ export async function startRecovery(db: Sql, webhook: Webhook, since: Date, act:
     if (refusal !== undefined) throw new Conflict(refusal)
     if (webhook.state === 'disabled') await setWebhookState(sql, webhook, 'active', act)
     const values = { part: partOf(webhook.branchId), webhookId: webhook.id, now: act.at }
-    const [pulled] = await sql.query(acts.hurryCursor, values)
-    const replay = await addReplay(sql, webhook, selection, { ...chosen, pulled: pulled!.hurried }, act.at)
+    const pulled = await sql.one(acts.hurryCursor, values)
+    const replay = await addReplay(sql, webhook, selection, { ...chosen, pulled: pulled.hurried }, act.at)
     await recordAct(sql, act, 'webhook.recovered', `webhook:${webhook.id}`, {
       ...selection,
       ...counted(chosen.total),

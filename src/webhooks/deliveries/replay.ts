@@ -78,8 +78,8 @@ async function countFrom(sql: Sql, webhook: ReplayedWebhook, selection: Selectio
   const isWhole = chosen.entity === undefined && !chosen.failed
   if (isWhole && (await spanFrom(sql, webhook, first, selection.to)) > replayedAtMost) return null
   const place = { ...logOf(webhook), webhookId: webhook.id, first }
-  const [found] = await sql.query(chooseCount(selection), { ...place, ...chosen, most: replayedAtMost + 1 })
-  return found!.looked > replayedAtMost ? null : found!.total
+  const found = await sql.one(chooseCount(selection), { ...place, ...chosen, most: replayedAtMost + 1 })
+  return found.looked > replayedAtMost ? null : found.total
 }
 
 /** How many entries lie between, wanted or not. */

@@ -58,8 +58,8 @@ export async function startSkip(db: Sql, webhook: Webhook, reason: string, act: 
     const waiting = (await readHealth(sql, [webhook])).get(webhook.id)?.waiting ?? 0
     const skipped = waiting < countedAtMost ? waiting : null
     const values = { part, webhookId: webhook.id, reason, by: act.by.name, now: act.at }
-    const [passed] = await sql.query(acts.skipToNow, values)
-    const id = passed!.upto
+    const passed = await sql.one(acts.skipToNow, values)
+    const id = passed.upto
     await sql.query(table.noteSkipped, {
       part,
       webhookId: webhook.id,

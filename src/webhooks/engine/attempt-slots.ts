@@ -45,7 +45,7 @@ export class AttemptSlots<Owner extends object> {
   free(attempt: object, owner: Owner): void {
     this.#total--
     if (this.#young.delete(attempt)) return
-    const left = this.#slow.get(owner)! - 1
+    const left = (this.#slow.get(owner) ?? 0) - 1
     if (left > 0) this.#slow.set(owner, left)
     else this.#slow.delete(owner)
   }

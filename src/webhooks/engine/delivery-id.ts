@@ -23,7 +23,7 @@ export function printDeliveryId({ webhookId, seq, round }: DeliveryKey): string 
 /** Undefined for what is no name of a delivery. */
 export function parseDeliveryId(text: string): DeliveryKey | undefined {
   if (!shape.test(text)) return undefined
-  const [webhookId, seq, round = 0] = text.split('-').map(Number) as [number, number, number?]
+  const [webhookId = 0, seq = 0, round = 0] = text.split('-').map(Number)
   if (!Number.isSafeInteger(webhookId) || !Number.isSafeInteger(seq) || round > largestRound) return undefined
   return { webhookId, seq, round }
 }

@@ -88,16 +88,18 @@ export interface Sending {
   readonly round: number
   readonly attempt: number
   readonly dueAt: Date
-  /** Of a retry or a replayed delivery: when its row was written. */
-  readonly writtenAt?: Date
   /** The entry, where the worker has it in memory; otherwise it is read first. */
   readonly entry: LogEntry | undefined
 }
 
-export interface Verdict {
-  readonly state: 'retrying' | 'delivered' | 'exhausted'
-  readonly dueAt: Date | undefined
+/** Of a row that waits: a retry, or a replayed delivery. */
+interface WaitingRow extends Sending {
+  readonly writtenAt: Date
 }
+
+export type Verdict =
+  | { readonly state: 'retrying'; readonly dueAt: Date }
+  | { readonly state: 'delivered' | 'exhausted'; readonly dueAt: undefined }
 
 export interface AttemptResult<Answer> {
   readonly sending: Sending
@@ -289,7 +291,7 @@ export class Lane<Answer> {
     let earliest: Date | undefined
     for (const { dueAt, writtenAt } of this.#waiting()) {
       // Written by a clock that has been set back since.
-      if (now < writtenAt!) return now
+      if (now < writtenAt) return now
       if (!earliest || dueAt < earliest) earliest = dueAt
     }
     return earliest && laterOf(earliest, this.#heldUntil(now) ?? earliest)
@@ -519,7 +521,7 @@ export class Lane<Answer> {
   /** Made due by a person after it was written: `due_at` and `written_at` are that moment. */
   #nextHurried(now: Date): Sending | undefined {
     for (const sending of this.#waiting())
-      if (sending.dueAt <= now && sending.dueAt.getTime() === sending.writtenAt!.getTime()) return sending
+      if (sending.dueAt <= now && sending.dueAt.getTime() === sending.writtenAt.getTime()) return sending
     return undefined
   }
 
@@ -570,7 +572,7 @@ export class Lane<Answer> {
   }
 
   /** What waits for its moment: of each entity that was asked for again, the first. */
-  *#waiting(): Iterable<Sending> {
+  *#waiting(): Iterable<WaitingRow> {
     for (const row of this.#exceptions.values()) yield retryOf('exception', row, 0)
     const first = new Map<string, AgainRow>()
     for (const row of this.#agains.values()) {
@@ -588,7 +590,7 @@ export class Lane<Answer> {
     let next = Number.POSITIVE_INFINITY
     for (const sending of this.#waiting()) {
       // By a clock that may have been set back since the moment was written.
-      const isDue = nowMs >= sending.dueAt.getTime() || nowMs < sending.writtenAt!.getTime()
+      const isDue = nowMs >= sending.dueAt.getTime() || nowMs < sending.writtenAt.getTime()
       next = Math.min(next, isDue ? nowMs : sending.dueAt.getTime())
       if (!isDue || (found && found.dueAt <= sending.dueAt)) continue
       const isBusy = isLive(sending) ? this.#isBusy(sending.entity) : this.#isBusyAgain(sending.entity)
@@ -771,7 +773,7 @@ export class Lane<Answer> {
         seq,
         day,
         attempts: attempt,
-        dueAt: verdict.dueAt!,
+        dueAt: verdict.dueAt,
         writtenAt: now,
       })
       // Entries behind it are found in the log when their turn comes.
@@ -812,7 +814,7 @@ export class Lane<Answer> {
         day,
         round,
         attempts: attempt,
-        dueAt: verdict.dueAt!,
+        dueAt: verdict.dueAt,
         writtenAt: now,
       })
   }
@@ -831,7 +833,7 @@ function retryOf(
   source: 'exception' | 'again',
   { seq, day, entity, attempts, dueAt, writtenAt }: ExceptionRow,
   round: number,
-): Sending {
+): WaitingRow {
   return { source, seq, day, entity, round, attempt: attempts + 1, dueAt, writtenAt, entry: undefined }
 }
 

@@ -57,9 +57,7 @@ export class Membership {
   #listener: Listener | undefined
   /** Every number that this worker has had. */
   readonly #numbers = new Set<number>()
-  readonly #joining = openFlights(() =>
-    this.#join().catch(() => void setTimeout(() => this.attend(), openAgainMs).unref()),
-  )
+  readonly #joining = openFlights(() => this.#joinOrWait())
   /** By `performance.now()`; the first thing that a new process does is to free what one before it held. */
   #buriesFromMs = 0
   #reports = 0
@@ -84,14 +82,22 @@ export class Membership {
 
   /** Joins, where it is not a member. */
   attend(): void {
-    if (!this.#isClosing && !this.#listener) void this.#joining.join()
+    if (!this.#isClosing && !this.#listener) this.#joining.start()
+  }
+
+  /** While the database is away it is tried again and again. */
+  async #joinOrWait(): Promise<void> {
+    try {
+      await this.#join()
+    } catch {
+      setTimeout(() => this.attend(), openAgainMs).unref()
+    }
   }
 
   async #join(): Promise<void> {
     const { db, clock, heard, joined } = this.#options
     const id = randomUUID()
-    const [row] = await db.query(table.registerWorker, { id, now: clock.now() })
-    const { number } = row!
+    const { number } = await db.one(table.registerWorker, { id, now: clock.now() })
     let opened: Listener | undefined
     opened = await db.listen('countersign_work', heard, () => this.#leave(opened), {
       kind: table.lifeLock,
@@ -99,8 +105,9 @@ export class Membership {
     })
     const former = this.#member
     this.#numbers.add(number)
-    for (const part of former ? allParts : [])
-      await poolOf(db, part).query(keepLanes, { part, former: former!.number, worker: number })
+    if (former)
+      for (const part of allParts)
+        await poolOf(db, part).query(keepLanes, { part, former: former.number, worker: number })
     this.#listener = opened
     this.#member = { id, number }
     joined()
@@ -168,8 +175,7 @@ export class Membership {
       const holders = await poolOf(db, part).query(selectHolders, { part })
       const dead = holders.map(({ holder }) => holder).filter((holder) => !living.has(holder))
       if (dead.length === 0) continue
-      const [row] = await poolOf(db, part).query(freeLanes, { part, workers: dead })
-      freed += row!.freed
+      freed += (await poolOf(db, part).one(freeLanes, { part, workers: dead })).freed
     }
     return freed > 0
   }
@@ -178,8 +184,9 @@ export class Membership {
   async close(): Promise<void> {
     this.#isClosing = true
     await this.#joining.landed()
-    await this.#listener?.close().catch(() => {})
+    // While the database is away neither is done: others find by its lock that it is gone.
+    await Promise.allSettled([this.#listener?.close()])
     if (this.#member)
-      await this.#options.db.query(table.removeWorker, { id: this.#member.id }).catch(() => {})
+      await Promise.allSettled([this.#options.db.query(table.removeWorker, { id: this.#member.id })])
   }
 }

@@ -126,11 +126,13 @@ export class DeliveryWorker {
   readonly #feedLooks = openFlights(() =>
     this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)),
   )
-  readonly #reports = openFlights(() => this.#report().catch(() => {}))
+  /** One that fails is made again a second later. */
+  readonly #reports = openFlights(() => this.#report())
   /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
   readonly #arriving = new Set<number>()
   readonly #touched = new Set<number>()
-  readonly #evictions = openFlights((view: ClusterView) => this.#evict(view).catch(() => {}))
+  /** One that fails is made again after the next report. */
+  readonly #evictions = openFlights((view: ClusterView) => this.#evict(view))
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
   readonly #givenBack = new Map<number, number>()
@@ -163,7 +165,7 @@ export class DeliveryWorker {
     ]
     this.#timers = [
       setInterval(() => this.#lookAround(), lookEveryMs),
-      setInterval(() => void this.#reports.join(), second),
+      setInterval(() => this.#reports.start(), second),
     ]
     options.changes.subscribe((tag) => this.#reconsider(tag))
     this.#membership.attend()
@@ -684,7 +686,7 @@ export class DeliveryWorker {
       this.#serve(held)
       if (held.lane.isBehind) this.#settlements.touch(held.lane)
     }
-    void this.#feedLooks.join()
+    this.#feedLooks.start()
     this.#rests.call()
   }
 
@@ -797,7 +799,7 @@ export class DeliveryWorker {
       .slice(0, Math.max(0, this.#held.size - share))
     for (const { lane } of above) lane.leave()
     this.#mayForget ||= ++this.#reported % forgottenEvery === 0
-    void this.#evictions.join(view)
+    this.#evictions.start(view)
   }
 
   /**
@@ -805,7 +807,7 @@ export class DeliveryWorker {
    */
   async #evict(view: ClusterView): Promise<void> {
     if ((await this.#membership.evict(view)) || this.#mayForget) this.#take(allParts)
-    else if (view.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
+    else if (view.missing > 0) setTimeout(() => this.#reports.start(), suspectEveryMs).unref()
   }
 
   #complain(error: unknown): void {

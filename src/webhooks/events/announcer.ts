@@ -46,7 +46,7 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     setTimeout(() => {
       const published = [...untold]
       untold.clear()
-      db.query(notify, { news: printNews({ feeds: [], parts: [], published }) }).catch(() => {})
+      tell({ feeds: [], parts: [], published })
     }, quietMs).unref()
   }
   function numbered(batch: NumberedBatch): void {
@@ -56,8 +56,11 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     }
     const heads = new Map(batch.entries.map(({ feed, seq }) => [feed, seq]))
     const feeds = [...heads].map(([feed, head]) => ({ feed, head }))
-    if (feeds.length > 0)
-      db.query(notify, { news: printNews({ feeds, parts: [batch.part] }) }).catch(() => {})
+    if (feeds.length > 0) tell({ feeds, parts: [batch.part] })
+  }
+  /** News that are lost cost time and nothing else: workers look by themselves. */
+  function tell(news: Parameters<typeof printNews>[0]): void {
+    Promise.allSettled([db.query(notify, { news: printNews(news) })])
   }
   return {
     get isLocal() {

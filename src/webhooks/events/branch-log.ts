@@ -56,5 +56,5 @@ export async function readLog(sql: Sql, branch: Branch, after: number, most: num
 /** The oldest number that is kept, and the newest that was given. */
 export async function findLogBounds(sql: Sql, branch: Branch): Promise<{ first: number; last: number }> {
   const { part, feed } = logOf(branch)
-  return (await sql.query(selectBounds, { part, feed }))[0]!
+  return sql.one(selectBounds, { part, feed })
 }

@@ -41,7 +41,8 @@ export function openBranchSignal(): BranchSignal {
       // have seen.
       const keys = branches ?? [...waiting.keys()]
       for (const key of keys) {
-        if (branches !== undefined && counts.has(key)) counts.set(key, counts.get(key)! + 1)
+        const count = counts.get(key)
+        if (branches !== undefined && count !== undefined) counts.set(key, count + 1)
         wake(key)
       }
     },

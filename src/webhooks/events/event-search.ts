@@ -10,9 +10,6 @@ import * as table from './event-search.sql.ts'
 import type { Kind } from './kind.ts'
 import { allParts, branchOfFeed } from './part.ts'
 
-/** By name, of a branch. */
-export const searchesPerMinute = 120
-
 /** An event that has its number. */
 export interface NamedEvent {
   readonly seq: number

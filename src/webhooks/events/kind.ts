@@ -2,6 +2,7 @@
  * Spec 2 and 6: the kinds of webhook, the actions of each, and the shape of each payload. Policy as a table.
  */
 import type { TObject } from 'typebox'
+import { keysOf, recordOf } from '../../vocabulary/record-of.ts'
 import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 
 export const kinds = ['TRANSACTION', 'APPLICATION', 'ACH_PROFILE', 'AUTHORIZATION'] as const
@@ -144,12 +145,9 @@ export function entityOf(kind: PublishedKind, payload: Payload): string {
 }
 
 /** The names of each kind's fields, ready to be written. */
-const printedNames = Object.fromEntries(
-  Object.entries(payloads).map(([kind, { properties }]) => [
-    kind,
-    Object.keys(properties).map((name) => ({ name, text: `${JSON.stringify(name)}:` })),
-  ]),
-) as Record<PublishedKind, { name: string; text: string }[]>
+const printedNames = recordOf(keysOf(payloads), (kind) =>
+  Object.keys(payloads[kind].properties).map((name) => ({ name, text: `${JSON.stringify(name)}:` })),
+)
 
 /**
  * `exactAmount` is the amount as it was written: `500.10` stays `500.10`, twenty digits stay twenty digits.

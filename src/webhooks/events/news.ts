@@ -23,8 +23,8 @@ export function readNews(text: string): News | undefined {
   const list = (words: string) => words.split(',').filter((word) => word !== '')
   return {
     feeds: list(feeds).map((word) => {
-      const [feed, head] = word.split(':').map(Number)
-      return { feed: feed!, head: head! }
+      const [feed, head] = word.split(':')
+      return { feed: Number(feed), head: Number(head) }
     }),
     parts: list(parts).map(Number),
     published: list(published).map(Number),

@@ -3,6 +3,7 @@
  * purpose is not overdue.
  */
 import type { Sql } from '../../database/database.ts'
+import { keysOf } from '../../vocabulary/record-of.ts'
 import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
 import { exceptionsAtMost } from '../engine/lane.ts'
 import { allParts } from '../events/part.ts'
@@ -27,8 +28,6 @@ export interface Depths {
   readonly webhooksDisabled: number
 }
 
-type PartDepths = Omit<Depths, 'overdueSeconds' | 'webhooksDisabled'>
-
 export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'blocked'>): number {
   return waiting + blocked
 }
@@ -43,13 +42,13 @@ export async function readDepths(db: Sql, now: Date): Promise<Depths> {
       entitiesAtLeast,
       exceptionsAtMost,
     }
-    const [depths] = await db.query(table.selectDepths, values)
-    for (const name of Object.keys(sums) as (keyof PartDepths)[]) sums[name] += depths![name]
+    const depths = await db.one(table.selectDepths, values)
+    for (const name of keysOf(sums)) sums[name] += depths[name]
   }
-  const [disabled] = await db.query(table.countDisabled)
+  const disabled = await db.one(table.countDisabled)
   const overdueAt = firstOf([...(await readLaneStates(db, now)).values()].map(({ lateSince }) => lateSince))
   const overdueSeconds = overdueAt ? Math.max(0, (now.getTime() - overdueAt.getTime()) / 1000) : 0
-  return { ...sums, overdueSeconds, webhooksDisabled: disabled!.webhooks }
+  return { ...sums, overdueSeconds, webhooksDisabled: disabled.webhooks }
 }
 
 interface Oldest {

@@ -41,10 +41,9 @@ export async function readFailures(
   for (const [part, of] of byPart(webhooks)) {
     const rows = await sql.query(selectFailures, { part, webhookIds: of.map(({ id }) => id) })
     for (const [webhookId, ends] of Map.groupBy(rows, (row) => row.webhookId)) {
-      const [first, last] = [
-        ends.find(({ which }) => which === 'first')!,
-        ends.find(({ which }) => which === 'last')!,
-      ]
+      const first = ends.find(({ which }) => which === 'first')
+      const last = ends.find(({ which }) => which === 'last')
+      if (!first || !last) continue
       failures.set(webhookId, {
         webhookId,
         since: first.since,

@@ -44,10 +44,11 @@ export function findCause(attempt: FailureSigns): Cause {
 
 function signsOf({ status, why, detail, response }: FailureSigns): AttemptSigns {
   const lines = (detail ?? '').split('\n')
+  const [code = ''] = (detail ?? '').split(/[:\n]/, 1)
   const header = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
   const body = (response ?? '').trimStart()
   return {
-    ...{ why, status: status ?? 0, code: lines[0]!.split(':')[0]!, detail: detail ?? '', response: body },
+    ...{ why, status: status ?? 0, code, detail: detail ?? '', response: body },
     ...{ server: header('server'), location: header('location') },
     isPage: /^text\/html/i.test(header('content-type') ?? '') || /^<(!doctype|html)/i.test(body),
   }

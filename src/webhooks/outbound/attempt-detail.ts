@@ -3,6 +3,7 @@
  * comes from a receiver that is not trusted: bounded, and without what no text may hold.
  */
 import { cut } from '../../text/cut.ts'
+import { isRecord } from '../../vocabulary/record-of.ts'
 
 const longest = 300
 const headerLongest = 150
@@ -21,19 +22,12 @@ export function detailOfAnswer(headers: Headers): string | undefined {
   return lines.length > 0 ? lines.join('\n') : undefined
 }
 
-interface SystemError {
-  readonly code?: unknown
-  readonly reason?: unknown
-  readonly cause?: unknown
-  readonly errors?: readonly unknown[]
-}
-
 /**
  * The code of the error at the bottom, and of a certificate for another host the names that it has. Undefined
  * when the word says it all.
  */
 export function detailOfError(error: unknown): string | undefined {
-  const { code, reason } = deepest(error)
+  const { code, reason } = deepest(isRecord(error) ? error : {})
   if (typeof code !== 'string' || code === 'FORBIDDEN_ADDRESS' || code === 'NAME_UNRESOLVED') return undefined
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' && typeof reason === 'string')
     return clean(`${code}: ${reason}`, longest)
@@ -41,12 +35,10 @@ export function detailOfError(error: unknown): string | undefined {
 }
 
 /** Several addresses were dialled, or one error stands for another. */
-function deepest(error: unknown): SystemError {
-  const { cause, errors } = error as SystemError
-  const below = errors?.[0] ?? cause
-  return typeof below === 'object' && below !== null && 'code' in below
-    ? deepest(below)
-    : (error as SystemError)
+function deepest(error: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { cause, errors } = error
+  const below: unknown = Array.isArray(errors) ? (errors[0] ?? cause) : cause
+  return isRecord(below) && 'code' in below ? deepest(below) : error
 }
 
 /** Control characters would break lines, and PostgreSQL's text cannot hold the first of them. */

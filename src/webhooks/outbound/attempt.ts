@@ -8,6 +8,7 @@ import { BoundedMap } from '../../concurrency/bounded-map.ts'
 import { type GuardPolicy, isAllowedAddress, literalOf } from '../../network/address-guard.ts'
 import { type Connections, openConnections } from '../../network/connections.ts'
 import { openResolver } from '../../network/resolver.ts'
+import { codeOf } from '../../text/thrown.ts'
 import { detailOfAnswer, detailOfError } from './attempt-detail.ts'
 
 const deadlineMs = 10_000
@@ -244,8 +245,8 @@ function reached(connectMs: number | undefined, answerMs: number | undefined): s
 }
 
 function explain(error: unknown): FailureReason {
-  const { name = '', code = '', cause } = error as { name?: string; code?: string; cause?: { code?: string } }
-  const all = `${name} ${code} ${cause?.code ?? ''}`
+  const { name, cause } = error instanceof Error ? error : { name: '', cause: undefined }
+  const all = `${name} ${codeOf(error) ?? ''} ${codeOf(cause) ?? ''}`
   if (/FORBIDDEN_ADDRESS/.test(all)) return 'forbidden-address'
   if (/NAME_UNRESOLVED/.test(all)) return 'dns'
   if (/TIMEOUT|ETIMEDOUT|ABORT/.test(all)) return 'timeout'

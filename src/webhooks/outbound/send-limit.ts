@@ -50,6 +50,7 @@ export class SendLimit {
   #forget(now: Date): void {
     const nowMs = now.getTime()
     const isOver = (ms: number) => Math.abs(nowMs - ms) >= second
-    while (this.#begun.length > 0 && isOver(this.#begun[0]!)) this.#begun.shift()
+    for (let first = this.#begun[0]; first !== undefined && isOver(first); first = this.#begun[0])
+      this.#begun.shift()
   }
 }

@@ -36,7 +36,7 @@ export async function listCheckableSecrets(
     named(`own secret of webhook ${id}`, secrets, now, ({ sealed }) => openWebhookSecret(vault, id, sealed)),
   )
   const ofClients = [...Map.groupBy(borrowed, ({ clientId }) => clientId)].flatMap(([id, secrets]) =>
-    named(`secret of the client ${secrets[0]!.name}`, secrets, now, ({ sealed }) =>
+    named(`secret of the client ${secrets[0]?.name}`, secrets, now, ({ sealed }) =>
       openClientSecret(vault, id, sealed),
     ),
   )

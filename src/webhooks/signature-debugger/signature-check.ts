@@ -19,8 +19,6 @@ import {
   type SignatureMistake,
 } from './signature-mistakes.ts'
 
-/** Of a branch. */
-export const checksPerMinute = 20
 export const checkedBytesAtMost = 64 * 1024
 /**
  * All that a check may hash: a large body is tried in fewer ways, so that one check does not keep other
@@ -218,9 +216,10 @@ function findingsOf(
   found: ReadonlyMap<PresentedMac, SignatureCandidate>,
   question: SignatureQuestion,
 ): SignatureFinding[] {
-  return [...Map.groupBy(presented, ({ source }) => source).values()].map((macs) => {
+  return [...Map.groupBy(presented, ({ source }) => source).values()].flatMap((macs) => {
     const findings = macs.map((mac) => explain(mac, found.get(mac), question))
-    return findings.find(({ isRight }) => isRight) ?? findings.find(({ secret }) => secret) ?? findings[0]!
+    const best = findings.find(({ isRight }) => isRight) ?? findings.find(({ secret }) => secret)
+    return best ?? findings.slice(0, 1)
   })
 }
 

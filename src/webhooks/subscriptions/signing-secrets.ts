@@ -38,12 +38,10 @@ export function openSecretKeeper(db: Sql, vault: Vault, changes: Changes): Secre
       db.query(selectClientSecretsOfWebhook, { webhookIds }),
     ])
     const [ownOf, borrowedOf] = [Map.groupBy(own, ofWebhook), Map.groupBy(borrowed, ofWebhook)]
-    return new Map(
-      webhookIds.map((id) => [id, { own: ownOf.get(id) ?? [], borrowed: borrowedOf.get(id) ?? [] }]),
-    )
+    return (id: number) => ({ own: ownOf.get(id) ?? [], borrowed: borrowedOf.get(id) ?? [] })
   })
   async function read(webhookId: number) {
-    const { own, borrowed } = (await readRows(webhookId))!
+    const { own, borrowed } = await readRows(webhookId)
     // The client's secrets sign until the first custom one takes over, and live on beside it for the overlap.
     const takenOver = own.at(-1)?.signsFrom
     const lastMs = takenOver ? after(takenOver, overlapMs).getTime() : Number.POSITIVE_INFINITY
@@ -69,7 +67,7 @@ export function openSecretKeeper(db: Sql, vault: Vault, changes: Changes): Secre
       const key = String(webhookId)
       const known = memory.recall(key)
       if (known) return choose(known, now.getTime())
-      return memory.learn(key, () => read(webhookId)).then((learned) => choose(learned!, now.getTime()))
+      return memory.learn(key, () => read(webhookId)).then((learned) => choose(learned, now.getTime()))
     },
   }
 }

@@ -145,6 +145,12 @@ export async function listHeaderNames(
   return new Map(ids.map((id) => [id, (byWebhook.get(id) ?? []).map(({ name }) => name)]))
 }
 
+/** The names of one webhook's. */
+export async function readHeaderNames(sql: Sql, { id }: { readonly id: number }): Promise<string[]> {
+  const rows = await sql.query(table.selectHeaderNames, { webhookIds: [id] })
+  return rows.map(({ name }) => name)
+}
+
 type Headers = Readonly<Record<string, string>>
 
 export interface HeaderKeeper {
@@ -163,12 +169,12 @@ export function openHeaderKeeper(db: Sql, vault: Vault, changes: Changes): Heade
       await db.query(table.selectHeaders, { webhookIds }),
       ({ webhookId }) => webhookId,
     )
-    return new Map(webhookIds.map((id) => [id, rows.get(id) ?? []]))
+    return (id: number) => rows.get(id) ?? []
   })
   async function read(webhookId: number) {
-    const all = (await readRows(webhookId))!.map((row) => openHeader(vault, row))
-    const isWhole = all.every(({ value }) => value !== undefined)
-    const headers = isWhole ? Object.fromEntries(all.map(({ name, value }) => [name, value!])) : undefined
+    const all = (await readRows(webhookId)).map((row) => openHeader(vault, row))
+    const opened = all.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const]))
+    const headers = opened.length === all.length ? Object.fromEntries(opened) : undefined
     return { value: { headers }, tags: [`webhook:${webhookId}`] }
   }
   return {
@@ -176,7 +182,7 @@ export function openHeaderKeeper(db: Sql, vault: Vault, changes: Changes): Heade
       const key = String(webhookId)
       const known = memory.recall(key)
       if (known) return known.headers
-      return memory.learn(key, () => read(webhookId)).then((learned) => learned!.headers)
+      return memory.learn(key, () => read(webhookId)).then((learned) => learned.headers)
     },
   }
 }

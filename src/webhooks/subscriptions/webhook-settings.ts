@@ -37,7 +37,7 @@ export function settle(
 }
 
 function pick(actions: Actions, wanted: readonly Kind[]): Actions {
-  return Object.fromEntries(Object.entries(actions).filter(([kind]) => wanted.includes(kind as Kind)))
+  return Object.fromEntries(Object.entries(actions).filter(([kind]) => wanted.some((each) => each === kind)))
 }
 
 /** Each once, in the order of the table; none named means all, as if the kind were not there. */
@@ -68,10 +68,10 @@ export function findSettingsProblems(change: SettingsChange, wanted: readonly Ki
 }
 
 function findActionProblems(actions: Actions, wanted: readonly Kind[]): FieldProblem[] {
-  return Object.entries(actions).flatMap(([kind, named]) => {
-    if (!wanted.includes(kind as Kind))
-      return [{ field: 'actions', problem: `names ${kind}, which is not among the kinds` }]
-    const known: readonly string[] = allActions[kind as Kind]
+  return Object.entries(actions).flatMap(([name, named]) => {
+    const kind = wanted.find((each) => each === name)
+    if (!kind) return [{ field: 'actions', problem: `names ${name}, which is not among the kinds` }]
+    const known: readonly string[] = allActions[kind]
     const unknown = named.find((action) => !known.includes(action))
     if (unknown === undefined && named.length > 0) return []
     return [{ field: 'actions', problem: `must name some of ${known.join(', ')} for ${kind}` }]

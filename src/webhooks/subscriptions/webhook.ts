@@ -14,7 +14,7 @@ import { selectAddress } from './built-in-receivers.sql.ts'
 import { followWebhook } from './cursor.ts'
 import { tellDisabled } from './notices.sql.ts'
 import { deleteAllHeaders } from './webhook-headers.sql.ts'
-import { changeHeaders, listHeaderNames } from './webhook-headers.ts'
+import { changeHeaders, readHeaderNames } from './webhook-headers.ts'
 import {
   findSettingsProblems,
   namesOf,
@@ -86,12 +86,12 @@ export async function createWebhook(
       ])
     }
     const registered = { branchId, environment, clientId: signer, url: draft.url, kinds, now: act.at }
-    const [webhook] = await sql.query(table.insertWebhook, { ...registered, ...settings })
-    await followWebhook(sql, webhook!)
-    if (draft.headers) await changeHeaders(sql, vault, webhook!.id, draft.headers, act.at)
-    if (draft.secret !== undefined) await addSecret(sql, vault, webhook!.id, draft.secret, always, act.at)
-    await recordAct(sql, act, 'webhook.created', subjectOf(webhook!), { branchId, url: draft.url })
-    return webhook!
+    const webhook = await sql.one(table.insertWebhook, { ...registered, ...settings })
+    await followWebhook(sql, webhook)
+    if (draft.headers) await changeHeaders(sql, vault, webhook.id, draft.headers, act.at)
+    if (draft.secret !== undefined) await addSecret(sql, vault, webhook.id, draft.secret, always, act.at)
+    await recordAct(sql, act, 'webhook.created', subjectOf(webhook), { branchId, url: draft.url })
+    return webhook
   })
 }
 
@@ -123,12 +123,12 @@ export async function updateWebhook(
     if (url !== before.url) refuseStrangeHost(before.url, url, await headersOf(sql, webhook), headers)
     const settings = settle(before, change, kinds)
     const changed = { id: webhook.id, url, kinds, ...settings, now: act.at }
-    const [updated] = await sql.query(table.updateWebhook, changed)
+    const updated = await sql.one(table.updateWebhook, changed)
     await followWebhook(sql, webhook)
     if (headers) await changeHeaders(sql, vault, webhook.id, headers, act.at)
     if (secret !== undefined) await rotateIn(sql, vault, webhook.id, secret, act.at, act.at)
     await recordAct(sql, act, 'webhook.updated', subjectOf(webhook), { url, kinds, ...namesOf(change) })
-    return updated!
+    return updated
   })
 }
 
@@ -257,8 +257,7 @@ async function addSecret(
   now: Date,
 ): Promise<number> {
   const sealed = vault.seal(secretPurpose(webhookId), secret)
-  const [created] = await sql.query(table.insertWebhookSecret, { webhookId, sealed, signsFrom, now })
-  return created!.id
+  return (await sql.one(table.insertWebhookSecret, { webhookId, sealed, signsFrom, now })).id
 }
 
 /** Whether a webhook without a secret of its own would be signed. */
@@ -289,7 +288,7 @@ async function findBuiltIn(sql: Sql, { id }: Webhook): Promise<Pick<GuardPolicy,
 }
 
 async function headersOf(sql: Sql, webhook: Webhook): Promise<readonly string[]> {
-  return (await listHeaderNames(sql, [webhook])).get(webhook.id)!
+  return readHeaderNames(sql, webhook)
 }
 
 function checkDraft(draft: WebhookDraft & { readonly kinds: readonly Kind[] }, policy: GuardPolicy): void {
