@@ -1,6 +1,6 @@
 /** Consent given, refused and taken back. An authorization is a user's standing approval of a client. */
 import { type Act, recordAct } from '../audit/audit.ts'
-import { after, hour, minute } from '../clock.ts'
+import { after, hour } from '../clock.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import type { PartnerStatus } from '../partners/partner-status.ts'
@@ -10,9 +10,7 @@ import type { Scope } from '../vocabulary/scope.ts'
 import { tellOfApplication } from './application-notice.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import * as table from './authorizations.sql.ts'
-
-/** Spec 8. */
-const codeLifetimeMs = 10 * minute
+import { codeLifetimeMs } from './code-exchange.ts'
 
 export interface Authorization {
   readonly id: number

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import type { Database } from '../../src/database/database.ts'
 import type { Environment } from '../../src/vocabulary/environment.ts'
-import { saidBy } from '../../src/webhooks/engine/answers.ts'
+import { saidBy } from '../../src/webhooks/engine/response-texts.ts'
 import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import { logOf } from '../../src/webhooks/events/branch-log.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'

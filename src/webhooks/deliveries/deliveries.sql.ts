@@ -4,7 +4,7 @@
  */
 import { bool, instant, int, list, oneOf, orNull, sure, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
-import { answerOf } from '../engine/answers.sql.ts'
+import { answerOf } from '../engine/response-texts.sql.ts'
 import { dayOfSeq, filterAt } from '../events/branch-logs.sql.ts'
 import { kinds } from '../events/kind.ts'
 

@@ -11,9 +11,9 @@ import type { RowOf } from '../../database/statement.ts'
 import { dayOf } from '../events/days.ts'
 import { poolOf } from '../events/part.ts'
 import type { Outcome } from '../outbound/attempt.ts'
-import { type ReceiverWords, saidBy, WrittenAnswers } from './answers.ts'
 import { settle } from './kernel.sql.ts'
 import type { AttemptResult, Continuations, Lane, LaneSettlement } from './lane.ts'
+import { type ReceiverWords, saidBy, WrittenAnswers } from './response-texts.ts'
 
 /** What a receiver said. */
 export interface ReceiverAnswer {

@@ -24,7 +24,7 @@ import { type NumberedBatch, Sequencer } from '../events/sequencer.ts'
 import { notPosted, type PostResult, type Sender } from '../outbound/attempt.ts'
 import { Pace } from '../outbound/pace.ts'
 import { printHead } from '../outbound/request-head.ts'
-import { askedToWaitUntil, nextAttemptAt, parseRetryAfter } from '../outbound/retry-schedule.ts'
+import { askedToWaitUntil } from '../outbound/retry-schedule.ts'
 import { SendLimit } from '../outbound/send-limit.ts'
 import { SignaturesOfEvents } from '../outbound/signature.ts'
 import type { SecretKeeper } from '../subscriptions/signing-secrets.ts'
@@ -34,11 +34,12 @@ import type { AttemptRecord } from './attempt-record.ts'
 import { AttemptSlots, slotMs } from './attempt-slots.ts'
 import { printDeliveryId } from './delivery-id.ts'
 import * as kernel from './kernel.sql.ts'
-import { attemptsAtOnce, Lane, type LoadedLane, type Sending, type Verdict } from './lane.ts'
+import { attemptsAtOnce, Lane, type LoadedLane, type Sending } from './lane.ts'
 import { type ClusterView, Membership } from './membership.ts'
 import { RoundRobin } from './round-robin.ts'
 import { type DeliveryLane, Settlements } from './settlements.ts'
 import { selectTargets } from './targets.sql.ts'
+import { findReasonToDisable, judge } from './verdict.ts'
 
 const attemptsForAll = { most: 500, least: 100 }
 const takenAtOnce = 500
@@ -836,22 +837,4 @@ type MaybeEntry = { readonly [Name in keyof LogEntry]: LogEntry[Name] | null }
 
 function isEntry<Row extends MaybeEntry>(row: Row): row is Row & LogEntry {
   return row.seq !== null
-}
-
-function judge(outcome: PostResult['outcome'], attempt: number, now: Date): Verdict {
-  if (outcome.kind === 'accepted') return { state: 'delivered', dueAt: undefined }
-  const retryAfterMs = outcome.kind === 'refused' ? parseRetryAfter(outcome.retryAfter, now) : 0
-  const dueAt = nextAttemptAt(attempt, now, retryAfterMs)
-  return dueAt ? { state: 'retrying', dueAt } : { state: 'exhausted', dueAt: undefined }
-}
-
-function findReasonToDisable(
-  lane: DeliveryLane,
-  outcome: PostResult['outcome'],
-  now: Date,
-): string | undefined {
-  if (outcome.kind === 'refused' && outcome.status === 410) return 'the receiver answered 410 Gone'
-  return lane.breaker.shouldDisable(now)
-    ? 'no success in five days among a hundred attempts or more'
-    : undefined
 }

@@ -1,6 +1,6 @@
 import { instant, int, list, oneOf, orNull, text } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
-import { answerOf } from '../engine/answers.sql.ts'
+import { answerOf } from '../engine/response-texts.sql.ts'
 
 /** What a page shows of an answer; the whole is with the delivery. */
 const excerpt = 1_000

@@ -1,7 +1,7 @@
 /** Spec 4.3: trading an authorization code for an access token, once. */
 import { hash } from 'node:crypto'
 import { type Act, recordAct } from '../audit/audit.ts'
-import { after, second } from '../clock.ts'
+import { after, minute, second } from '../clock.ts'
 import { issueToken, parseToken } from '../crypto/token.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
 import type { Sql } from '../database/database.ts'
@@ -11,6 +11,9 @@ import { requireInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
+
+/** Spec 8. */
+export const codeLifetimeMs = 10 * minute
 
 interface PresentedCode {
   readonly code: string
