@@ -719,7 +719,7 @@ EXCEPTION WHEN data_exception THEN
 END $$;
 
 -- What is wrong with a record of a source, in the words of the field that is at fault; null when nothing is.
--- The same as src/provisioning/record.ts asks of the interface: test/provisioning/hostile-records.test.ts
+-- The same as src/provisioning/record.ts asks of the interface: test/provisioning/hostile-records.long.ts
 -- holds the two together.
 CREATE FUNCTION record_fault(record jsonb) RETURNS text LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
   SET enable_seqscan = off SET enable_mergejoin = off SET jit = off AS $$

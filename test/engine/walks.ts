@@ -9,7 +9,7 @@ import { openPlayer } from './player.ts'
 import { closeStage, type House, openStage } from './stage.ts'
 
 const stepsAtMost = 60
-/** How many walks of a scene every run of the tests plays: enough to find the mutants that are its matter. */
+/** How many walks of a scene find the mutants that are its matter. */
 export const walksOf = (scene: Scene): number => walksOfScenes[scene.name] ?? 6
 const walksOfScenes: Readonly<Record<string, number>> = {
   publishers: 4,

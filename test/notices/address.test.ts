@@ -161,7 +161,7 @@ test('what is no address is refused beside its field, and what was typed stays',
   assert.match((await browser.submit(opened, form, { email: 'ada@' })).text, /value="ada@"/)
   const long = await browser.submit(opened, form, { email: `ada@${'a.'.repeat(130)}com` })
   assert.equal(long.status, 400)
-  assert.match(long.text, /email must have at most 254 characters\./)
+  assert.match(long.text, /It must have at most 254 characters\./)
 })
 
 test('only a member of a partner chooses, and what guards the account cannot be declined', async () => {

@@ -296,7 +296,7 @@ test('nginx lets through what the gateway takes: logos, batches of events, and i
   const [publicServer, insideServer] = read('nginx.conf')
     .split(/^server \{/m)
     .slice(1) as [string, string]
-  const withFiles = pageRoutes.filter((row) => 'takesFiles' in row && row.takesFiles).map(({ path }) => path)
+  const withFiles = pageRoutes.filter(({ definition }) => definition?.takesFiles).map(({ path }) => path)
   assert.ok(withFiles.length >= 2)
   for (const path of withFiles) assert.equal(bodyLimitOf(publicServer, path), '256k', path)
   assert.equal(bodyLimitOf(publicServer, '/v2/webhooks'), '64k')

@@ -188,7 +188,7 @@ const takers = routes
   .map(({ method, path, errors, ...more }) => ({
     method: String(method),
     path: path.replaceAll(/:\w+/g, '1'),
-    takesFiles: 'takesFiles' in more,
+    takesFiles: 'definition' in more && more.definition?.takesFiles === true,
     takesLines: takesLines(path),
     type: takesLines(path) ? lines : errors === 'oauth' || errors === 'page' ? form : 'application/json',
   }))

@@ -77,14 +77,14 @@ ${actions.map((each) => printAction(kind, each))}`
 interface Property {
   readonly type?: string | readonly string[]
   readonly enum?: readonly string[]
-  readonly description: string
+  readonly description?: string
 }
 
 /** Each of them is always there. */
 function printFields({ properties }: CatalogueKind['schema'], title: string): Html {
-  const rows = Object.entries(properties as unknown as Record<string, Property>).map(
+  const rows = Object.entries<Property>(properties).map(
     ([name, { type, description, enum: words }]) =>
-      html`<tr><td><code>${name}</code></td><td>${[type ?? []].flat().join(' or ')}</td><td>${printWords(description)} ${words && words.length > 1 && html`<span class="faint">${words.join(', ')}</span>`}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td>${[type ?? []].flat().join(' or ')}</td><td>${printWords(description ?? '')} ${words && words.length > 1 && html`<span class="faint">${words.join(', ')}</span>`}</td></tr>`,
   )
   return table(`Fields of ${title}`, ['Field', 'Type', 'Meaning'], rows)
 }

@@ -31,7 +31,7 @@ export async function showReference(visit: Visit, member: Member) {
   const clients = (await listClients(db, partner.branchId)).filter((each) => each.environment === environment)
   const [client] = clients
   const own = await findOwn(visit, member, client?.id)
-  const operations = operationsOf(visit.request.server.openapi() as unknown as ApiDocument)
+  const operations = operationsOf(visit.request.server.openapi() as ApiDocument)
   const isSandbox = environment === 'sandbox'
   return sendPortal(visit, member, {
     title: 'API reference',
