@@ -1,7 +1,7 @@
 /** What is chosen for a webhook, as options of a command; and what is wrong with it, by their names. */
 import { Invalid } from '../problem.ts'
 import { actions as allActions, type Kind, kinds } from '../webhooks/events/kind.ts'
-import { rateLimits } from '../webhooks/outbound/send-limit.ts'
+import { sendLimits } from '../webhooks/outbound/send-limit.ts'
 import { noteCharacters } from '../webhooks/subscriptions/note.ts'
 import type { WebhookDraft } from '../webhooks/subscriptions/webhook.ts'
 import { type HeaderChange, headerLimits } from '../webhooks/subscriptions/webhook-headers.ts'
@@ -9,7 +9,7 @@ import type { Actions } from '../webhooks/subscriptions/webhook-settings.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { readSecret, secretOption } from './secret-file.ts'
 
-const { least, most } = rateLimits
+const { least, most } = sendLimits
 
 export const settingOptions: readonly Option[] = [
   {

@@ -9,7 +9,7 @@ import { largeScenes, scenes } from './model/scenes.ts'
 import { openHouse } from './stage.ts'
 import { walk } from './walks.ts'
 
-const walksOfScene = 100
+const walksOfScene = 50
 
 const { url } = await keepOpen(await openTestDatabase())
 const house = await openHouse(await keepOpen(openLenientDatabase({ connectionString: url, connections: 6 })))

@@ -2,7 +2,7 @@
 import type { Context } from '../../context.ts'
 import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { actionOf, kinds } from '../../webhooks/events/kind.ts'
-import { rateLimits } from '../../webhooks/outbound/send-limit.ts'
+import { sendLimits } from '../../webhooks/outbound/send-limit.ts'
 import { linePattern, noteCharacters } from '../../webhooks/subscriptions/note.ts'
 import type { RegistrationDependencies, Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { headerLimits, listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
@@ -46,8 +46,8 @@ export const RateLimit = Type.Unsafe<number | null>({
   description: 'Attempts a second at most; null for no limit.',
   examples: [10],
   type: ['integer', 'null'],
-  minimum: rateLimits.least,
-  maximum: rateLimits.most,
+  minimum: sendLimits.least,
+  maximum: sendLimits.most,
 })
 
 export const Description = text('For people: what it is for.', 'Ledger, production', {

@@ -2,7 +2,7 @@
 
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import { actions as allActions, type Kind, kinds } from '../events/kind.ts'
-import { rateLimits } from '../outbound/send-limit.ts'
+import { sendLimits } from '../outbound/send-limit.ts'
 import { findLineProblem } from './note.ts'
 import { findHeaderProblems, type HeaderChange } from './webhook-headers.ts'
 
@@ -79,7 +79,7 @@ function findActionProblems(actions: Actions, wanted: readonly Kind[]): FieldPro
 }
 
 function findRateProblems(rateLimit: number | null): FieldProblem[] {
-  const { least, most } = rateLimits
+  const { least, most } = sendLimits
   if (rateLimit === null || (Number.isInteger(rateLimit) && rateLimit >= least && rateLimit <= most))
     return []
   return [

@@ -7,7 +7,7 @@ import {
   type PublishedKind,
   payloads,
 } from '../../../webhooks/events/kind.ts'
-import { rateLimits } from '../../../webhooks/outbound/send-limit.ts'
+import { sendLimits } from '../../../webhooks/outbound/send-limit.ts'
 import { noteCharacters } from '../../../webhooks/subscriptions/note.ts'
 import { secretCharacters } from '../../../webhooks/subscriptions/webhook.ts'
 import { headerLimits } from '../../../webhooks/subscriptions/webhook-headers.ts'
@@ -64,10 +64,10 @@ export const allActions: readonly string[] = kinds.flatMap((each) =>
 
 const rate = text({
   label: 'Rate limit',
-  hint: `Attempts a second, ${rateLimits.least} to ${rateLimits.most}. Empty: no limit. Retries count; what waits is sent in its order.`,
+  hint: `Attempts a second, ${sendLimits.least} to ${sendLimits.most}. Empty: no limit. Retries count; what waits is sent in its order.`,
   most: mostOfItsKind,
   type: 'number',
-  more: html`min="${rateLimits.least}" max="${rateLimits.most}" inputmode="numeric"`,
+  more: html`min="${sendLimits.least}" max="${sendLimits.most}" inputmode="numeric"`,
 })
 
 /** Undefined where it was not sent: by a page that was loaded before there were settings. */
