@@ -5,7 +5,7 @@
  */
 import { after, second } from '../../clock.ts'
 
-export const rateLimits = { least: 1, most: 1_000 } as const
+export const sendLimits = { least: 1, most: 1_000 } as const
 const looksASecond = 20
 
 export class SendLimit {
