@@ -17,7 +17,7 @@ import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openCore, readSource } from '../support/provisioning.ts'
 
-const house = await openHouse({ REQUEST_TIMEOUT_MS: '300' })
+const house = await openHouse({ REQUEST_TIMEOUT_MS: '2000' })
 const { db } = house.gateway.context
 const sources = Array.from({ length: 40 }, (_, n) => `source-${n + 1}`)
 const core = await openCore(house, 'live', ['core', ...sources])
