@@ -38,14 +38,15 @@ async function start(config: Config, log: Logger): Promise<RunningServer> {
 async function openAlone(config: Config, log: Logger): Promise<RunningServer> {
   const open = () => openStorage(config, 'serve', (message) => log.warn(message))
   // PostgreSQL starts while the code is loaded.
-  const opening = Promise.allSettled([open()])
+  const opening = open()
+  // Callers that await it hear of a failure.
+  opening.catch(() => {})
   const { openGateway } = await import('../gateway/gateway.ts')
   // With little of a processor that takes longer than a connection may, and its answer is not heard in time:
   // one that failed is tried again.
-  const storage = opening.then(([opened]) => {
-    if (opened.status === 'fulfilled') return opened.value
-    if (opened.reason instanceof DatabaseUnavailable) return open()
-    throw opened.reason
+  const storage = opening.catch((error: unknown) => {
+    if (error instanceof DatabaseUnavailable) return open()
+    throw error
   })
   return openGateway(config, { log, storage })
 }

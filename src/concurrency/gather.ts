@@ -5,15 +5,13 @@ export function openGathering<Key, Value>(
   keysAtMost = 500,
 ): (key: Key) => Promise<Value> {
   let waiting: Map<Key, PromiseWithResolvers<Value>> | undefined
-  function loadAll(batch: ReadonlyMap<Key, PromiseWithResolvers<Value>>): void {
-    load([...batch.keys()]).then(
-      (find) => {
-        for (const [key, { resolve }] of batch) resolve(find(key))
-      },
-      (error: unknown) => {
-        for (const { reject } of batch.values()) reject(error)
-      },
-    )
+  async function loadAll(batch: ReadonlyMap<Key, PromiseWithResolvers<Value>>): Promise<void> {
+    try {
+      const find = await load([...batch.keys()])
+      for (const [key, { resolve }] of batch) resolve(find(key))
+    } catch (error) {
+      for (const { reject } of batch.values()) reject(error)
+    }
   }
   return (key) => {
     if (!waiting) {
@@ -21,7 +19,7 @@ export function openGathering<Key, Value>(
       waiting = begun
       setImmediate(() => {
         if (waiting === begun) waiting = undefined
-        loadAll(begun)
+        void loadAll(begun)
       })
     }
     const pending = waiting.get(key) ?? Promise.withResolvers<Value>()

@@ -4,10 +4,10 @@
  * no others.
  */
 export function inTurn(work: () => Promise<void>): () => Promise<void> {
-  let last: Promise<unknown> = Promise.resolve()
+  let last: Promise<void> = Promise.resolve()
   return () => {
     const own = last.then(work)
-    last = Promise.allSettled([own])
+    last = own.catch(() => {})
     return own
   }
 }

@@ -27,7 +27,7 @@ export function openTask<Words extends readonly unknown[]>(
   )
   return {
     run(...words) {
-      if (!isStopped) runs.start(...words)
+      if (!isStopped) void runs.join(...words)
     },
     async stop() {
       isStopped = true

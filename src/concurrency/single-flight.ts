@@ -2,8 +2,6 @@
 interface Flights<Words extends readonly unknown[], Value> {
   /** Joins the one that is under way, or begins one with these words. */
   join(...words: Words): Promise<Value>
-  /** The same without its answer: a failure is told to those who joined. */
-  start(...words: Words): void
   /** Answers when those that are under way have ended, however they did. */
   landed(): Promise<void>
 }
@@ -14,16 +12,12 @@ export function openFlights<Words extends readonly unknown[], Value>(
   keyOf: (...words: Words) => unknown = () => undefined,
 ): Flights<Words, Value> {
   const underWay = new Map<unknown, Promise<Value>>()
-  function join(...words: Words): Promise<Value> {
-    const key = keyOf(...words)
-    const flight = underWay.get(key) ?? begin(...words).finally(() => underWay.delete(key))
-    underWay.set(key, flight)
-    return flight
-  }
   return {
-    join,
-    start(...words) {
-      Promise.allSettled([join(...words)])
+    join(...words) {
+      const key = keyOf(...words)
+      const flight = underWay.get(key) ?? begin(...words).finally(() => underWay.delete(key))
+      underWay.set(key, flight)
+      return flight
     },
     async landed() {
       await Promise.allSettled(underWay.values())

@@ -68,6 +68,20 @@ test('a statement that fails fails for its own items only, and the next one is s
   assert.equal(await later, 'a=3')
 })
 
+test('what cannot even be begun is told to its own items, and the next one is sent', async () => {
+  let isWrong = true
+  const batch = openBatch<number, number>(
+    (items) => {
+      if (isWrong) throw new Error('it cannot be printed')
+      return Promise.resolve([...items])
+    },
+    { maxItems: 10, maxInFlight: 1, keyOf: String },
+  )
+  await assert.rejects(batch.run(1), /it cannot be printed/)
+  isWrong = false
+  assert.equal(await batch.run(2), 2)
+})
+
 test('whatever arrives: everyone gets their own answer, equal keys never share a statement and keep their order', async () => {
   const items = fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.nat() }), {
     maxLength: 60,

@@ -51,24 +51,24 @@ export function openBatch<Item, Result>(
     scheduled = true
     setImmediate(() => {
       scheduled = false
-      flush()
+      void flush()
     })
   }
 
   /** Whatever comes of it is told to those who wait. */
-  function flush(): void {
+  async function flush(): Promise<void> {
     const taken = takeDistinct()
     inFlight++
     schedule()
-    const end = (tell: (waiting: PendingItem<Item, Result>, index: number) => void) => {
-      taken.forEach(tell)
+    try {
+      const results = await execute(taken.map((waiting) => waiting.item))
+      for (const [index, waiting] of taken.entries()) waiting.resolve(results[index]!)
+    } catch (error) {
+      for (const waiting of taken) waiting.reject(error)
+    } finally {
       inFlight--
       schedule()
     }
-    execute(taken.map((waiting) => waiting.item)).then(
-      (results) => end((waiting, index) => waiting.resolve(results[index]!)),
-      (error: unknown) => end((waiting) => waiting.reject(error)),
-    )
   }
 
   function takeDistinct(): PendingItem<Item, Result>[] {

@@ -271,11 +271,12 @@ async function inTransaction<Result>(
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
   const sql = sqlOver(connection)
-  const begun = Promise.allSettled([take(connection, begin)])
+  const begun = take(connection, begin)
+  // Awaited below, where its failure is told.
+  begun.catch(() => {})
   try {
     const result = await work(sql)
-    const [beginning] = await begun
-    if (beginning.status === 'rejected') throw beginning.reason
+    await begun
     await take(connection, commit)
     return result
   } catch (error) {
@@ -303,7 +304,7 @@ async function listen(
     await client.query(listening)
   } catch (error) {
     // One that broke cannot end in order: what is told is why.
-    await Promise.allSettled([client.end()])
+    await client.end().catch(() => {})
     throw explain(error)
   }
   async function ask<Row extends object>(question: pg.QueryConfig, answerTimeoutMs: number): Promise<Row[]> {

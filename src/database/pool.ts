@@ -181,7 +181,7 @@ export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Poo
         return client
       } catch (error) {
         // One that broke cannot end in order: what is told is why.
-        await Promise.allSettled([client.end()])
+        await client.end().catch(() => {})
         throw error
       }
     },

@@ -60,8 +60,7 @@ export function watchStanding(
   /** One judgement at a time; a doubt while it runs makes it run once more. */
   const judging = openRerun(async () => {
     if (!isOpen) return
-    const [judged] = await Promise.allSettled([judge()])
-    standing = judged.status === 'fulfilled' ? judged.value : undefined
+    standing = await judge().catch(() => undefined)
     if (!standing && isOpen) {
       isRefused = true
       end()

@@ -217,9 +217,8 @@ function addSources(registers: Registry[], db: Database, clock: Clock): void {
       async collect() {
         this.reset()
         // None while the database is away.
-        const [sources] = await Promise.allSettled([listSources(db, clock.now())])
-        if (sources.status === 'rejected') return
-        for (const each of sources.value) this.set({ source: each.source }, each[key])
+        const sources = await listSources(db, clock.now()).catch(() => [])
+        for (const each of sources) this.set({ source: each.source }, each[key])
       },
     })
 }

@@ -22,9 +22,8 @@ export function addProviders(registers: Registry[], db: Database, clock: Clock):
       this.reset()
       const now = clock.now()
       // None while the database is away.
-      const [providers] = await Promise.allSettled([listProviders(db)])
-      if (providers.status === 'rejected') return
-      for (const { name, awaySince } of providers.value)
+      const providers = await listProviders(db).catch(() => [])
+      for (const { name, awaySince } of providers)
         this.set({ provider: name }, awaySince ? secondsSince(awaySince, now) : 0)
     },
   })

@@ -1,5 +1,5 @@
 /**
- * Rows of the pages' table: `page` and `form` say path, gate and what happens; `tableOf` makes routes of
+ * Rows of the pages' table: `page` and `send` say path or form, gate and what happens; `tableOf` makes routes of
  * them.
  */
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'

@@ -586,7 +586,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     'engine/worker.ts',
     ['takeover.test.ts', 'a lane that is held finds by itself what nobody told it of'],
     'a lane that is held looks when it is told so, and never by itself (a notification was lost)',
-    ['    this.#feedLooks.start()\n', ''],
+    ['    void this.#feedLooks.join()\n', ''],
   ),
   sleepsWithoutTimer: more(
     'engine/worker.ts',

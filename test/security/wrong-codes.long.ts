@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
-import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
+import { type Answer, Browser } from '../support/browser.ts'
 import { openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -16,6 +16,7 @@ import { openSecondNode } from '../support/oauth.ts'
 import {
   type App,
   makeGuardedUser,
+  secondStep,
   sendSecond,
   setUpApp,
   startSignIn,
@@ -36,7 +37,7 @@ async function fail(browser: Browser, app: App, times: number): Promise<Answer[]
 async function failSignIns(user: Parameters<typeof startSignIn>[1], app: App, codes: number): Promise<void> {
   for (let failed = 0; failed < codes; failed += 10) {
     const browser = await startSignIn(house, user)
-    const fields = hiddenFields((await browser.get('/login/second')).text, '/login/second')
+    const fields = secondStep((await browser.get('/login/second')).text)
     for (let time = 0; time < 10; time++)
       await browser.post('/login/second', { ...fields, code: wrongCode(app) })
   }
@@ -87,7 +88,7 @@ test('a note of the first step that was kept is worth nothing after ten wrong co
 test('of fifty guesses at once, on two nodes, ten are looked at', async () => {
   const { user, app } = await makeGuardedUser(house)
   const browser = await startSignIn(house, user)
-  const fields = hiddenFields((await browser.get('/login/second')).text, '/login/second')
+  const fields = secondStep((await browser.get('/login/second')).text)
   const before = await looksAt(user.id)
   const elsewhere = new Browser(second.baseUrl)
   for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value)
@@ -172,7 +173,7 @@ test('half-way sign-ins that are open at once share their ten guesses, and the l
   const steps = await Promise.all(Array.from({ length: 6 }, () => startSignIn(house, user)))
   const guesses = await Promise.all(
     steps.map(async (browser, place) => {
-      const fields = hiddenFields((await browser.get('/login/second')).text, '/login/second')
+      const fields = secondStep((await browser.get('/login/second')).text)
       const other = new Browser(place % 2 === 0 ? house.baseUrl : second.baseUrl)
       for (const [name, value] of browser.cookies) other.cookies.set(name, value)
       return () => other.post('/login/second', { ...fields, code: wrongCode(app) })

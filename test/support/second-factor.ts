@@ -87,5 +87,11 @@ export async function sendSecond(browser: Browser, fields: Record<string, string
   const page = await browser.get('/login/second')
   if (page.status !== 200) return page
   const action = Object.hasOwn(fields, 'recovery') ? '/login/second/recovery' : '/login/second'
-  return browser.post(action, { ...hiddenFields(page.text, action), ...fields })
+  return browser.post(action, { ...secondStep(page.text), ...fields })
+}
+
+/** The hidden fields of the step, which are those of each of its forms: an app that is locked has none left. */
+export function secondStep(page: string): Record<string, string> {
+  const isLocked = !page.includes('action="/login/second"')
+  return hiddenFields(page, isLocked ? '/login/second/recovery' : '/login/second')
 }

@@ -65,11 +65,6 @@ export class FormView<Named extends Fields = Fields> {
     return Object.keys(this.#fields).filter((name) => this.#fields[name]!.control !== 'hidden')
   }
 
-  /** Whether it is shown again, with what was typed. */
-  get isReturned(): boolean {
-    return this.#returned !== undefined
-  }
-
   /** What is wrong beside the fields that have been printed. */
   get problemsElsewhere(): readonly FieldProblem[] {
     return this.#returned?.problem?.fields?.filter(({ field }) => !this.#printed.has(field)) ?? []

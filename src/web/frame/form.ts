@@ -12,7 +12,7 @@ export type Fields = Readonly<Record<string, Field>>
 export interface FormDefinition<Named extends Fields = Fields> {
   readonly path: string
   readonly fields: Named
-  /** It makes something new: however often it is sent, there is one of it (submission.ts, or a constraint). */
+  /** It makes something new: however often it is sent, there is one of it (make-once.ts, or a constraint). */
   readonly makes: boolean
   /** It brings files along. */
   readonly takesFiles: boolean

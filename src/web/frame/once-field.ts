@@ -1,4 +1,4 @@
-/** What tells one sending of a form from another of the same content (submission.ts). */
+/** What tells one sending of a form from another of the same content (make-once.ts). */
 import { randomLetters } from '../../crypto/random.ts'
 import { type Html, html } from './html.ts'
 

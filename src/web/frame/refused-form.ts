@@ -12,7 +12,7 @@ import type { Visit } from './visit.ts'
  * What the user can mend, or send again: wrong values, something else that was done meanwhile, too much in a
  * minute.
  */
-const mendable = [400, 409, 422, 429]
+const mendable = [400, 409, 429]
 
 export function isMendable(visit: Visit, error: unknown): error is Problem {
   if (!(error instanceof Problem) || !prefersHtml(visit.request)) return false

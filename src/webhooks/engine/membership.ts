@@ -82,7 +82,7 @@ export class Membership {
 
   /** Joins, where it is not a member. */
   attend(): void {
-    if (!this.#isClosing && !this.#listener) this.#joining.start()
+    if (!this.#isClosing && !this.#listener) void this.#joining.join()
   }
 
   /** While the database is away it is tried again and again. */
@@ -185,8 +185,8 @@ export class Membership {
     this.#isClosing = true
     await this.#joining.landed()
     // While the database is away neither is done: others find by its lock that it is gone.
-    await Promise.allSettled([this.#listener?.close()])
+    await this.#listener?.close().catch(() => {})
     if (this.#member)
-      await Promise.allSettled([this.#options.db.query(table.removeWorker, { id: this.#member.id })])
+      await this.#options.db.query(table.removeWorker, { id: this.#member.id }).catch(() => {})
   }
 }

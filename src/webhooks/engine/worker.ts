@@ -128,12 +128,12 @@ export class DeliveryWorker {
     this.#lookAtFeeds().catch((error: unknown) => this.#complain(error)),
   )
   /** One that fails is made again a second later. */
-  readonly #reports = openFlights(() => this.#report())
+  readonly #reports = openFlights(() => this.#report().catch(() => {}))
   /** Taken, and being read for the first time; those that were touched meanwhile are read once more. */
   readonly #arriving = new Set<number>()
   readonly #touched = new Set<number>()
   /** One that fails is made again after the next report. */
-  readonly #evictions = openFlights((view: ClusterView) => this.#evict(view))
+  readonly #evictions = openFlights((view: ClusterView) => this.#evict(view).catch(() => {}))
   #idle: (() => void) | undefined
   #others = { count: 0, lanes: 0, follow: true }
   readonly #givenBack = new Map<number, number>()
@@ -166,7 +166,7 @@ export class DeliveryWorker {
     ]
     this.#timers = [
       setInterval(() => this.#lookAround(), lookEveryMs),
-      setInterval(() => this.#reports.start(), second),
+      setInterval(() => void this.#reports.join(), second),
     ]
     options.changes.subscribe((tag) => this.#reconsider(tag))
     this.#membership.attend()
@@ -687,7 +687,7 @@ export class DeliveryWorker {
       this.#serve(held)
       if (held.lane.isBehind) this.#settlements.touch(held.lane)
     }
-    this.#feedLooks.start()
+    void this.#feedLooks.join()
     this.#rests.call()
   }
 
@@ -800,7 +800,7 @@ export class DeliveryWorker {
       .slice(0, Math.max(0, this.#held.size - share))
     for (const { lane } of above) lane.leave()
     this.#mayForget ||= ++this.#reported % forgottenEvery === 0
-    this.#evictions.start(view)
+    void this.#evictions.join(view)
   }
 
   /**
@@ -808,7 +808,7 @@ export class DeliveryWorker {
    */
   async #evict(view: ClusterView): Promise<void> {
     if ((await this.#membership.evict(view)) || this.#mayForget) this.#take(allParts)
-    else if (view.missing > 0) setTimeout(() => this.#reports.start(), suspectEveryMs).unref()
+    else if (view.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
   }
 
   #complain(error: unknown): void {

@@ -60,7 +60,7 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
   }
   /** News that are lost cost time and nothing else: workers look by themselves. */
   function tell(news: Parameters<typeof printNews>[0]): void {
-    Promise.allSettled([db.query(notify, { news: printNews(news) })])
+    db.query(notify, { news: printNews(news) }).catch(() => {})
   }
   return {
     get isLocal() {

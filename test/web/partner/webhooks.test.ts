@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, hiddenFields } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { addAs } from '../../support/members.ts'
@@ -150,7 +151,9 @@ test('a replay is counted first, then started, and shows its progress', async ()
   const started = await browser.submit(counted, `${wizard}/start`, {})
   assert.equal(started.status, 303)
   await receiver.count('/replayed', 2)
-  assert.match((await browser.get(started.location!)).text, /<progress value="1" max="1"/)
+  await eventually('the progress of what was sent', async () =>
+    /<progress value="1" max="1"/.test((await browser.get(started.location!)).text),
+  )
   const again = await browser.submit(counted, `${wizard}/start`, {})
   assert.equal(again.location, started.location, 'sent twice, it is the same replay')
 })

@@ -62,19 +62,13 @@ export const allActions: readonly string[] = kinds.flatMap((each) =>
   actionsOf(each).map(({ value }) => value),
 )
 
-const rate = text({
+const rateLimit = text({
   label: 'Rate limit',
   hint: `Attempts a second, ${sendLimits.least} to ${sendLimits.most}. Empty: no limit. Retries count; what waits is sent in its order.`,
   most: mostOfItsKind,
   type: 'number',
   more: html`min="${sendLimits.least}" max="${sendLimits.most}" inputmode="numeric"`,
 })
-
-/** Undefined where it was not sent: by a page that was loaded before there were settings. */
-const rateLimit: Field<string | undefined> = {
-  ...rate,
-  read: (sent) => (sent.length === 0 ? undefined : rate.read(sent)),
-}
 
 /** What is sent to a webhook, how fast, and with which headers. */
 export const settings = {
@@ -145,16 +139,15 @@ const payload = kinds
     words ? choice({ label }) : text({ label, most: maxLength }),
   ])
 
-const testHook: Readonly<Record<string, Field<string>> & Record<'type' | 'webhook', Field<string>>> = {
-  ...Object.fromEntries(payload),
-  type: key(),
-  webhook: choice({
-    label: 'Send to',
-    hint: 'One that is paused or disabled gets it when you resume it.',
-  }),
-}
-
-export const sendTestHook = defineForm('/partner/:branch/test/send', testHook, {
-  makes: true,
-  heldBy: '/partner/:branch/test?kind=:type',
-})
+export const sendTestHook = defineForm(
+  '/partner/:branch/test/send',
+  {
+    ...Object.fromEntries(payload),
+    type: key(),
+    webhook: choice({
+      label: 'Send to',
+      hint: 'One that is paused or disabled gets it when you resume it.',
+    }),
+  },
+  { makes: true, heldBy: '/partner/:branch/test?kind=:type' },
+)

@@ -36,7 +36,8 @@ export async function sendTestHook(
   form: Submission<typeof forms.sendTestHook>,
 ) {
   const { context, request } = visit
-  const { type: kind, webhook: aim, ...typed } = form.values
+  const { type: kind, webhook: aim } = form.values
+  const typed: Readonly<Record<string, string>> = form.values
   if (!isPublishedKind(kind)) throw new Invalid([{ field: 'type', problem: 'is no kind of webhook' }])
   const webhook = findAim(await webhooksOf(visit, member), aim)
   const payload = await parsePayload(kind, typed)

@@ -16,10 +16,8 @@ type SettingsView = Pick<
   'field' | 'box' | 'problem' | 'problemOf' | 'valueOf' | 'isTicked'
 >
 
-/** A page that was loaded before there were settings sends none, and changes none. */
 export function readSettings(values: SettingValues, wanted: readonly Kind[]): SettingsChange {
   const { actions, rateLimit, description, removeHeader, headerName, headerSecret } = values
-  if (rateLimit === undefined) return {}
   const name = headerName.trim()
   return {
     actions: readActions(actions, wanted),
