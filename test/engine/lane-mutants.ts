@@ -468,7 +468,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   positionPassesFailed: more(
     'engine/settlements.ts',
     [
-      'worker.test.ts',
+      'worker.long.ts',
       'an entity that fails holds back itself alone, and goes on in its order when it is accepted',
     ],
     'the position passes what failed, and no exception is written',
@@ -480,7 +480,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   endsNoException: more(
     'engine/settlements.ts',
     [
-      'worker.test.ts',
+      'worker.long.ts',
       'an entity that fails holds back itself alone, and goes on in its order when it is accepted',
     ],
     'that an entity has recovered is not written down',
@@ -502,7 +502,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   takesOverInOneStatement: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'whoever takes a lane over knows what was settled until the moment that it was taken',
     ],
     'whoever takes over reads outcomes and exceptions of the moment before it has the lane',
@@ -518,20 +518,20 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   ),
   refusedIsForgotten: more(
     'engine/worker.ts',
-    ['takeover.test.ts', 'what was in the air during an act is written down after it'],
+    ['takeover.long.ts', 'what was in the air during an act is written down after it'],
     'a lane whose settlement was refused is not loaded anew',
     ['for (const lane of refused) this.#loadAnew(lane)', ''],
   ),
   loadsOldMoment: more(
     'engine/worker.ts',
-    ['takeover.test.ts', 'a lane is not loaded with what was read before something of it was written down'],
+    ['takeover.long.ts', 'a lane is not loaded with what was read before something of it was written down'],
     'a lane is loaded with what was read before something of it was written down',
     ['if (held.isStale || lane.settlements !== before[index]) {', 'if (held.isStale) {'],
   ),
   loadsOldState: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'a lane that is paused while it is loaded anew sends nothing: it is loaded once more before',
     ],
     'what changes while a lane is loaded is seen later',
@@ -543,7 +543,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   sendsWhileLoading: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'a lane that is paused while it is loaded anew sends nothing: it is loaded once more before',
     ],
     'a lane goes on while it is loaded anew',
@@ -555,7 +555,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   keepsItsTurnWhileLoading: more(
     'engine/worker.ts',
     [
-      'worker.test.ts',
+      'worker.long.ts',
       'a lane that waits for its turn sends nothing while it is being read anew: its webhook may be paused by now',
     ],
     'a lane that waits for its turn goes on while it is loaded anew',
@@ -564,7 +564,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   keepsWhatIsOthers: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'a worker lets go of a lane that somebody else has taken, and what it sent is not written down',
     ],
     'a worker that loads a lane of somebody else goes on with its epoch',
@@ -576,7 +576,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   takesUnseen: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'a lane that is taken begins at once with what its log has: it does not wait for the next look',
     ],
     'whoever takes a lane learns how far its log goes when it looks next',
@@ -584,20 +584,20 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   ),
   neverLooks: more(
     'engine/worker.ts',
-    ['takeover.test.ts', 'a lane that is held finds by itself what nobody told it of'],
+    ['takeover.long.ts', 'a lane that is held finds by itself what nobody told it of'],
     'a lane that is held looks when it is told so, and never by itself (a notification was lost)',
     ['    void this.#feedLooks.join()\n', ''],
   ),
   sleepsWithoutTimer: more(
     'engine/worker.ts',
-    ['takeover.test.ts', 'a lane falls asleep until its retry is due'],
+    ['takeover.long.ts', 'a lane falls asleep until its retry is due'],
     'falling asleep forgets the retries',
     ["lane.findDue(now) ?? 'infinity'", "'infinity' as const"],
   ),
   closesWithoutAnswers: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'a worker that closes has written down what it sent, and its lanes are awake and free',
     ],
     'a worker that closes does not wait for what is in the air',
@@ -606,7 +606,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
   closesWithLanes: more(
     'engine/worker.ts',
     [
-      'takeover.test.ts',
+      'takeover.long.ts',
       'a worker that closes has written down what it sent, and its lanes are awake and free',
     ],
     'a worker that closes keeps its lanes',

@@ -1,8 +1,9 @@
-/** Every scene whole, and once more with more faults where that ends. */
+/** Every scene whole, and once more with more faults where that ends; and each mistake of the rules is found. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { explore } from './model/explorer.ts'
-import { deepen, scenes } from './model/scenes.ts'
+import { type Mutant, mutants } from './model/mutants.ts'
+import { deepen, getScene, scenes } from './model/scenes.ts'
 
 /** What is larger is walked through as far as this. */
 const deepLimit = 5_000
@@ -20,3 +21,11 @@ for (const scene of scenes)
     t.diagnostic(`${states} states${whole ? '' : ', not all'}`)
     assert.equal(failure, undefined)
   })
+
+test('each mutant of the rules is caught by its scene', async (t) => {
+  for (const [name, [scene, about]] of Object.entries(mutants))
+    await t.test(`${name}: ${about}`, () => {
+      const { failure } = explore(getScene(scene), name as Mutant)
+      assert.match(failure?.what ?? 'it survives', /^S\d+: /)
+    })
+})

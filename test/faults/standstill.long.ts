@@ -1,6 +1,6 @@
 /**
  * A process that stands still and goes on, as a virtual machine does that is moved. What it sends of what it
- * remembers: test/delivery/lease.test.ts.
+ * remembers: test/delivery/lease.long.ts.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
  * What a partner chooses for a webhook, by the interface and in the portal. What reaches receivers is in
- * test/delivery/webhook-settings.test.ts.
+ * test/delivery/webhook-settings.long.ts.
  */
 
 import assert from 'node:assert/strict'

@@ -11,13 +11,13 @@ import {
 } from '../../oauth/authorization.ts'
 import { mayAct } from '../../partners/partner-status.ts'
 import { type Scope, scopes } from '../../vocabulary/scope.ts'
-import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { ignoreAlreadyGone, leadToDone } from '../frame/flash-message.ts'
 import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
 import { notice, printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
+import { printScope } from '../parts/scope.ts'
 import { sendAccountPage } from './account-page.ts'
 import * as forms from './forms.ts'
 
@@ -105,7 +105,7 @@ ${
 }
 ${granted.length === 0 && notice('error', 'The brokerage no longer lets this application do what you allowed; it has no access at present.')}
 ${each.sharedAccounts && each.accountNumbers.length === 0 && notice('error', 'You no longer hold any of the accounts that you shared with it; it has no access at present.')}
-<ul class="scopes">${granted.map((scope) => printScope(scope, activity))}</ul>
+<ul class="scopes">${granted.map((scope) => printUsedScope(scope, activity))}</ul>
 <dl>
 <dt>Connected since</dt><dd>${printDate(each.approvedAt)}</dd>
 <dt>Last used</dt><dd>${each.lastUsedAt ? printDate(each.lastUsedAt) : 'never'}</dd>
@@ -126,14 +126,9 @@ ${visitor.forms.ask(forms.revokeApplication, {
 </article>`
 }
 
-function printScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
-  const { title, text, movesMoney } = scopeWords[scope]
-  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${
-    movesMoney &&
-    html`<span
-    class="badge">moves money</span>`
-  }<br>${text}
-<span class="small used">${printUses(activity.find((each) => each.scope === scope))}</span></li>`
+function printUsedScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
+  const used = activity.find((each) => each.scope === scope)
+  return printScope(scope, html` <span class="small used">${printUses(used)}</span>`)
 }
 
 function printUses(used: ScopeActivity | undefined): Html {

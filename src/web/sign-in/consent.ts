@@ -26,6 +26,7 @@ import { PageForms, type ReturnedForm } from '../frame/page-forms.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actOf, currentSession, returning } from '../frame/visitor.ts'
 import { printLookLogo, printLookWords } from '../parts/client-look.ts'
+import { printScope } from '../parts/scope.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import * as forms from './forms.ts'
 
@@ -195,7 +196,7 @@ async function sendConsent(
 ${
   scopes.length > 0 &&
   html`<h2>It will be able to</h2>
-<ul class="scopes">${scopes.map(printScope)}</ul>
+<ul class="scopes">${scopes.map((scope) => printScope(scope))}</ul>
 ${accounts.length > 1 && printAccounts(view, accounts)}
 ${
   accounts.length === 1 &&
@@ -262,15 +263,6 @@ function sendSetupFirst({ context, reply }: Visit, { client, sealed }: PendingRe
   It stays open for half an hour.</p>
 </section>`,
   })
-}
-
-function printScope(scope: AuthorizationRequest['scopes'][number]): Html {
-  const { title, text, movesMoney } = scopeWords[scope]
-  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${
-    movesMoney &&
-    html`<span
-    class="badge">moves money</span>`
-  }<br>${text}</li>`
 }
 
 function printAccounts(

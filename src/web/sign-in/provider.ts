@@ -16,7 +16,7 @@ import { ensureVisit, readCookie } from '../frame/cookies.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate, sendPage } from '../frame/page.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
-import { actOf, browserOf, currentSession, formsOfGuest } from '../frame/visitor.ts'
+import { actOf, formsOfGuest } from '../frame/visitor.ts'
 import {
   type Destination,
   getDestination,
@@ -24,8 +24,7 @@ import {
   printCancel,
   printOnward,
 } from './destination.ts'
-import { readDevice } from './device-cookie.ts'
-import { letIn } from './let-in.ts'
+import { letIn, originOf } from './let-in.ts'
 import { goOnToSecondStep } from './second-step.ts'
 import { askOf } from './ways.ts'
 
@@ -130,12 +129,7 @@ async function finish(
   destination: Destination,
 ) {
   const { context, request, reply } = visit
-  const from = {
-    environment: context.environment,
-    browser: browserOf(request),
-    previous: await currentSession(context, request),
-    device: readDevice(context, request),
-  }
+  const from = await originOf(context, request)
   const act = actOf(context, request)
   const outcome = await signInVouched(context, provider, { vouched, asked: journey.asked }, from, act)
   switch (outcome.kind) {

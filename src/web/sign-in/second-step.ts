@@ -23,7 +23,7 @@ import { type Html, html } from '../frame/html.ts'
 import { notice, sendPage } from '../frame/page.ts'
 import type { PageForms } from '../frame/page-forms.ts'
 import type { Visit } from '../frame/visit.ts'
-import { actOf, browserOf, currentSession, formsOfGuest, returning } from '../frame/visitor.ts'
+import { actOf, formsOfGuest, returning } from '../frame/visitor.ts'
 import {
   type Destination,
   getDestination,
@@ -31,9 +31,8 @@ import {
   printCancel,
   printOnward,
 } from './destination.ts'
-import { readDevice } from './device-cookie.ts'
 import * as forms from './forms.ts'
-import { letIn } from './let-in.ts'
+import { letIn, originOf } from './let-in.ts'
 import { addressMustWait, loginDependencies } from './login-dependencies.ts'
 import { passkeyOf, passkeyScript, passkeySite, printPasskeyParts } from './passkey-form.ts'
 
@@ -95,12 +94,7 @@ async function takeProof(
   const pendingSignIn = await currentPendingSignIn(context, request)
   if (!pendingSignIn) return backToLogin(reply, destination)
   const { user } = pendingSignIn
-  const from = {
-    environment: context.environment,
-    browser: browserOf(request),
-    previous: await currentSession(context, request),
-    device: readDevice(context, request),
-  }
+  const from = await originOf(context, request)
   const act = actOf(context, request)
   const outcome = await takeSecondStep(loginDependencies(context), pendingSignIn, proof, from, act)
   switch (outcome.kind) {

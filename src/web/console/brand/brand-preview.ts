@@ -10,8 +10,7 @@ import { fixMode, printLetterPage } from '../../../notices/letter.ts'
 import { noticeWords } from '../../../notices/notice-words.ts'
 import type { Brand, Mode } from '../../../vocabulary/brand.ts'
 import type { Environment } from '../../../vocabulary/environment.ts'
-import { type Scope, scopes } from '../../../vocabulary/scope.ts'
-import { scopeWords } from '../../../vocabulary/scope-words.ts'
+import { scopes } from '../../../vocabulary/scope.ts'
 import { pictureUrl } from '../../frame/assets.ts'
 import { oneOf } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
@@ -20,6 +19,7 @@ import { placeOf, setPlace } from '../../frame/place.ts'
 import { readQuestion } from '../../frame/question.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
+import { printScope } from '../../parts/scope.ts'
 import { homeOf, type PreviewPage, previewPages, printPreviews, siteOf } from './brand.ts'
 
 const asked = {
@@ -67,7 +67,7 @@ const samples: Readonly<Record<Exclude<PreviewPage, 'mail'>, (context: Context, 
     body: html`<section class="card narrow"><h1>Allow <em>Portfolio</em> to use your account?</h1>
 <p>Portfolio is an application of <strong>Example Apps Ltd</strong>. You are signed in as
   <strong>Ada Lovelace</strong>.</p>
-<h2>It will be able to</h2><ul class="scopes">${scopes.map(printScope)}</ul>
+<h2>It will be able to</h2><ul class="scopes">${scopes.map((scope) => printScope(scope))}</ul>
 <form><div class="choices"><button type="button" class="primary">Allow</button>
   <button type="button">Deny</button></div></form>
 <p class="small">Either way you return to
@@ -90,15 +90,6 @@ const samples: Readonly<Record<Exclude<PreviewPage, 'mail'>, (context: Context, 
 <p class="small">You can close this page or go back. If you ask for help, mention request
   <code>sample</code>.</p></section>`,
   }),
-}
-
-function printScope(scope: Scope): Html {
-  const { title, text, movesMoney } = scopeWords[scope]
-  return html`<li${movesMoney && html` class="money"`}><strong>${title}</strong> ${
-    movesMoney &&
-    html`<span
-    class="badge">moves money</span>`
-  }<br>${text}</li>`
 }
 
 /** As it is sent, but that the logo comes from here. It brings its own styles, and nothing else is let in. */
