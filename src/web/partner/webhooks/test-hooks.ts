@@ -6,7 +6,6 @@ import { cut } from '../../../text/cut.ts'
 import { branchKey } from '../../../webhooks/events/branch-signal.ts'
 import { insertEvents, printEventId } from '../../../webhooks/events/event.ts'
 import { isPublishedKind, type Payload, type PublishedKind, payloads } from '../../../webhooks/events/kind.ts'
-import { partOf } from '../../../webhooks/events/part.ts'
 import { freshId, simulateEvent } from '../../../webhooks/events/simulated-event.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
 import { type Choice, choice } from '../../frame/field.ts'
@@ -54,8 +53,6 @@ export async function sendTestHook(
     publish,
     ({ uid }) => `${member.home}/test/${printEventId(uid)}`,
   )
-  // It goes out by itself; the member who looks at it next sees it on its way already.
-  await context.numbering.number(partOf(member.branch.branchId)).catch(() => {})
   return leadToDone(visit, member, path, {
     text: 'The test event is sent.',
     link: { path: `${member.home}/signature`, label: 'Check its signature' },
