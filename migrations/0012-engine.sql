@@ -12,10 +12,15 @@
 
 -- Locked, never changed: so it leaves no versions behind.
 CREATE TABLE parts (part smallint PRIMARY KEY);
-INSERT INTO parts SELECT generate_series(0, 3);
+INSERT INTO parts SELECT generate_series(0, current_setting('countersign.parts')::integer - 1);
 
+-- How many there are was chosen with the first migration (PARTS), and stays.
+DO $$ BEGIN
+  EXECUTE format('CREATE FUNCTION part_count() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %s',
+    (SELECT count(*) FROM parts));
+END $$;
 CREATE FUNCTION part_of(branch_id integer) RETURNS smallint
-  LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (branch_id % 4)::smallint;
+  LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (branch_id % part_count())::smallint;
 CREATE FUNCTION feed_of(branch_id integer, environment text) RETURNS integer
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN 2 * branch_id + CASE environment WHEN 'sandbox' THEN 1 ELSE 0 END;
@@ -47,6 +52,21 @@ CREATE TABLE outbox (
   body        text NOT NULL,
   PRIMARY KEY (part, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- Where parts lie on other servers (0014-distribution.sql), what a webhook or its partner became is carried
+-- there in one order with the events: what is published after an act is judged by it. Kinds are null where the
+-- webhook is gone, and the webhook is null where all of a feed are meant.
+CREATE TABLE outbox_acts (
+  part       smallint NOT NULL,
+  id         bigint NOT NULL DEFAULT next_event_id(),
+  webhook_id bigint,
+  feed       integer NOT NULL,
+  is_active  boolean,
+  may_act    boolean,
+  kinds      text[],
+  actions    jsonb,
+  PRIMARY KEY (part, id)
+);
 
 -- Numbered rows of the outbox stay in its index as long as any older snapshot is open, and a look that began
 -- at the first id would pass all of them. So looks read above a floor: up to it everything is numbered, or
@@ -284,17 +304,46 @@ BEGIN
 END $$;
 
 -- Days of a part never go back, whatever a clock does; nor is there one that was not opened.
-CREATE FUNCTION day_to_write(p smallint, today integer) RETURNS integer LANGUAGE sql STABLE RETURN greatest(
-  (SELECT max(d.day) FROM feed_days d WHERE d.part = p),
-  coalesce((SELECT max(d.day) FROM days d WHERE d.day <= today), (SELECT min(d.day) FROM days d)));
+CREATE FUNCTION day_to_write(p smallint, today integer) RETURNS integer LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  opened integer := coalesce((SELECT max(d.day) FROM days d WHERE d.day <= today),
+    (SELECT min(d.day) FROM days d));
+BEGIN
+  RETURN greatest((SELECT max(d.day) FROM feed_days d WHERE d.part = p), opened);
+END $$;
 
 CREATE FUNCTION wants_event(kinds text[], actions jsonb, kind text, action text) RETURNS boolean
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN kind = ANY (kinds) AND coalesce(actions -> kind ? action, true);
 
+-- What comes next out of the outbox, in the order of publishing. For a transaction that has it to itself.
+CREATE FUNCTION next_of_outbox(of_part smallint, now timestamptz, most integer) RETURNS bigint[]
+  LANGUAGE plpgsql AS $$
+DECLARE
+  ids bigint[];
+  below outbox_floors;
+  may_rise boolean;
+BEGIN
+  SELECT * INTO below FROM outbox_floors f WHERE f.part = of_part;
+  -- Asked before anything is read: what ended by then is seen. By a clock that was set back it is time, too.
+  may_rise := now NOT BETWEEN below.raised_at - below.every AND below.raised_at + below.every
+    AND NOT publishing_now() && (below.awaited || ARRAY['prepared']);
+  -- Ids alone, which the index has in their order: with anything else an outbox that statistics believe empty
+  -- would be read whole and sorted.
+  ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = of_part AND o.id > below.floor ORDER BY o.id
+    LIMIT most);
+  IF may_rise AND cardinality(ids) < most THEN
+    below.floor := below.next_floor;
+    below.next_floor := (SELECT last_value FROM event_ids);
+    UPDATE outbox_floors SET floor = below.floor, next_floor = below.next_floor, awaited = publishing_now(),
+      raised_at = now WHERE part = of_part;
+  END IF;
+  RETURN ids;
+END $$;
+
 -- The sequencer: gives what became visible the next numbers of its feed, in the order of publishing, and
 -- wakes the lanes that want it. Its cost does not depend on how many webhooks there are that are awake.
-CREATE FUNCTION look(p smallint, now timestamptz, most integer) RETURNS TABLE (
+CREATE FUNCTION look(of_part smallint, now timestamptz, most integer) RETURNS TABLE (
   feed integer, seq bigint, day integer, simulated boolean, webhook_id bigint, created_at timestamptz,
     uid uuid, kind text, action text, entity text,
   traceparent text, body text, woken integer) LANGUAGE plpgsql AS $$
@@ -305,34 +354,20 @@ DECLARE
   heads bigint[];
   today integer;
   awake integer;
-  below outbox_floors;
-  may_rise boolean;
 BEGIN
-  PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;
-  SELECT * INTO below FROM outbox_floors f WHERE f.part = p;
-  -- Asked before anything is read: what ended by then is seen. By a clock that was set back it is time, too.
-  may_rise := now NOT BETWEEN below.raised_at - below.every AND below.raised_at + below.every
-    AND NOT publishing_now() && (below.awaited || ARRAY['prepared']);
-  -- Ids alone, which the index has in their order: with anything else an outbox that statistics believe empty
-  -- would be read whole and sorted.
-  ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = p AND o.id > below.floor ORDER BY o.id LIMIT most);
-  IF may_rise AND cardinality(ids) < most THEN
-    below.floor := below.next_floor;
-    below.next_floor := (SELECT last_value FROM event_ids);
-    UPDATE outbox_floors SET floor = below.floor, next_floor = below.next_floor, awaited = publishing_now(),
-      raised_at = now WHERE part = p;
-  END IF;
+  PERFORM FROM parts WHERE part = of_part FOR NO KEY UPDATE;
+  ids := next_of_outbox(of_part, now, most);
   IF cardinality(ids) = 0 THEN RETURN; END IF;
-  feeds := ARRAY(SELECT DISTINCT o.feed FROM outbox o WHERE o.part = p AND o.id = ANY (ids));
-  today := day_to_write(p, day_of(now));
-  heads := ARRAY(SELECT feed_head(p, f) FROM unnest(feeds) AS f);
+  feeds := ARRAY(SELECT DISTINCT o.feed FROM outbox o WHERE o.part = of_part AND o.id = ANY (ids));
+  today := day_to_write(of_part, day_of(now));
+  heads := ARRAY(SELECT feed_head(of_part, f) FROM unnest(feeds) AS f);
   INSERT INTO feed_days (part, feed, first, day)
-  SELECT p, h.feed, h.head + 1, today FROM unnest(feeds, heads) AS h (feed, head)
-  WHERE NOT EXISTS (SELECT FROM feed_days d WHERE d.part = p AND d.feed = h.feed AND d.day = today);
-  UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND webhook_id = ANY (ARRAY(
-    SELECT c.webhook_id FROM cursors c WHERE c.part = p AND c.feed = ANY (feeds) AND c.wake_at > '-infinity'
-      AND EXISTS (
-      SELECT FROM outbox o WHERE o.part = p AND o.id = ANY (ids) AND o.feed = c.feed AND
+  SELECT of_part, h.feed, h.head + 1, today FROM unnest(feeds, heads) AS h (feed, head)
+  WHERE NOT EXISTS (SELECT FROM feed_days d WHERE d.part = of_part AND d.feed = h.feed AND d.day = today);
+  UPDATE cursors SET wake_at = '-infinity' WHERE part = of_part AND webhook_id = ANY (ARRAY(
+    SELECT c.webhook_id FROM cursors c WHERE c.part = of_part AND c.feed = ANY (feeds)
+      AND c.wake_at > '-infinity' AND EXISTS (
+      SELECT FROM outbox o WHERE o.part = of_part AND o.id = ANY (ids) AND o.feed = c.feed AND
         CASE WHEN o.webhook_id IS NULL
         THEN o.simulated OR wants_event(c.kinds, c.actions, o.kind, o.action)
           ELSE o.webhook_id = c.webhook_id END)
@@ -343,15 +378,79 @@ BEGIN
   SELECT o.part, o.feed, heads[array_position(feeds, o.feed)] + row_number() OVER (PARTITION BY o.feed
     ORDER BY o.id), today, o.simulated, o.webhook_id, o.created_at,
     o.uid, o.kind, o.action, o.entity, o.traceparent, o.body
-  FROM outbox o WHERE o.part = p AND o.id = ANY (ids) ORDER BY o.id
+  FROM outbox o WHERE o.part = of_part AND o.id = ANY (ids) ORDER BY o.id
   RETURNING l.feed, l.seq, l.day, l.simulated, l.webhook_id, l.created_at, l.uid, l.kind, l.action, l.entity,
     l.traceparent, l.body, awake;
-  DELETE FROM outbox o WHERE o.part = p AND o.id = ANY (ids);
+  DELETE FROM outbox o WHERE o.part = of_part AND o.id = ANY (ids);
+END $$;
+
+-- For a part that lies on another server than the publishers. Appends to the log of its feeds what was
+-- published, in this order, and wakes the lanes that want it. Answers how many lanes were woken, the day, and
+-- the number of each: null for one that was there already. The name of an event begins with its moment, and a
+-- part's days never go back.
+CREATE FUNCTION append(p smallint, now timestamptz, feeds integer[], simulations boolean[], webhooks bigint[],
+  moments timestamptz[], uids uuid[], event_kinds text[], event_actions text[], entities text[],
+  traceparents text[], bodies text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  known uuid[];
+  distinct_feeds integer[];
+  heads bigint[];
+  numbers bigint[];
+  today integer;
+  awake integer;
+BEGIN
+  PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;
+  today := day_of((SELECT min(m) FROM unnest(moments) AS m) - interval '1 day');
+  known := ARRAY(SELECT l.uid FROM log l WHERE l.part = p AND l.uid = ANY (uids) AND l.day >= today);
+  distinct_feeds := ARRAY(SELECT DISTINCT f FROM unnest(feeds) AS f);
+  today := day_to_write(p, day_of(now));
+  heads := ARRAY(SELECT feed_head(p, f) FROM unnest(distinct_feeds) AS f);
+  numbers := ARRAY(SELECT CASE WHEN o.is_new THEN heads[array_position(distinct_feeds, o.feed)]
+      + row_number() OVER (PARTITION BY o.feed, o.is_new ORDER BY o.place) END
+    FROM (SELECT e.feed, e.place, e.uid <> ALL (known) AS is_new FROM unnest(feeds, uids) WITH ORDINALITY
+      AS e (feed, uid, place)) o ORDER BY o.place);
+  INSERT INTO feed_days (part, feed, first, day)
+  SELECT p, h.feed, h.head + 1, today FROM unnest(distinct_feeds, heads) AS h (feed, head)
+  WHERE NOT EXISTS (SELECT FROM feed_days d WHERE d.part = p AND d.feed = h.feed AND d.day = today);
+  UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND webhook_id = ANY (ARRAY(
+    SELECT c.webhook_id FROM cursors c WHERE c.part = p AND c.feed = ANY (distinct_feeds)
+      AND c.wake_at > '-infinity' AND EXISTS (
+      SELECT FROM unnest(feeds, simulations, webhooks, event_kinds, event_actions)
+        AS o (feed, simulated, webhook_id, kind, action)
+      WHERE o.feed = c.feed AND CASE WHEN o.webhook_id IS NULL
+        THEN o.simulated OR wants_event(c.kinds, c.actions, o.kind, o.action)
+          ELSE o.webhook_id = c.webhook_id END)
+    ORDER BY c.webhook_id FOR NO KEY UPDATE));
+  GET DIAGNOSTICS awake = ROW_COUNT;
+  INSERT INTO log (part, feed, seq, day, simulated, webhook_id, created_at, uid, kind, action, entity,
+    traceparent, body)
+  SELECT p, o.feed, o.seq, today, o.simulated, o.webhook_id, o.created_at, o.uid, o.kind, o.action, o.entity,
+    o.traceparent, o.body
+  FROM unnest(feeds, numbers, simulations, webhooks, moments, uids, event_kinds, event_actions, entities,
+    traceparents, bodies) AS o (feed, seq, simulated, webhook_id, created_at, uid, kind, action, entity,
+      traceparent, body) WHERE o.seq IS NOT NULL;
+  RETURN ARRAY[awake, today]::bigint[] || numbers;
+END $$;
+
+-- What is to be appended there next, for a transaction that
+-- deletes it when that is done. An act stops what was published after it.
+CREATE FUNCTION take_outbox(of_part smallint, now timestamptz, most integer) RETURNS SETOF outbox
+  LANGUAGE plpgsql AS $$
+DECLARE
+  ids bigint[];
+  act bigint;
+BEGIN
+  PERFORM FROM outbox_floors WHERE part = of_part FOR NO KEY UPDATE;
+  act := (SELECT min(a.id) FROM outbox_acts a WHERE a.part = of_part);
+  ids := next_of_outbox(of_part, now, most);
+  RETURN QUERY SELECT * FROM outbox o WHERE o.part = of_part AND o.id = ANY (ids)
+    AND (act IS NULL OR o.id < act) ORDER BY o.id;
 END $$;
 
 -- Events come into the outbox. Up to `most` are numbered in the same transaction, unless another transaction
 -- has the part locked; then that sequencer, or the next, finds them.
-CREATE FUNCTION publish(p smallint, now timestamptz, most integer,
+CREATE FUNCTION publish(of_part smallint, now timestamptz, most integer,
   feeds integer[], uids uuid[], kinds text[], actions text[], entities text[], bodies text[],
     simulations boolean[], webhooks bigint[], traceparents text[]) RETURNS TABLE (
   feed integer, seq bigint, day integer, simulated boolean, webhook_id bigint, created_at timestamptz,
@@ -361,13 +460,13 @@ CREATE FUNCTION publish(p smallint, now timestamptz, most integer,
 BEGIN
   INSERT INTO outbox (part, feed, uid, kind, action, entity, body, simulated, webhook_id, created_at,
     traceparent)
-  SELECT p, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, now, e.traceparent
+  SELECT of_part, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, now, e.traceparent
   FROM unnest(feeds, uids, kinds, actions, entities, bodies, simulations, webhooks, traceparents)
     WITH ORDINALITY AS e (feed, uid, kind, action, entity, body, simulated, webhook_id, traceparent, place)
       ORDER BY e.place;
-  IF most = 0 THEN RETURN; END IF;
-  PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE SKIP LOCKED;
-  IF FOUND THEN RETURN QUERY SELECT * FROM look(p, now, most); END IF;
+  IF most = 0 OR is_distributed() THEN RETURN; END IF;
+  PERFORM FROM parts WHERE part = of_part FOR NO KEY UPDATE SKIP LOCKED;
+  IF FOUND THEN RETURN QUERY SELECT * FROM look(of_part, now, most); END IF;
 END $$;
 
 -- Entries of a feed after a number, at most so many and so many bytes of them, but one where there is one.
@@ -393,19 +492,14 @@ BEGIN
   END LOOP;
 END $$;
 
--- One entry.
-CREATE FUNCTION entry_of(p smallint, f integer, of_seq bigint, of_day integer) RETURNS SETOF log
-  LANGUAGE sql STABLE AS $$
-  SELECT * FROM log WHERE part = p AND (feed, seq) >= (f, of_seq) AND (feed, seq) <= (f, of_seq)
-    AND day = of_day ORDER BY feed, seq LIMIT 1
-$$;
-
 -- Single entries, which lie anywhere.
 CREATE FUNCTION read_entries(p smallint, f integer, seqs bigint[], of_days integer[]) RETURNS SETOF log
-  LANGUAGE sql STABLE AS $$
-  SELECT l.* FROM unnest(seqs, of_days) AS wanted (seq, day)
-    CROSS JOIN LATERAL entry_of(p, f, wanted.seq, wanted.day) l
-$$;
+  LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY SELECT l.* FROM unnest(seqs, of_days) AS wanted (seq, day) CROSS JOIN LATERAL (
+    SELECT * FROM log WHERE part = p AND (feed, seq) >= (f, wanted.seq) AND (feed, seq) <= (f, wanted.seq)
+      AND day = wanted.day ORDER BY feed, seq LIMIT 1) l;
+END $$;
 
 -- What a replay sends next: after a number and up to `upto`, which is as far as this look has come. Always
 -- one row at least: the last has no entry.
@@ -464,7 +558,8 @@ DECLARE
   below outbox_floors;
 BEGIN
   FOR below IN SELECT * FROM outbox_floors LOOP
-    IF EXISTS (SELECT FROM outbox WHERE part = below.part AND id > below.floor) THEN
+    IF EXISTS (SELECT FROM outbox WHERE part = below.part AND id > below.floor)
+      OR EXISTS (SELECT FROM outbox_acts WHERE part = below.part) THEN
       found := found || below.part;
     END IF;
   END LOOP;
@@ -504,8 +599,10 @@ END $$;
 -- The first entry of an entity between two numbers that a webhook wants and that has not ended.
 CREATE FUNCTION next_unfinished(p smallint, w bigint, f integer, of_entity text, after bigint, upto bigint)
   RETURNS TABLE (seq bigint, day integer)
-LANGUAGE sql STABLE AS $$
-  SELECT l.seq, l.day FROM log l
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT l.seq, l.day FROM log l
   CROSS JOIN LATERAL (SELECT r.kinds, r.actions FROM filters r WHERE r.part = p AND r.webhook_id = w
     AND r.from_seq <= l.seq ORDER BY r.from_seq DESC LIMIT 1) wanted
   -- As pairs, and in the order of pairs, which only the index of entities has: an entity of which nothing is
@@ -520,8 +617,8 @@ LANGUAGE sql STABLE AS $$
     AND l.seq > coalesce((SELECT max(s.upto) FROM passes s WHERE s.part = p AND s.webhook_id = w), 0)
     AND NOT EXISTS (SELECT FROM outcomes o WHERE o.part = p AND o.webhook_id = w AND o.seq = l.seq
       AND o.round = 0 AND o.day = l.day AND o.state <> 'retrying' OFFSET 0)
-  ORDER BY l.entity, l.seq LIMIT 1
-$$;
+  ORDER BY l.entity, l.seq LIMIT 1;
+END $$;
 
 -- The first of an entity has ended: its exception goes on with the next that is unfinished, up to what its
 -- holder has read, or is none any more.
@@ -645,16 +742,20 @@ CREATE FUNCTION rest(p smallint, now timestamptz, lw bigint[], lepoch bigint[], 
 #variable_conflict use_column
 DECLARE
   held bigint[];
+  feeds integer[];
+  heads bigint[];
 BEGIN
   PERFORM FROM parts WHERE part = p FOR SHARE;
   held := ARRAY(SELECT c.webhook_id FROM cursors c WHERE c.part = p AND c.webhook_id = ANY (lw)
     AND c.epoch = lepoch[array_position(lw, c.webhook_id)] AND c.holder IS NOT NULL
     ORDER BY c.webhook_id FOR NO KEY UPDATE);
+  feeds := ARRAY(SELECT DISTINCT c.feed FROM cursors c WHERE c.part = p AND c.webhook_id = ANY (held));
+  heads := ARRAY(SELECT feed_head(p, f) FROM unnest(feeds) AS f);
   RETURN QUERY UPDATE cursors c SET position = greatest(c.position, l.read), holder = NULL, wake_at = l.wake,
     rested_at = now
     FROM unnest(lw, lread, lwake) AS l (w, read, wake)
     WHERE c.part = p AND c.webhook_id = l.w AND l.w = ANY (held)
-      AND l.read = ANY (ARRAY(SELECT feed_head(p, c.feed)))
+      AND l.read = heads[array_position(feeds, c.feed)]
     RETURNING c.webhook_id;
 END $$;
 
@@ -695,9 +796,14 @@ END $$;
 -- Each act locks the cursor, raises its epoch and wakes it. The worker that holds it stays: its next
 -- settlement is refused, it loads the lane anew, and keeps what it has in the air.
 
-CREATE FUNCTION touch_cursor(p smallint, w bigint) RETURNS cursors LANGUAGE sql AS $$
-  UPDATE cursors SET epoch = epoch + 1, wake_at = '-infinity' WHERE part = p AND webhook_id = w RETURNING *
-$$;
+CREATE FUNCTION touch_cursor(p smallint, w bigint) RETURNS cursors LANGUAGE plpgsql AS $$
+DECLARE
+  c cursors;
+BEGIN
+  UPDATE cursors SET epoch = epoch + 1, wake_at = '-infinity' WHERE part = p AND webhook_id = w
+    RETURNING * INTO c;
+  RETURN c;
+END $$;
 
 -- Everything above a number and up to this one has ended, or its entity is an exception.
 CREATE FUNCTION reach_from(p smallint, w bigint, f integer, after bigint) RETURNS bigint
@@ -729,6 +835,7 @@ CREATE FUNCTION create_cursor(p smallint, w bigint, f integer, open boolean, wan
 DECLARE
   head bigint;
   since bigint;
+  reached bigint;
 BEGIN
   PERFORM FROM parts WHERE part = p FOR SHARE;
   head := feed_head(p, f);
@@ -737,7 +844,8 @@ BEGIN
   INSERT INTO cursors (part, webhook_id, feed, position, is_active, kinds, actions, may_act)
     VALUES (p, w, f, head, open, wanted, wanted_actions, allowed);
   IF since IS NOT NULL THEN
-    UPDATE cursors SET position = reach_from(p, w, f, since), rounds = coalesce(greatest(
+    reached := reach_from(p, w, f, since);
+    UPDATE cursors SET position = reached, rounds = coalesce(greatest(
       (SELECT max(o.round) FROM outcomes o WHERE o.part = p AND o.webhook_id = w), (SELECT max(g.round)
         FROM agains g WHERE g.part = p AND g.webhook_id = w),
       (SELECT max(r.round) FROM replay_cursors r WHERE r.part = p AND r.webhook_id = w)), 0)
@@ -826,10 +934,12 @@ END $$;
 CREATE FUNCTION skip_to_now(p smallint, w bigint, why text, by_whom text, now timestamptz) RETURNS bigint
   LANGUAGE plpgsql AS $$
 DECLARE
+  f integer;
   head bigint;
 BEGIN
   PERFORM FROM parts WHERE part = p FOR SHARE;
-  head := feed_head(p, (SELECT c.feed FROM cursors c WHERE c.part = p AND c.webhook_id = w));
+  SELECT c.feed INTO f FROM cursors c WHERE c.part = p AND c.webhook_id = w;
+  head := feed_head(p, f);
   PERFORM pass_cursor(p, w, head, 'canceled', why, by_whom, now);
   RETURN head;
 END $$;
@@ -898,9 +1008,13 @@ BEGIN
 END $$;
 
 -- How far a webhook is, whatever has been written of it: a worker writes positions every ten seconds.
-CREATE FUNCTION reach_of(p smallint, w bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
-  SELECT reach_from(p, w, c.feed, c.position) FROM cursors c WHERE c.part = p AND c.webhook_id = w
-$$;
+CREATE FUNCTION reach_of(p smallint, w bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  c cursors;
+BEGIN
+  SELECT * INTO c FROM cursors WHERE part = p AND webhook_id = w;
+  RETURN CASE WHEN c.webhook_id IS NOT NULL THEN reach_from(p, w, c.feed, c.position) END;
+END $$;
 
 -- Everything from a number on that has ended, in the order of each entity, up to where the webhook is.
 -- Answers its round.
@@ -932,8 +1046,7 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- A cursor becomes what the configuration of its webhook says, whatever it was. The transaction that changes
--- a webhook calls this, with the webhook's row locked; it may be called at any time.
+-- A cursor becomes what the configuration of its webhook says, whatever it was.
 CREATE FUNCTION follow_webhook(p smallint, w bigint, f integer, open boolean, allowed boolean, wanted text[],
   wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -948,4 +1061,32 @@ BEGIN
     THEN PERFORM filter_cursor(p, w, wanted, wanted_actions); END IF;
   PERFORM open_cursors(p, ARRAY[w], open);
   IF c.may_act <> allowed THEN PERFORM allow_feed(p, f, allowed); END IF;
+END $$;
+
+-- What a webhook became, or its partner: kinds are null where the webhook is gone, and the webhook is null
+-- where all of a feed are meant. It may be said again.
+CREATE FUNCTION follow_act(p smallint, w bigint, f integer, open boolean, allowed boolean, wanted text[],
+  wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF w IS NULL THEN
+    PERFORM allow_feed(p, f, allowed);
+  ELSIF wanted IS NULL THEN
+    PERFORM delete_cursor(p, w);
+  ELSE
+    PERFORM follow_webhook(p, w, f, open, allowed, wanted, wanted_actions);
+  END IF;
+END $$;
+
+-- The transaction that changes a webhook or its partner calls this, with the row of the webhook locked. The
+-- part follows in the same transaction, or where it lies on another server after it, in its order.
+CREATE FUNCTION tell_part(of_part smallint, w bigint, f integer, open boolean, allowed boolean,
+  wanted text[], wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT is_distributed() THEN
+    PERFORM follow_act(of_part, w, f, open, allowed, wanted, wanted_actions);
+    RETURN;
+  END IF;
+  INSERT INTO outbox_acts (part, webhook_id, feed, is_active, may_act, kinds, actions)
+    VALUES (of_part, w, f, open, allowed, wanted, wanted_actions);
+  PERFORM pg_notify('countersign_work', '  ' || of_part);
 END $$;

@@ -5,6 +5,7 @@ import { openKeys } from '../database/keys.ts'
 import { openSharedClock } from '../database/shared-clock.ts'
 import { openStorage } from '../database/storage.ts'
 import { readConfig, readListenSettings } from '../settings/config.ts'
+import { learnLayout } from '../webhooks/events/part.ts'
 import { auditCommands } from './audit.ts'
 import { clientCommands } from './client.ts'
 import {
@@ -114,6 +115,7 @@ async function onDatabase(
   try {
     // As the nodes: what is written by another time would be due when they have passed it.
     const clock = await openSharedClock(storage.db)
+    await learnLayout(storage.db)
     const by = { name: `operator:${userInfo().username}` }
     const act = () => ({ by, at: clock.now() })
     await work({

@@ -5,6 +5,7 @@
 import pg from 'pg'
 import { codeOf, messageOf } from '../text/thrown.ts'
 import { copyIn } from './copy.ts'
+import { atServer, type Server } from './hosts.ts'
 import { isAway, openPool, type Pool, type PoolOptions, type TimedQuery } from './pool.ts'
 import { inOrder, type Statement } from './statement.ts'
 
@@ -24,6 +25,8 @@ export interface Sql {
   copy(text: string, rows: Buffer): Promise<void>
   /** A transaction of its own; within one, joins it: what fails undoes all of it. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Done when the transaction is committed, before its caller knows; outside of one, at once. */
+  afterCommit(work: (db: Database) => Promise<void>): Promise<void>
 }
 
 /** Left out where there are none to give. */
@@ -68,6 +71,11 @@ export interface Database extends Sql {
    * that changed it knows that it is.
    */
   onChange(heard: (tag: string) => void): void
+  /**
+   * The same database on another server, such as a worker of a Citus: closed with this one. What finds no
+   * connection there is asked here.
+   */
+  at(server: Server): Database
   /** How busy its connections are. */
   load(): ConnectionLoad
   close(): Promise<void>
@@ -133,22 +141,58 @@ export function openDatabase(options: PoolOptions): Database {
   const announce = (tag: string) => {
     for (const heard of subscribers) heard(tag)
   }
-  const run = <Result>(work: Work<Result>) => onConnection(pool, announce, work)
-  return {
+  const here: Runner = (work) => onConnection(pool, announce, work)
+  const elsewhere = new Map<string, { readonly pool: Pool; readonly db: Database }>()
+  function openAt(server: Server) {
+    const connectionString = atServer(options.connectionString, server)
+    const there = openPool({ ...options, connectionString }, types)
+    const run: Runner = (work) => onConnection(there, announce, work, () => here(work))
+    return { pool: there, db: databaseOver(run, { ...ends, load: there.load }) }
+  }
+  const ends: DatabaseEnds = {
+    listen: (...asked) => listen(pool, ...asked),
+    onChange(heard) {
+      subscribers.push(heard)
+    },
+    at(server) {
+      const key = `${server.host}:${server.port}`
+      const opened = elsewhere.get(key) ?? openAt(server)
+      elsewhere.set(key, opened)
+      return opened.db
+    },
+    load: pool.load,
+    async close() {
+      await Promise.all(
+        [pool, ...[...elsewhere.values()].map((each) => each.pool)].map((each) => each.close()),
+      )
+    },
+  }
+  return databaseOver(here, ends)
+}
+
+type Runner = <Result>(work: Work<Result>) => Promise<Result>
+type DatabaseEnds = Pick<Database, 'listen' | 'onChange' | 'at' | 'load' | 'close'>
+
+function databaseOver(run: Runner, ends: DatabaseEnds): Database {
+  const db: Database = {
     query: (statement, ...values) => run((connection) => take(connection, step(statement, ...values))),
     one: (statement, ...values) => run((connection) => takeOne(connection, step(statement, ...values))),
     script: (text) => run((connection) => runScript(connection, text)),
     copy: (text, rows) => run((connection) => runCopy(connection, text, rows)),
     together: (steps) => run((connection) => allTogether(connection, steps)),
-    transaction: (work) => run((connection) => inTransaction(connection, work)),
-    listen: (...asked) => listen(pool, ...asked),
-    onChange(heard) {
-      subscribers.push(heard)
+    async transaction(work) {
+      const later: AfterCommit[] = []
+      const result = await run((connection) => inTransaction(connection, later, work))
+      for (const each of later) await each(db)
+      return result
     },
-    load: pool.load,
-    close: pool.close,
+    afterCommit: (work) => work(db),
+    ...ends,
   }
+  return db
 }
+
+type AfterCommit = (db: Database) => Promise<void>
 
 /** Resolves when what it changed is committed, and fails when nothing is. */
 type Work<Result> = (connection: pg.PoolClient) => Promise<Result>
@@ -164,11 +208,14 @@ async function onConnection<Result>(
   pool: Pool,
   announce: (tag: string) => void,
   work: Work<Result>,
+  instead?: () => Promise<Result>,
 ): Promise<Result> {
   if (pool.isCrowded) throw DatabaseBusy.now
   const connection = await pool.acquire().catch((error: unknown) => {
+    if (instead) return undefined
     throw explain(error)
   })
+  if (!connection) return instead!()
   let broken: Error | undefined
   // A connection that breaks between two statements says so by this event, which unheard would end the
   // process.
@@ -199,13 +246,16 @@ async function onConnection<Result>(
 }
 
 /** Within a transaction. */
-function sqlOver(connection: pg.PoolClient): Sql {
+function sqlOver(connection: pg.PoolClient, later: AfterCommit[]): Sql {
   const sql: Sql = {
     query: (statement, ...values) => take(connection, step(statement, ...values)),
     one: (statement, ...values) => takeOne(connection, step(statement, ...values)),
     script: (text) => runScript(connection, text),
     copy: (text, rows) => runCopy(connection, text, rows),
     transaction: (work) => work(sql),
+    async afterCommit(work) {
+      later.push(work)
+    },
   }
   return sql
 }
@@ -268,9 +318,10 @@ async function allTogether<const Rows extends readonly object[]>(
 /** BEGIN is not awaited: it leaves with the first statement, which fails if BEGIN does. */
 async function inTransaction<Result>(
   connection: pg.PoolClient,
+  later: AfterCommit[],
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
-  const sql = sqlOver(connection)
+  const sql = sqlOver(connection, later)
   const begun = take(connection, begin)
   // Awaited below, where its failure is told.
   begun.catch(() => {})

@@ -25,3 +25,19 @@ export function parseHosts(connectionString: string): string[] {
   if (hosts) return hosts.map((host, index) => print(authority, [['host', host], ...portOf(index)]))
   return authority.split(',').map((host, index) => print(host, portOf(index)))
 }
+
+export interface Server {
+  readonly host: string
+  readonly port: number
+}
+
+/** The same database and credentials on another server. */
+export function atServer(connectionString: string, { host, port }: Server): string {
+  const [first = connectionString] = parseHosts(connectionString)
+  const moved = new URL(first)
+  moved.searchParams.delete('host')
+  moved.searchParams.delete('port')
+  moved.hostname = host
+  moved.port = String(port)
+  return moved.href
+}

@@ -42,6 +42,22 @@ const recordApplied = statement({
   text: `INSERT INTO schema_migrations (version, name, checksum, applied_at)
     VALUES (:version, :name, :checksum, now())`,
 })
+/** For the migration that makes the parts of the engine: how many there shall be. */
+const chooseParts = statement({
+  name: 'choose_parts',
+  takes: { parts: text },
+  text: "SELECT set_config('countersign.parts', :parts, true)",
+})
+const isCoordinator = `EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`
+const findUndistributed = statement({
+  name: 'find_undistributed',
+  gives: { exists: bool },
+  text: `SELECT ${isCoordinator} AND NOT is_distributed() AS exists`,
+})
+const distribute = statement({
+  name: 'distribute_engine',
+  text: `SELECT distribute_engine() WHERE ${isCoordinator} AND NOT is_distributed()`,
+})
 const findTable = statement({
   name: 'find_migrations_table',
   gives: { exists: bool },
@@ -54,13 +70,19 @@ const findTable = statement({
  */
 const lockTimeoutMs = 2_000
 const triesAtMost = 30
+/** Shards of the engine; those of one node at a time are enough for most. */
+const partsUnlessChosen = 4
 const pauseMs = 500
 
 /** Applies what is missing and answers its names. */
-export async function migrate(db: Database, migrations = readMigrations()): Promise<string[]> {
+export async function migrate(
+  db: Database,
+  migrations = readMigrations(),
+  parts = partsUnlessChosen,
+): Promise<string[]> {
   for (let tries = 1; ; tries++) {
     try {
-      return await migrateOnce(db, migrations)
+      return await migrateOnce(db, migrations, parts)
     } catch (error) {
       if (tries === triesAtMost || !isBlocked(error)) throw error
       await wait(pauseMs)
@@ -74,10 +96,11 @@ export async function migrate(db: Database, migrations = readMigrations()): Prom
  */
 export async function isMigrated(sql: Sql, migrations = readMigrations()): Promise<boolean> {
   const table = await sql.one(findTable)
-  return table.exists && findMissing(await sql.query(findApplied), migrations).length === 0
+  if (!table.exists || findMissing(await sql.query(findApplied), migrations).length > 0) return false
+  return !(await sql.one(findUndistributed)).exists
 }
 
-function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
+function migrateOnce(db: Database, migrations: readonly Migration[], parts: number): Promise<string[]> {
   return db.transaction(async (sql) => {
     await sql.query(lock, { lock: advisoryLocks.migrations })
     await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
@@ -85,10 +108,12 @@ function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<st
     const table = await sql.one(findTable)
     if (!table.exists) await apply(sql, createTable)
     const missing = findMissing(await sql.query(findApplied), migrations)
+    await sql.query(chooseParts, { parts: String(parts) })
     for (const migration of missing) {
       await apply(sql, migration.text)
       await sql.query(recordApplied, migration)
     }
+    if (migrations.some(({ text }) => text.includes('distribute_engine()'))) await sql.query(distribute)
     return missing.map((migration) => migration.name)
   })
 }

@@ -42,6 +42,8 @@ const hostile: Readonly<Record<string, string>> = {
   enable_hashagg: 'off',
   enable_sort: 'off',
   jit: 'on',
+  'citus.allow_nested_distributed_execution': 'off',
+  'citus.propagate_set_commands': 'none',
   tcp_user_timeout: '7s',
   tcp_keepalives_idle: '77',
   tcp_keepalives_interval: '77',

@@ -75,6 +75,11 @@ export function sessionSettings({
     // compiled each time that it runs.
     ['jit', 'off'],
 
+    // What a function of a part asks on the way is of the same part. Timeouts that a transaction sets for
+    // itself reach the worker.
+    ['citus.allow_nested_distributed_execution', 'on'],
+    ['citus.propagate_set_commands', 'local'],
+
     // A node that vanished without a word must not hold its locks: the server finds out in seconds, not in
     // hours.
     ['tcp_user_timeout', '5s'],
@@ -84,12 +89,17 @@ export function sessionSettings({
   ])
 }
 
-/** The limit of a statement goes first, by itself: whatever the default is, that much it allows. */
+/**
+ * The limit of a statement goes first, by itself: whatever the default is, that much it allows. Citus finds
+ * the shard of a statement by its values: a plan without them is none there.
+ */
 export function printSession(limits: SessionLimits): string {
   const settings = sessionSettings(limits)
   const others = [...settings].filter(([name]) => name !== ofStatements)
   const values = others.map(([name, value]) => `('${name}', '${value}')`)
   return `SET ${ofStatements} = ${settings.get(ofStatements)};
     SELECT set_config(name, value, false) FROM (VALUES ${values.join(', ')}) AS wanted (name, value)
-      WHERE current_setting(name, true) IS NOT NULL`
+      WHERE current_setting(name, true) IS NOT NULL;
+    SELECT set_config('plan_cache_mode', 'auto', false)
+      WHERE EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`
 }

@@ -7,7 +7,7 @@ import type { Config } from '../settings/config.ts'
 import { wantedConnections } from '../settings/share.ts'
 import { hasCluster } from './cluster.ts'
 import { type Database, DatabaseUnavailable, openDatabase } from './database.ts'
-import { inspectSchema, isMigrated, migrate, type SchemaState } from './migrations.ts'
+import { inspectSchema, isMigrated, migrate, readMigrations, type SchemaState } from './migrations.ts'
 import type { PrivateServer } from './private-server.ts'
 import { statementLimitMs } from './statement-limit.ts'
 
@@ -74,7 +74,7 @@ async function open(
     // A visitor's connection keeps the server that it joined from leaving.
     const isCurrent = await isMigrated(db)
     if (!isCurrent && purpose === 'look') throw new Error(printBehind(await inspectSchema(db)))
-    const migrated = isCurrent ? [] : await migrateAlone(connectionString)
+    const migrated = isCurrent ? [] : await migrateAlone(connectionString, config.parts)
     return { db, streamDb, migrated, close }
   } catch (error) {
     await close()
@@ -115,10 +115,10 @@ function printBehind(schema: SchemaState): string {
 }
 
 /** On a connection that may take its time. */
-async function migrateAlone(connectionString: string): Promise<string[]> {
+async function migrateAlone(connectionString: string, parts: number): Promise<string[]> {
   const db = openDatabase({ connectionString, connections: 1 })
   try {
-    return await migrate(db)
+    return await migrate(db, readMigrations(), parts)
   } finally {
     await db.close()
   }

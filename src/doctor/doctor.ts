@@ -16,6 +16,7 @@ import { limits } from './limits.ts'
 import { checkMailServer } from './mail-server.ts'
 import { checkNameServers } from './name-servers.ts'
 import { checkOperators } from './operators.ts'
+import { checkParts } from './parts.ts'
 import { checkPromises } from './promises.ts'
 import { checkProviders } from './providers.ts'
 import { checkDeliveries, checkNumbering, checkWebhooks } from './queue.ts'
@@ -80,6 +81,7 @@ async function examineStorage(
     checkAnchors(given, sealing, db),
   )
   await round.ask('workers', schema, checkWorkers)
+  await round.ask('parts', schema, (db) => checkParts(db, clock))
   await round.ask('numbering', schema, (db) => checkNumbering(db, clock))
   await round.ask('deliveries', schema, (db) => checkDeliveries(db, clock))
   await round.ask('promises', schema, (db) => checkPromises(db, clock), limits.promisesMs)

@@ -3,7 +3,8 @@ import type { Logger } from 'pino'
 import { openChainCheck } from '../audit/chain-check.ts'
 import { openActiveBrands } from '../brands/active-brands.ts'
 import { openImages } from '../brands/image.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, second } from '../clock.ts'
+import { repeat } from '../concurrency/repeat.ts'
 import type { SharedContext } from '../context.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { openChanges } from '../database/changes.ts'
@@ -33,6 +34,7 @@ import { environments, type SiteAddresses } from '../vocabulary/environment.ts'
 import { type Announcer, openAnnouncer } from '../webhooks/events/announcer.ts'
 import { openBranchSignal } from '../webhooks/events/branch-signal.ts'
 import { openDaysAhead } from '../webhooks/events/days.ts'
+import { isDistributed, learnLayout, learnServers } from '../webhooks/events/part.ts'
 import { openPublisher } from '../webhooks/events/publisher.ts'
 import { openSignal } from '../webhooks/events/signal.ts'
 import { openAttemptCounter } from '../webhooks/health/webhook-counts.ts'
@@ -100,6 +102,9 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     if (tracing) closers.push(tracing.close)
     const storage = await opening
     const { db } = storage
+    await learnLayout(db)
+    if (isDistributed())
+      closers.push(repeat(log, 'servers of parts', 10 * second, () => learnServers(db)).stop)
     const vault = await openKeys(db, config.keySource)
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
@@ -109,7 +114,11 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     // As OpenTelemetry: loaded only where the operator has asked for it.
     const metrics =
       config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
-    await openDaysAhead(db, clock.now())
+    // A day is opened on all servers of parts at once: while one is away, those that were opened ahead do.
+    await openDaysAhead(db, clock.now()).catch((error: unknown) => {
+      if (!isDistributed()) throw error
+      log.warn({ err: error }, 'the next days could not be opened; it is tried again')
+    })
     const announcer = openAnnouncer(db, clock)
     const passwords = options.passwords ?? openPasswords(config.limits.passwordChecksAtOnce)
     const opened = {

@@ -29,6 +29,7 @@ import { serveAssets } from '../web/frame/assets.ts'
 import { printErrorPage } from '../web/frame/error-page.ts'
 import { isHere, leadToOtherSite } from '../web/frame/other-site.ts'
 import { pageRoutes } from '../web/routes.ts'
+import { findAwayParts } from '../webhooks/events/away-parts.ts'
 import type { Sibling } from './sibling.ts'
 
 /** A site's context whose addresses are filled in once its server listens. */
@@ -63,7 +64,7 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
     log: log.child({ environment }),
     printErrorPage: (problem, request, reply) =>
       printErrorPage(problem, request, reply, { environment, brand: brands.last(environment) }),
-    checkReady: openFlights(() => ping(db)).join,
+    checkReady: openFlights(() => checkReady(db)).join,
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     refused: recordRefusedCalls(context),
@@ -135,6 +136,13 @@ export async function listen(app: FastifyInstance, config: Config, site: SiteCon
 const readyTimeoutMs = 2 * second
 
 /** A load balancer that asks whether this node is ready wants to know soon. */
+/** Ready, whichever parts are away: the others are served. */
+async function checkReady(db: Database): Promise<object> {
+  await ping(db)
+  const partsAway = await findAwayParts(db)
+  return partsAway.length === 0 ? {} : { partsAway }
+}
+
 async function ping(db: Database): Promise<void> {
   const deadline = new AbortController()
   const tooLong = wait(readyTimeoutMs, undefined, deadline).then(() => {

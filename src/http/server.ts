@@ -41,7 +41,8 @@ export interface ServerOptions {
   readonly log: Logger
   readonly printErrorPage: PrintPage
   /** Rejects while the service cannot work. */
-  readonly checkReady: () => Promise<void>
+  /** Answers what a caller should know beside. */
+  readonly checkReady: () => Promise<object>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
   readonly requiresHttps: () => boolean
   /** Given when spans are collected. */
@@ -177,13 +178,12 @@ function headLength({ url, rawHeaders }: IncomingMessage): number {
 const tooLargeHead = () =>
   new Problem(431, 'invalid_request', 'The address and the headers of the request are too large together.')
 
-function addHealth(app: FastifyInstance, checkReady: () => Promise<void>): void {
+function addHealth(app: FastifyInstance, checkReady: () => Promise<object>): void {
   const schema: object = { hide: true }
   app.get('/healthz', { schema, logLevel: 'silent' }, () => ({ status: 'alive' }))
   app.get('/readyz', { schema, logLevel: 'silent' }, async (_request, reply) => {
     try {
-      await checkReady()
-      return { status: 'ready' }
+      return { status: 'ready', ...(await checkReady()) }
     } catch {
       return reply.status(503).header('retry-after', '1').send({ status: 'not ready' })
     }

@@ -18,6 +18,7 @@ import type { Database } from '../database/database.ts'
 import { listSources } from '../provisioning/reconciliation.ts'
 import { keysOf } from '../vocabulary/record-of.ts'
 import type { AttemptRecord } from '../webhooks/engine/attempt-record.ts'
+import { findAwayParts } from '../webhooks/events/away-parts.ts'
 import { type Depths, readDepths } from '../webhooks/health/depths.ts'
 import { type BrokenPromise, promises } from '../webhooks/health/invariants.ts'
 import { addApprovals, addProviders } from './people-wait.ts'
@@ -117,6 +118,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
   })
   const swept = addPromises(registers)
   addDepths(registers, pools.db, clock)
+  addAwayParts(registers, pools.db)
   addSources(registers, pools.db, clock)
   addProviders(registers, pools.db, clock)
   addApprovals(registers, pools.db, clock)
@@ -201,6 +203,22 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
       },
     })
   }
+}
+
+function addAwayParts(registers: Registry[], db: Database): void {
+  new Gauge({
+    name: 'countersign_parts_away',
+    help: 'Parts of the delivery engine that do not answer; while there are any, queue figures are left out.',
+    registers,
+    aggregator: 'first',
+    async collect() {
+      try {
+        this.set((await findAwayParts(db)).length)
+      } catch {
+        this.remove()
+      }
+    },
+  })
 }
 
 const sourceHelp: readonly [key: 'lagSeconds' | 'silentSeconds' | 'waiting', name: string, help: string][] = [

@@ -72,7 +72,8 @@ export const updatePartnerStatus = statement({
 export const allowFeeds = statement({
   name: 'allow_feeds',
   takes: { branchId: int, status: text },
-  text: `SELECT allow_feed(part_of(:branchId), feed_of(:branchId, place), may_act(:status, place))
+  text: `SELECT tell_part(part_of(:branchId), NULL, feed_of(:branchId, place), NULL,
+      may_act(:status, place), NULL, NULL)
     FROM unnest(ARRAY['live', 'sandbox']) AS place`,
 })
 

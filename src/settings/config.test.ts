@@ -36,6 +36,7 @@ const mistakes: Record<string, string> = {
   PROCESSES: '0',
   DATABASE_URL: 'mysql://x',
   DATABASE_CONNECTIONS: '0',
+  PARTS: '0',
   DATABASE_STREAM_CONNECTIONS: '51',
   SECRET_KEY: 'short',
   TLS_CERT_FILE: '/nowhere/cert.pem',

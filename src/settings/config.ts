@@ -47,6 +47,7 @@ function arrange({
     ...groups,
     sites,
     databaseUrl: database.url ?? database.urlInFile,
+    parts: database.parts,
     keySource: keySourceOf(secrets),
     mail: { ...mail, server: mailServerOf(mailServer), outbox: join(node.dataDir, 'outbox') },
   }

@@ -122,6 +122,12 @@ export const table = {
       kind.optional(kind.inFile(kind.postgresUrl)),
       'a file that holds DATABASE_URL, for secrets that come as files',
     ),
+    parts: setting(
+      'PARTS',
+      '4',
+      kind.integer(1, 256),
+      'parts (shards) of the delivery engine, chosen by the first migration; more where Citus spreads them',
+    ),
   }),
   /** Of all processes together, as every limit here; shareOf says what one of them has. */
   connections: always({

@@ -39,7 +39,7 @@ test('a webhook that is deleted while its event is being numbered keeps nothing 
     await on.script(stayOpen)
     assert.equal((await ask(on, look, [part, engine.house.clock.now()])).length, 1)
     deleting = deleteWebhook(db, webhook, engine.house.act())
-    await eventually('the deletion waits for the lane', () => waits('%delete_cursor%'))
+    await eventually('the deletion waits for the lane', () => waits('%tell_part%'))
   })
   await deleting
   assert.deepEqual(await engine.deliveries(webhook), [])
@@ -56,7 +56,7 @@ test('events that are published while a webhook is created are either before it 
     await on.script(stayOpen)
     assert.equal((await ask(on, look, [part, engine.house.clock.now()])).length, 1)
     creating = engine.makeWebhook('/c')
-    await eventually('the webhook waits for the number', () => waits('%follow_webhook%'))
+    await eventually('the webhook waits for the number', () => waits('%tell_part%'))
   })
   const webhook = await creating!
   await engine.publish({ entity: 'transaction:after' })

@@ -60,7 +60,12 @@ test('publishers and workers race for the same entities: nothing is lost, double
     const requests = engine.receiver.at(path)
     assert.deepEqual(findInversions(requests), [])
     assert.equal(new Set(requests.map((request) => request.id)).size, expected)
-    assert.equal(requests.length, expected, 'without a crash there are no duplicates')
+    const workers = await engine.sql('SELECT number, seen_at, missed_at, lanes FROM workers')
+    assert.equal(
+      requests.length,
+      expected,
+      `without a crash there are no duplicates: ${JSON.stringify(workers)}`,
+    )
   }
   assert.equal(await deadlocks(), 0)
 })

@@ -11,8 +11,8 @@ import type { AttemptRecord } from '../../src/webhooks/engine/attempt-record.ts'
 import { DeliveryWorker } from '../../src/webhooks/engine/worker.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
+import type { NumberedBatch } from '../../src/webhooks/events/numbered-batch.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
-import { lookAt, type NumberedBatch } from '../../src/webhooks/events/sequencer.ts'
 import { openSender } from '../../src/webhooks/outbound/attempt.ts'
 import { ask } from '../support/ask.ts'
 import { TestClock } from '../support/clock.ts'
@@ -20,6 +20,7 @@ import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
 import { openLenientDatabase } from '../support/lenient-database.ts'
+import { lookInside } from '../support/look-inside.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
 
 export interface EngineHouse {
@@ -85,7 +86,7 @@ export async function openEngineHouse(): Promise<EngineHouse> {
       db.transaction(async (sql) => {
         const events = entities.map((entity) => eventOf(branchId, entity))
         await insertEvents(sql, events, clock.now())
-        return lookAt(sql, partOf(branchId), clock.now())
+        return lookInside(sql, partOf(branchId), clock.now())
       }),
     async untilBlocked() {
       const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()

@@ -13,7 +13,7 @@ export interface Kernel {
 const selectFunctions = `SELECT proname AS name, proargnames[1:pronargs] AS parameters,
      ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS t (type, place)
        ORDER BY place) AS types
-   FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f' AND 'p' = ANY (proargnames)`
+   FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f' AND proargnames[1] IN ('p', 'of_part')`
 
 export async function openKernel(db: Database): Promise<Kernel> {
   const rows = await ask<{ name: string; parameters: string[]; types: string[] }>(db, selectFunctions)
@@ -25,12 +25,13 @@ export async function openKernel(db: Database): Promise<Kernel> {
   return {
     call: (sql, name, values) => {
       const { parameters, text } = known.get(name)!
-      const missing = parameters.filter((parameter) => !(parameter in values))
+      const all: Values = { of_part: values.p, ...values }
+      const missing = parameters.filter((parameter) => !(parameter in all))
       if (missing.length > 0) throw new Error(`${name} wants ${missing.join(', ')}`)
       return ask(
         sql,
         text,
-        parameters.map((parameter) => values[parameter]),
+        parameters.map((parameter) => all[parameter]),
       )
     },
   }

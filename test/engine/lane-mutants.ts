@@ -507,12 +507,12 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
     ],
     'whoever takes over reads outcomes and exceptions of the moment before it has the lane',
     [
-      'const rows = await poolOf(db, part).query(kernel.take, values)',
+      'const taking = poolOf(db, part).query(kernel.take, values)',
       `const free: any[] = await db.query({ name: '', parameters: ['part'], takes: {}, gives: {},
         text: 'SELECT webhook_id AS "webhookId" FROM cursors WHERE part = $1 AND holder IS NULL' }, { part })
       const before = await this.#read(part, free.map(({ webhookId }) => webhookId))
       Object.assign(this, { before: new Map([...before].map(([id, of]) => [id, { ...of, cursor: { ...of.cursor, epoch: of.cursor.epoch + 1, holder: number } }])) })
-      const rows = await db.query(kernel.take, values)`,
+      const taking = db.query(kernel.take, values)`,
     ],
     ['const loaded = await this.#read(part, webhookIds)', 'const loaded = (this as any).before'],
   ),
@@ -620,7 +620,7 @@ export const laneMutants: Readonly<Record<string, LaneMutant>> = {
       'a part in which more was published than a look takes is looked at until nothing is left',
     ],
     'what a look leaves waits for the next event',
-    ['if (batch.entries.length === entriesAtMost) this.#wanted.add(part)', ''],
+    ['if (batch.isMore) this.#wanted.add(part)', ''],
   ),
   looksDeaf: more(
     'events/sequencer.ts',

@@ -39,12 +39,15 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     script: 'CREATE TABLE highest (part smallint, id bigint)',
     replace: [
       [
-        within('look', /FROM outbox o WHERE o\.part = p AND o\.id > below\.floor ORDER BY o\.id/),
-        '$1FROM outbox o WHERE o.part = p AND o.id > coalesce((SELECT max(h.id) FROM highest h WHERE h.part = p), 0) ORDER BY o.id',
+        within(
+          'next_of_outbox',
+          /FROM outbox o WHERE o\.part = of_part AND o\.id > below\.floor ORDER BY o\.id/,
+        ),
+        '$1FROM outbox o WHERE o.part = of_part AND o.id > coalesce((SELECT max(h.id) FROM highest h WHERE h.part = of_part), 0) ORDER BY o.id',
       ],
       [
         within('look', /(DELETE FROM outbox o [^;]*;)/),
-        '$1$2 INSERT INTO highest SELECT p, max(i) FROM unnest(ids) AS i;',
+        '$1$2 INSERT INTO highest SELECT of_part, max(i) FROM unnest(ids) AS i;',
       ],
     ],
     caughtBy: { walks: 'publishers' },
@@ -56,15 +59,15 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   },
   looksWithoutLock: {
     about: 'the sequencer does not lock its part',
-    replace: [[within('look', /PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;/), '$1']],
+    replace: [[within('look', /PERFORM FROM parts WHERE part = of_part FOR NO KEY UPDATE;/), '$1']],
     caughtBy: { interleaving: 'a lane that falls asleep waits for a look, and stays awake' },
   },
   looksForKeyShare: {
     about: 'the sequencer locks its part FOR KEY SHARE',
     replace: [
       [
-        within('look', /FROM parts WHERE part = p FOR NO KEY UPDATE/),
-        '$1FROM parts WHERE part = p FOR KEY SHARE',
+        within('look', /FROM parts WHERE part = of_part FOR NO KEY UPDATE/),
+        '$1FROM parts WHERE part = of_part FOR KEY SHARE',
       ],
     ],
     caughtBy: { interleaving: 'two looks: the second waits, and finds nothing left' },
@@ -72,10 +75,10 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   sequencerInOneStatement: {
     about: 'the sequencer reads the sleepers in the statement that locks its part',
     replace: [
-      [within('look', /PERFORM FROM parts WHERE part = p FOR NO KEY UPDATE;/), '$1'],
+      [within('look', /PERFORM FROM parts WHERE part = of_part FOR NO KEY UPDATE;/), '$1'],
       [
-        within('look', /SELECT c\.webhook_id FROM cursors c WHERE c\.part = p AND c\.feed/),
-        '$1SELECT c.webhook_id FROM parts k JOIN cursors c ON c.part = p AND k.part = p WHERE c.feed',
+        within('look', /SELECT c\.webhook_id FROM cursors c WHERE c\.part = of_part AND c\.feed/),
+        '$1SELECT c.webhook_id FROM parts k JOIN cursors c ON c.part = of_part AND k.part = of_part WHERE c.feed',
       ],
     ],
     caughtBy: { interleaving: 'a look waits for a lane that falls asleep, and wakes it' },
@@ -84,8 +87,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     about: 'the sequencer wakes nobody in its transaction: it would in one of its own, which may never come',
     replace: [
       [
-        within('look', /UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND/),
-        "$1UPDATE cursors SET wake_at = '-infinity' WHERE false AND part = p AND",
+        within('look', /UPDATE cursors SET wake_at = '-infinity' WHERE part = of_part AND/),
+        "$1UPDATE cursors SET wake_at = '-infinity' WHERE false AND part = of_part AND",
       ],
     ],
     caughtBy: { walks: 'sleep' },
@@ -116,7 +119,7 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     about: 'the day of a part follows the clock when that is set back',
     replace: [
       [
-        within('look', /day_to_write\(p, day_of\(now\)\)/),
+        within('look', /day_to_write\(of_part, day_of\(now\)\)/),
         '$1coalesce((SELECT max(d.day) FROM days d WHERE d.day <= day_of(now)), (SELECT min(d.day) FROM days d))',
       ],
     ],
@@ -125,7 +128,7 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
   // falling asleep and waking
   sleepsUnseen: {
     about: 'a lane falls asleep without comparing the head with what it has read',
-    replace: [[within('rest', / AND l\.read = ANY \(ARRAY\(SELECT feed_head\(p, c\.feed\)\)\)/), '$1']],
+    replace: [[within('rest', / AND l\.read = heads\[array_position\(feeds, c\.feed\)\]/), '$1']],
     caughtBy: { walks: 'sleep' },
   },
   sleepsOverActs: {
@@ -148,8 +151,8 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
     replace: [
       [within('rest', /PERFORM FROM parts WHERE part = p FOR SHARE;/), '$1'],
       [
-        within('rest', /l\.read = ANY \(ARRAY\(SELECT feed_head/),
-        '$1EXISTS (SELECT FROM parts WHERE part = p FOR SHARE) AND l.read = ANY (ARRAY(SELECT feed_head',
+        within('rest', /l\.read = heads/),
+        '$1EXISTS (SELECT FROM parts WHERE part = p FOR SHARE) AND l.read = heads',
       ],
     ],
     caughtBy: { interleaving: 'a lane that falls asleep waits for a look, and stays awake' },

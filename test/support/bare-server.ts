@@ -13,7 +13,7 @@ export function openBareServer(
     tls: undefined,
     log: pino({ level: 'silent' }),
     printErrorPage: () => '',
-    checkReady: async () => {},
+    checkReady: async () => ({}),
     requiresHttps: () => false,
     ...options,
     limits: { ...readConfig({ PATH: process.env.PATH }).limits, ...limits },

@@ -10,6 +10,7 @@ import { allParts, partOf } from '../../src/webhooks/events/part.ts'
 import { lookAt } from '../../src/webhooks/events/sequencer.ts'
 import { ask } from './ask.ts'
 import type { TestGateway } from './gateway.ts'
+import { lookInside } from './look-inside.ts'
 
 type House = Pick<TestGateway, 'gateway' | 'clock'>
 
@@ -86,7 +87,7 @@ export async function failDeliveries(
       names.map((entity) => ({ ...common, entity, simulated: true, webhookId })),
       now,
     )
-    await lookAt(sql, partOf(branchId), now)
+    await lookInside(sql, partOf(branchId), now)
     await ask(
       sql,
       `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)

@@ -11,6 +11,7 @@ import { migrate } from '../../src/database/migrations.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import { ask } from './ask.ts'
+import { atDatabase, citusUrl, cloneDatabase, closeTemplate, createDatabase, dropDatabase } from './citus.ts'
 import { TestClock } from './clock.ts'
 import { withCluster } from './copied-cluster.ts'
 import { newFolder } from './folder.ts'
@@ -44,6 +45,7 @@ export interface TestServer {
  * gateways.
  */
 export async function openTestServer({ durable = false, connections = 0 } = {}): Promise<TestServer> {
+  if (citusUrl !== undefined) return openCitus(citusUrl)
   const dataDir = await withCluster(
     durable ? mkdtempSync(join(tmpdir(), 'countersign-test-')) : newFolder('test'),
   )
@@ -62,6 +64,14 @@ export async function openTestServer({ durable = false, connections = 0 } = {}):
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+async function openCitus(url: string): Promise<TestServer> {
+  await dropDatabase(url, template)
+  await createDatabase(url, template)
+  await prepareTemplate(url)
+  await closeTemplate(url, template)
+  return { url, close: () => dropDatabase(url, template) }
 }
 
 /**
@@ -99,6 +109,10 @@ export async function openTestDatabase({ empty = false } = {}): Promise<TestData
   const own = shared === undefined ? await openTestServer() : undefined
   const serverUrl = shared ?? own!.url
   const name = `t_${randomBytes(8).toString('hex')}`
+  if (citusUrl !== undefined) {
+    await (empty ? createDatabase(serverUrl, name) : cloneDatabase(serverUrl, template, name))
+    return { url: atDatabase(serverUrl, name), close: () => dropDatabase(serverUrl, name) }
+  }
   await runAlone(
     serverUrl,
     `CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template} STRATEGY file_copy`}`,
@@ -132,5 +146,5 @@ async function runAlone(url: string, text: string): Promise<void> {
 }
 
 function withDatabase(url: string, name: string): string {
-  return url.replace(/\/countersign\?/, `/${name}?`)
+  return citusUrl === undefined ? url.replace(/\/countersign\?/, `/${name}?`) : atDatabase(url, name)
 }

@@ -141,7 +141,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
       const events = drafts.map((draft) => eventOf(branchId, draft))
       return [...(await house.gateway.context.publisher.publish(events, house.clock.now()))]
     },
-    deliveries: (webhook) => sql<DeliveryRow>(selectDeliveries, [webhook.id]),
+    deliveries: ({ id }) => readDeliveries(sql, id),
     attempts: (webhook) =>
       sql<AttemptRow>(
         `SELECT o.*, o.attempt AS number, a.response FROM outcomes o LEFT JOIN LATERAL (SELECT response
@@ -156,8 +156,7 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
         ['blocked', 0],
       ])
       for (const { id } of webhooks)
-        for (const { state } of await sql<DeliveryRow>(selectDeliveries, [id]))
-          states.set(state, (states.get(state) ?? 0) + 1)
+        for (const { state } of await readDeliveries(sql, id)) states.set(state, (states.get(state) ?? 0) + 1)
       return { waiting: states.get('waiting')!, blocked: states.get('blocked')! }
     },
     async cursor(webhook) {
@@ -196,47 +195,53 @@ export async function openEngine(settings: NodeJS.ProcessEnv = {}, log?: Logger)
 
 /** Every lane sleeps, is shut, or is held for a receiver that wants to be left alone. */
 async function isIdle(sql: Engine['sql'], now: Date): Promise<boolean> {
-  const [row] = await sql<{ busy: boolean }>(
-    `SELECT EXISTS (SELECT FROM outbox)
-       OR EXISTS (SELECT FROM cursors WHERE CASE WHEN holder IS NULL
-         THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
-            ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
+  const unnumbered = await sql('SELECT id FROM outbox UNION ALL SELECT id FROM outbox_acts LIMIT 1')
+  const [lanes] = await sql<{ busy: number }>(
+    `SELECT count(*) AS busy FROM cursors WHERE CASE WHEN holder IS NULL
+       THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+       ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END`,
     [now],
   )
-  return !row!.busy
+  return unnumbered.length === 0 && lanes!.busy === 0
 }
 
 /**
  * What became of each entry that a webhook wanted, derived from the tables without any code of the gateway's.
  */
 const selectDeliveries = `
-  WITH w AS (SELECT id, part_of(branch_id) AS part, feed_of(branch_id, environment) AS feed FROM webhooks
-    WHERE id = $1),
-  passed AS (SELECT coalesce(max(upto), 0) AS upto FROM passes WHERE webhook_id = $1),
-  wanted AS (
-    SELECT l.*, w.id AS owner, 0 AS round FROM w JOIN log l ON l.part = w.part AND l.feed = w.feed
-    CROSS JOIN LATERAL (SELECT kinds, actions FROM filters WHERE webhook_id = w.id AND from_seq <= l.seq
-      ORDER BY from_seq DESC LIMIT 1) f
-    WHERE CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(f.kinds, f.actions, l.kind, l.action)
-      ELSE l.webhook_id = w.id END),
+  WITH wanted AS (
+    SELECT l.*, $1::bigint AS owner, 0 AS round FROM log l
+    CROSS JOIN LATERAL (SELECT kinds, actions FROM filters WHERE part = $2 AND webhook_id = $1
+      AND from_seq <= l.seq ORDER BY from_seq DESC LIMIT 1) f
+    WHERE l.part = $2 AND l.feed = $3
+      AND CASE WHEN l.webhook_id IS NULL THEN l.simulated OR wants_event(f.kinds, f.actions, l.kind, l.action)
+      ELSE l.webhook_id = $1 END),
   every AS (
     SELECT seq, round, owner, entity, uid FROM wanted
     UNION SELECT r.seq, r.round, $1, wanted.entity, wanted.uid FROM (
-      SELECT seq, round FROM outcomes WHERE webhook_id = $1 AND round > 0 UNION SELECT seq, round FROM agains
-        WHERE webhook_id = $1) r JOIN wanted USING (seq))
+      SELECT seq, round FROM outcomes WHERE part = $2 AND webhook_id = $1 AND round > 0 UNION SELECT seq, round FROM agains
+        WHERE part = $2 AND webhook_id = $1) r JOIN wanted USING (seq))
   SELECT CASE WHEN d.round = 0 THEN $1 || '-' || d.seq ELSE $1 || '-' || d.seq || '-' || d.round END AS id,
     d.owner AS webhook_id, d.seq, d.round, d.entity, d.uid,
-    (SELECT count(*) FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round
+    (SELECT count(*) FROM outcomes o WHERE o.part = $2 AND o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round
       AND o.attempt > 0)::int AS attempts,
     CASE WHEN d.round > 0 THEN g.due_at WHEN x.seq = d.seq THEN x.due_at END AS due_at,
-    coalesce((SELECT o.state FROM outcomes o WHERE o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round
+    coalesce((SELECT o.state FROM outcomes o WHERE o.part = $2 AND o.webhook_id = $1 AND o.seq = d.seq AND o.round = d.round
       AND o.state <> 'retrying'),
-      CASE WHEN g.seq IS NULL THEN (SELECT p.state FROM passes p WHERE p.webhook_id = $1 AND p.upto >= d.seq
+      CASE WHEN g.seq IS NULL THEN (SELECT p.state FROM passes p WHERE p.part = $2 AND p.webhook_id = $1 AND p.upto >= d.seq
         ORDER BY p.upto LIMIT 1) END,
       CASE WHEN d.round = 0 AND x.seq < d.seq THEN 'blocked' ELSE 'waiting' END) AS state
-  FROM every d LEFT JOIN exceptions x ON x.webhook_id = $1 AND x.entity = d.entity
-    LEFT JOIN agains g ON g.webhook_id = $1 AND g.seq = d.seq AND g.round = d.round
+  FROM every d LEFT JOIN exceptions x ON x.part = $2 AND x.webhook_id = $1 AND x.entity = d.entity
+    LEFT JOIN agains g ON g.part = $2 AND g.webhook_id = $1 AND g.seq = d.seq AND g.round = d.round
   ORDER BY d.seq, d.round`
+
+async function readDeliveries(sql: Engine['sql'], webhookId: number): Promise<DeliveryRow[]> {
+  const [place] = await sql<{ part: number; feed: number }>(
+    'SELECT part_of(branch_id) AS part, feed_of(branch_id, environment) AS feed FROM webhooks WHERE id = $1',
+    [webhookId],
+  )
+  return sql<DeliveryRow>(selectDeliveries, [webhookId, place!.part, place!.feed])
+}
 
 export function eventOf(branchId: number, draft: EventDraft): NewEvent {
   const { entity = 'transaction:1', action = 'SUBMITTED', kind = 'TRANSACTION' } = draft

@@ -50,6 +50,7 @@ export async function openLookingDatabase(db: Database, looks: Looks): Promise<D
       script: (text) => sql.script(text),
       copy: (text, rows) => sql.copy(text, rows),
       transaction: (work) => work(looking),
+      afterCommit: (work) => sql.afterCommit(work),
     }
     return looking
   }

@@ -5,7 +5,7 @@
 import { bool, instant, int, list, oneOf, orNull, sure, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { answerOf } from '../engine/response-texts.sql.ts'
-import { dayOfSeq, filterAt } from '../events/branch-logs.sql.ts'
+import { dayOfSeq, entryAt, filterAt } from '../events/branch-logs.sql.ts'
 import { kinds } from '../events/kind.ts'
 
 /** Of an entry `l` of the log. */
@@ -90,7 +90,7 @@ export const deliveryRow = {
   action: text,
 }
 
-const entryNamed = `SELECT ${entryColumns} FROM entry_of(:part, :feed, :seq, ${dayOfSeq(':seq')}) l`
+const entryNamed = `SELECT ${entryColumns} FROM ${entryAt(':feed', ':seq', dayOfSeq(':seq'))} l`
 
 /** One, with its body. */
 export const selectDelivery = statement({
@@ -98,7 +98,7 @@ export const selectDelivery = statement({
   takes: { part: int, feed: int, webhookId: int, seq: int, round: int },
   gives: { ...deliveryRow, simulated: bool, body: text },
   text: `SELECT ${deliveryColumns}, d.simulated, (
-     SELECT l.body FROM entry_of(:part, :feed, d.seq, d.day) l) AS body
+     SELECT l.body FROM ${entryAt(':feed', 'd.seq', 'd.day')} l) AS body
    FROM (${deliveriesOf(`SELECT :webhookId::bigint AS webhook_id, entry.* FROM (${entryNamed}) entry`)}) d
      WHERE d.round = :round`,
 })
@@ -159,7 +159,7 @@ export const selectDeliveriesOfEntry = statement({
   gives: deliveryRow,
   text: `SELECT ${deliveryColumns} FROM (${deliveriesOf(`SELECT w.id AS webhook_id, entry.*
     FROM unnest(:webhookIds::bigint[]) AS w (id) CROSS JOIN (
-     SELECT ${entryColumns} FROM entry_of(:part, :feed, :seq, :day) l) entry`)}) d
+     SELECT ${entryColumns} FROM ${entryAt(':feed', ':seq', ':day')} l) entry`)}) d
    ORDER BY d.webhook_id, d.round`,
 })
 

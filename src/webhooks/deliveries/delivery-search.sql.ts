@@ -4,7 +4,7 @@
  */
 import { instant, int, list, orNull, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
-import { dayOfSeq } from '../events/branch-logs.sql.ts'
+import { dayOfSeq, entryAt } from '../events/branch-logs.sql.ts'
 import { deliveriesOf, deliveryColumns, deliveryRow, entryColumns } from './deliveries.sql.ts'
 
 const sought = {
@@ -104,7 +104,7 @@ const ofEach = (name: string, found: string) =>
   search(
     name,
     `SELECT place.webhook_id, entry.* FROM cursors k CROSS JOIN LATERAL (${found}) place
-     CROSS JOIN LATERAL (SELECT ${entryColumns} FROM entry_of(:part, :feed, place.seq, place.day) l) entry
+     CROSS JOIN LATERAL (SELECT ${entryColumns} FROM ${entryAt(':feed', 'place.seq', 'place.day')} l) entry
      WHERE k.part = :part AND k.webhook_id = ANY (:webhookIds::bigint[])`,
     byWebhook,
   )

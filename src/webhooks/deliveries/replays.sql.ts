@@ -1,7 +1,7 @@
 /** A replay of a webhook is named by its round. */
 import { bool, instant, int, oneOf, orNull, text } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
-import { dayOfSeq, filterAt, isFor } from '../events/branch-logs.sql.ts'
+import { dayOfSeq, entryAt, filterAt, isFor } from '../events/branch-logs.sql.ts'
 
 const columns = `round AS id, webhook_id AS "webhookId", entity, from_at AS "fromAt", to_at AS "toAt", failed,
   since, state, total, sent AS done, pulled, created_at AS "createdAt",
@@ -140,5 +140,5 @@ export const countGivenUp = count(
        SELECT o.seq, o.day FROM outcomes o WHERE o.part = :part AND o.webhook_id = :webhookId
          AND o.seq >= :first
          AND o.state = 'exhausted' ORDER BY o.seq LIMIT :most) o) given_up
-   CROSS JOIN LATERAL entry_of(:part, :feed, given_up.seq, given_up.day) e`,
+   CROSS JOIN ${entryAt(':feed', 'given_up.seq', 'given_up.day')} e`,
 )

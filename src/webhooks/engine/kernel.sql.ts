@@ -19,6 +19,8 @@ import { kinds } from '../events/kind.ts'
 import { entryColumns, entryRow } from '../events/log.sql.ts'
 
 export const partsToTake = 'parts_to_take(round.now)'
+/** Where they lie on other servers, each is asked by itself. */
+export const allPartsThereAre = 'ARRAY(SELECT generate_series(0, part_count() - 1))'
 
 export const readEntries = statement({
   name: 'read_entries',

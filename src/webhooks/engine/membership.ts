@@ -9,7 +9,8 @@ import { randomUUID } from 'node:crypto'
 import { after, type Clock, second } from '../../clock.ts'
 import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../../database/database.ts'
-import { allParts, poolOf } from '../events/part.ts'
+import { findPresentParts } from '../events/away-parts.ts'
+import { poolOf } from '../events/part.ts'
 import { freeLanes, keepLanes, selectHolders } from './kernel.sql.ts'
 import * as table from './workers.sql.ts'
 
@@ -106,7 +107,7 @@ export class Membership {
     const former = this.#member
     this.#numbers.add(number)
     if (former)
-      for (const part of allParts)
+      for (const part of await findPresentParts(db))
         await poolOf(db, part).query(keepLanes, { part, former: former.number, worker: number })
     this.#listener = opened
     this.#member = { id, number }
@@ -171,7 +172,7 @@ export class Membership {
     if (evicted.length === 0 && this.#reports++ % orphansEvery !== 0) return false
     const living = new Set((await db.query(table.selectNumbers)).map(({ number }) => number))
     let freed = 0
-    for (const part of allParts) {
+    for (const part of await findPresentParts(db)) {
       const holders = await poolOf(db, part).query(selectHolders, { part })
       const dead = holders.map(({ holder }) => holder).filter((holder) => !living.has(holder))
       if (dead.length === 0) continue

@@ -14,13 +14,15 @@ import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Changes, everything } from '../../database/changes.ts'
 import { type Database, step } from '../../database/database.ts'
 import type { Rounds } from '../../database/rounds.ts'
+import { findPresentParts } from '../events/away-parts.ts'
 import type { LogEntry } from '../events/entry.ts'
 import { printEventId } from '../events/event.ts'
 import { Feed, FeedRoom } from '../events/feed.ts'
 import * as log from '../events/log.sql.ts'
 import { type News, printNews, readNews } from '../events/news.ts'
-import { allParts, branchOfFeed, partOf, poolOf } from '../events/part.ts'
-import { type NumberedBatch, Sequencer } from '../events/sequencer.ts'
+import type { NumberedBatch } from '../events/numbered-batch.ts'
+import { allParts, branchOfFeed, isDistributed, partOf, poolOf } from '../events/part.ts'
+import { Sequencer } from '../events/sequencer.ts'
 import { notPosted, type PostResult, type Sender } from '../outbound/attempt.ts'
 import { Pace } from '../outbound/pace.ts'
 import { printHead } from '../outbound/request-head.ts'
@@ -155,7 +157,7 @@ export class DeliveryWorker {
     this.#chores = [
       options.rounds.add({
         name: 'lanes',
-        question: kernel.partsToTake,
+        question: isDistributed() ? kernel.allPartsThereAre : kernel.partsToTake,
         work: async (parts) => this.#take(parts as number[]),
       }),
       options.rounds.add({
@@ -286,7 +288,7 @@ export class DeliveryWorker {
     const { number } = this.#membership
     if (number === undefined || this.#isClosing) return
     if (this.#mayForget) await this.#takeForgotten()
-    for (const part of [...this.#partsToTake]) {
+    for (const part of this.#preferred([...this.#partsToTake])) {
       this.#partsToTake.delete(part)
       const room = Math.min(takenAtOnce, this.#share() - this.#held.size)
       if (room <= 0) continue
@@ -297,7 +299,12 @@ export class DeliveryWorker {
         most: room,
         exceptIds: this.#recentlyGivenBack(),
       }
-      const rows = await poolOf(db, part).query(kernel.take, values)
+      const taking = poolOf(db, part).query(kernel.take, values)
+      // A part that is away is asked for again in the next round; the others are taken.
+      const rows = await taking.catch((error: unknown) => {
+        this.#complain(error)
+        return []
+      })
       if (rows.length === takenAtOnce) this.#partsToTake.add(part)
       await this.#loadNew(
         part,
@@ -308,13 +315,25 @@ export class DeliveryWorker {
   }
 
   /**
+   * Parts of which it has lanes already go first: outcomes of one part are written together. Workers that have
+   * none begin at different ones.
+   */
+  #preferred(parts: readonly number[]): number[] {
+    const held = Map.groupBy(this.#held.values(), ({ part }) => part)
+    const lanesOf = (part: number) => held.get(part)?.length ?? 0
+    const begins = (this.#membership.number ?? 0) % allParts.length
+    const turnOf = (part: number) => (part - begins + allParts.length) % allParts.length
+    return parts.toSorted((one, other) => lanesOf(other) - lanesOf(one) || turnOf(one) - turnOf(other))
+  }
+
+  /**
    * Lanes that were taken by a statement whose answer was lost, or that could not be loaded: no other worker
    * would take them as long as this one lives.
    */
   async #takeForgotten(): Promise<void> {
     const { db } = this.#options
     const holders = [...this.#membership.numbers]
-    for (const part of allParts) {
+    for (const part of await findPresentParts(db)) {
       const mine = await poolOf(db, part).query(kernel.selectHeld, { part, holders })
       const forgotten = mine
         .map(({ webhookId }) => webhookId)

@@ -5,14 +5,15 @@
  */
 import type { Clock } from '../../clock.ts'
 import { type Database, isBlocked, step } from '../../database/database.ts'
+import { carry } from './carrier.ts'
 import { look, notify, setLockTimeout } from './log.sql.ts'
 import { printNews } from './news.ts'
-import { poolOf } from './part.ts'
-import { batchOf, entriesAtMost, type NumberedBatch } from './sequencer.ts'
+import { entriesAtMost, type NumberedBatch, numberedBy } from './numbered-batch.ts'
+import { isDistributed, poolOf } from './part.ts'
 
 const quietMs = 5
 /** For the wait on the sequencer that holds the part: a caller is waiting for the answer. */
-const shortLockTimeout = step(setLockTimeout, { timeout: '500ms' })
+const shortLockTimeout = { timeout: '500ms' }
 
 /** The worker of this process, which is told at once. */
 interface LocalWorker {
@@ -62,6 +63,13 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
   function tell(news: Parameters<typeof printNews>[0]): void {
     db.query(notify, { news: printNews(news) }).catch(() => {})
   }
+  async function lookSoon(part: number): Promise<NumberedBatch> {
+    const now = clock.now()
+    if (isDistributed()) return carry(db, part, now, shortLockTimeout)
+    const looking = step(look, { part, now, most: entriesAtMost })
+    const [, rows] = await poolOf(db, part).together([step(setLockTimeout, shortLockTimeout), looking])
+    return numberedBy(part, rows)
+  }
   return {
     get isLocal() {
       return localWorker !== undefined
@@ -73,9 +81,9 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     numbered,
     async number(part) {
       try {
-        const looking = step(look, { part, now: clock.now(), most: entriesAtMost })
-        const [, rows] = await poolOf(db, part).together([shortLockTimeout, looking])
-        if (rows.length > 0) numbered(batchOf(part, rows))
+        const batch = await lookSoon(part)
+        if (batch.entries.length > 0) numbered(batch)
+        if (batch.isMore) await this.number(part)
       } catch (error) {
         if (!isBlocked(error)) throw error
       }

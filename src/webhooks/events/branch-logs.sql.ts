@@ -1,7 +1,7 @@
 /**
  * What statements about a feed have in common. All of it takes `part`, and where no feed is named `feed`.
  *
- * Single entries are read by `entry_of`, single outcomes behind `OFFSET 0`: joined, a day that the statistics
+ * Single entries are read by `entryAt`, single outcomes behind `OFFSET 0`: joined, a day that the statistics
  * believe empty would be read whole for each of them.
  */
 import { instant, int } from '../../database/column.ts'
@@ -11,6 +11,11 @@ import { statement } from '../../database/statement.ts'
 export const dayOfSeq = (seq: string, feed = ':feed') =>
   `(SELECT max(of_day.day) FROM feed_days of_day WHERE of_day.part = :part AND of_day.feed = ${feed}
     AND of_day.first <= ${seq})`
+
+/** One entry, as a part of FROM. */
+export const entryAt = (feed: string, seq: string, day: string) => `LATERAL (
+     SELECT * FROM log WHERE part = :part AND (feed, seq) >= (${feed}, ${seq})
+       AND (feed, seq) <= (${feed}, ${seq}) AND day = ${day} ORDER BY feed, seq LIMIT 1)`
 
 /**
  * The filter of a webhook that stood when an entry was numbered, as a part of FROM. No row: nothing was the
@@ -50,7 +55,7 @@ export const selectFirstSince = statement({
      SELECT CASE WHEN probe.created_at < :since::timestamptz THEN mid + 1 ELSE low END,
        CASE WHEN probe.created_at < :since THEN high ELSE mid END
      FROM (SELECT low, high, (low + high) / 2 AS mid FROM step WHERE low < high) half
-       CROSS JOIN LATERAL entry_of(:part, :feed, mid, ${dayOfSeq('mid')}) probe)
+       CROSS JOIN ${entryAt(':feed', 'mid', dayOfSeq('mid'))} probe)
    SELECT max(low) AS seq FROM step`,
 })
 

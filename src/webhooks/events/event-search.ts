@@ -4,11 +4,12 @@
  */
 import type { Sql } from '../../database/database.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
+import { findPresentParts } from './away-parts.ts'
 import type { Branch } from './branch.ts'
 import { logOf } from './branch-log.ts'
 import * as table from './event-search.sql.ts'
 import type { Kind } from './kind.ts'
-import { allParts, branchOfFeed } from './part.ts'
+import { branchOfFeed } from './part.ts'
 
 /** An event that has its number. */
 export interface NamedEvent {
@@ -38,7 +39,7 @@ export async function findNamedEvent(
   of: Branch | 'anybody',
 ): Promise<NamedEvent | undefined> {
   if (of !== 'anybody') return findEntry(sql, of, name)
-  for (const part of allParts) {
+  for (const part of await findPresentParts(sql)) {
     const event = await findInPart(sql, part, name)
     if (event) return event
   }

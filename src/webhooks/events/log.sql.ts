@@ -2,7 +2,7 @@
  * The log, as statements of the kernel's functions (migrations/0012-engine.sql): publishing, numbering and
  * reading. Each names one part.
  */
-import { bool, instant, int, list, oneOf, orNull, text, uuid } from '../../database/column.ts'
+import { bool, instant, int, jsonText, list, oneOf, orNull, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { kinds } from './kind.ts'
 
@@ -50,6 +50,100 @@ export const publish = statement({
     FROM publish(:part::smallint, :now, :most, :feeds::int[], :uids::uuid[], :kinds::text[], :actions::text[],
       :entities::text[], :bodies::text[], :simulations::boolean[], :webhooks::bigint[], :traceparents::text[])
    ORDER BY feed, seq`,
+})
+
+/**
+ * Appends what was carried to its part: how many lanes were woken, the day, and the number of each event, null
+ * for one that was there already.
+ */
+export const append = statement({
+  name: 'append_carried',
+  takes: {
+    part: int,
+    now: instant,
+    feeds: list(int),
+    simulations: list(bool),
+    webhooks: list(orNull(int)),
+    moments: list(instant),
+    uids: list(uuid),
+    kinds: list(oneOf(...kinds)),
+    actions: list(text),
+    entities: list(text),
+    traceparents: list(orNull(text)),
+    bodies: list(text),
+  },
+  gives: { appended: list(orNull(int)) },
+  text: `SELECT append(:part::smallint, :now, :feeds::int[], :simulations::boolean[], :webhooks::bigint[],
+      :moments::timestamptz[], :uids::uuid[], :kinds::text[], :actions::text[], :entities::text[],
+      :traceparents::text[], :bodies::text[]) AS appended`,
+})
+
+/** What is next of a part, for the transaction that deletes it when it was carried. */
+export const takeOutbox = statement({
+  name: 'take_outbox',
+  takes: { part: int, now: instant, most: int },
+  gives: {
+    id: int,
+    feed: int,
+    simulated: bool,
+    webhookId: orNull(int),
+    createdAt: instant,
+    uid: uuid,
+    kind: oneOf(...kinds),
+    action: text,
+    entity: text,
+    traceparent: orNull(text),
+    body: text,
+  },
+  text: `SELECT id, feed, simulated, webhook_id AS "webhookId", created_at AS "createdAt", uid, kind, action,
+      entity, traceparent, body
+    FROM take_outbox(:part::smallint, :now, :most) ORDER BY id`,
+})
+
+export const deleteCarried = statement({
+  name: 'delete_carried',
+  takes: { part: int, ids: list(int) },
+  text: 'DELETE FROM outbox WHERE part = :part AND id = ANY (:ids::bigint[])',
+})
+
+export const takeAct = statement({
+  name: 'take_act',
+  takes: { part: int },
+  gives: {
+    id: int,
+    webhookId: orNull(int),
+    feed: int,
+    isActive: orNull(bool),
+    mayAct: orNull(bool),
+    kinds: orNull(list(text)),
+    actions: orNull(text),
+  },
+  text: `SELECT id, webhook_id AS "webhookId", feed, is_active AS "isActive", may_act AS "mayAct", kinds,
+      actions::text AS actions
+    FROM outbox_acts WHERE part = :part ORDER BY id LIMIT 1`,
+})
+
+export const followAct = statement({
+  name: 'follow_act',
+  takes: {
+    part: int,
+    webhookId: orNull(int),
+    feed: int,
+    isActive: orNull(bool),
+    mayAct: orNull(bool),
+    kinds: orNull(list(text)),
+    actions: orNull(jsonText),
+  },
+  text: `SELECT follow_act(:part::smallint, :webhookId::bigint, :feed, :isActive, :mayAct, :kinds::text[],
+    :actions::jsonb)`,
+})
+
+/** Those who hold its lanes load them anew. */
+export const deleteAct = statement({
+  name: 'delete_act',
+  takes: { part: int, id: int, tag: text },
+  text: `WITH gone AS (DELETE FROM outbox_acts WHERE part = :part AND id = :id)
+    SELECT announce(:tag), pg_notify('countersign_work', ' ' || :part::int || ' ')`,
 })
 
 export const look = statement({

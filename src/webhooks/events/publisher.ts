@@ -9,7 +9,7 @@ import { Conflict, Invalid } from '../../problem.ts'
 import { makeEventUids, type NewEvent, Publication, type PublishedEvent, type Traceparents } from './event.ts'
 import * as table from './events.sql.ts'
 import { publish } from './log.sql.ts'
-import { batchOf, entriesAtMost, type NumberedBatch } from './sequencer.ts'
+import { entriesAtMost, type NumberedBatch, numberedBy } from './numbered-batch.ts'
 
 /** In one statement. */
 const eventsAtOnce = 500
@@ -112,7 +112,7 @@ async function storeAll(
   const answers = await db.together(steps)
   for (const [place, part] of publication.parts.entries()) {
     const rows = answers[place]!
-    if (rows.length > 0) listener.numbered(batchOf(part, rows))
+    if (rows.length > 0) listener.numbered(numberedBy(part, rows))
     else listener.published([part])
   }
   return storedOf(items, publication)

@@ -5,35 +5,19 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.ts'
 import { Bell } from '../../concurrency/bell.ts'
-import type { Database, Sql } from '../../database/database.ts'
-import type { LogEntry } from './entry.ts'
+import type { Database } from '../../database/database.ts'
+import { carry } from './carrier.ts'
 import { look } from './log.sql.ts'
-import { poolOf } from './part.ts'
+import { entriesAtMost, type NumberedBatch, numberedBy } from './numbered-batch.ts'
+import { isDistributed, poolOf } from './part.ts'
 
-/** In one look. */
-export const entriesAtMost = 1_000
-
-/** An entry that has just been numbered. */
-interface NumberedEntry extends LogEntry {
-  readonly feed: number
-}
-
-export interface NumberedBatch {
-  readonly part: number
-  readonly entries: readonly NumberedEntry[]
-  /** How many lanes were woken. */
-  readonly woken: number
-}
-
-export function batchOf(
-  part: number,
-  rows: readonly (NumberedEntry & { readonly woken: number })[],
-): NumberedBatch {
-  return { part, entries: rows, woken: rows[0]?.woken ?? 0 }
-}
-
-export async function lookAt(sql: Sql, part: number, now: Date): Promise<NumberedBatch> {
-  return batchOf(part, await sql.query(look, { part, now, most: entriesAtMost }))
+/**
+ * Numbers what became visible in a part. Where parts lie on other servers, what was published beside the
+ * publishers is carried there.
+ */
+export async function lookAt(db: Database, part: number, now: Date): Promise<NumberedBatch> {
+  if (isDistributed()) return carry(db, part, now)
+  return numberedBy(part, await poolOf(db, part).query(look, { part, now, most: entriesAtMost }))
 }
 
 interface SequencerOptions {
@@ -78,8 +62,8 @@ export class Sequencer {
     this.#wanted.delete(part)
     this.#busy.add(part)
     try {
-      const batch = await lookAt(poolOf(db, part), part, clock.now())
-      if (batch.entries.length === entriesAtMost) this.#wanted.add(part)
+      const batch = await lookAt(db, part, clock.now())
+      if (batch.isMore) this.#wanted.add(part)
       if (batch.entries.length > 0) yield batch
     } catch (error) {
       if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')

@@ -10,7 +10,6 @@ export const selectDepths = statement({
   name: 'select_depths',
   takes: { part: int, failuresAtLeast: int, most: int, entitiesAtLeast: int, exceptionsAtMost: int },
   gives: {
-    inbox: int,
     waiting: int,
     blocked: int,
     exhausted: int,
@@ -18,15 +17,22 @@ export const selectDepths = statement({
     breakersOpen: int,
     lanesFull: int,
   },
-  text: `SELECT (SELECT count(*) FROM outbox WHERE part = :part
-       AND id > (SELECT floor FROM outbox_floors WHERE part = :part))::int AS inbox,
-    coalesce(sum(waiting.deliveries - least(waiting.blocked, waiting.deliveries)), 0)::int AS waiting,
+  text: `SELECT coalesce(sum(waiting.deliveries - least(waiting.blocked, waiting.deliveries)), 0)::int AS waiting,
      coalesce(sum(least(waiting.blocked, waiting.deliveries)), 0)::int AS blocked,
      (SELECT count(*) FROM outcomes o WHERE o.part = :part AND o.state = 'exhausted')::int AS exhausted,
        (count(*) FILTER (WHERE k.holder IS NOT NULL))::int AS "lanesHeld",
      (count(*) FILTER (WHERE k.failures >= :failuresAtLeast AND waiting.entities >= :entitiesAtLeast))::int
        AS "breakersOpen", (count(*) FILTER (WHERE waiting.entities >= :exceptionsAtMost))::int AS "lanesFull"
    FROM cursors k CROSS JOIN ${waiting} waiting WHERE k.part = :part AND ${mayHaveWork}`,
+})
+
+/** Published in a part, and without a number yet. */
+export const countUnnumbered = statement({
+  name: 'count_unnumbered',
+  takes: { part: int },
+  gives: { inbox: int },
+  text: `SELECT count(*)::int AS inbox FROM outbox WHERE part = :part
+    AND id > (SELECT floor FROM outbox_floors WHERE part = :part)`,
 })
 
 export const countDisabled = statement({

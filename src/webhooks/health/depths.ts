@@ -42,7 +42,10 @@ export async function readDepths(db: Sql, now: Date): Promise<Depths> {
       entitiesAtLeast,
       exceptionsAtMost,
     }
-    const depths = await db.one(table.selectDepths, values)
+    const depths = {
+      ...(await db.one(table.countUnnumbered, { part })),
+      ...(await db.one(table.selectDepths, values)),
+    }
     for (const name of keysOf(sums)) sums[name] += depths[name]
   }
   const disabled = await db.one(table.countDisabled)

@@ -1,7 +1,7 @@
 /** Webhooks whose receivers refuse or do not answer, failing longest first: of all partners, or of some. */
 import type { Sql } from '../../database/database.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
-import { allParts } from '../events/part.ts'
+import { findPresentParts } from '../events/away-parts.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
 import { selectFailing, selectOwners, selectServed } from './failing-webhooks.sql.ts'
 import { type FailedAttempt, readFailures } from './failure.ts'
@@ -32,7 +32,8 @@ interface FailingLane {
 async function listFailingLanes(sql: Sql, most: number): Promise<FailingLane[]> {
   type Row = Pick<LaneState, 'webhookId' | 'failures' | 'entities'> & { since: Date }
   const lanes: Row[] = []
-  for (const part of allParts) lanes.push(...(await sql.query(selectFailing, { part, most })))
+  for (const part of await findPresentParts(sql))
+    lanes.push(...(await sql.query(selectFailing, { part, most })))
   const longest = lanes.sort((one, other) => one.since.getTime() - other.since.getTime()).slice(0, most)
   return longest.map(({ entities, ...lane }) => ({ ...lane, isOpen: isBreakerOpen({ ...lane, entities }) }))
 }

@@ -6,7 +6,7 @@
  */
 import { instant, int, list, oneOf, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
-import { dayOfSeq, filterAt, hasEnded, isFor } from '../events/branch-logs.sql.ts'
+import { dayOfSeq, entryAt, filterAt, hasEnded, isFor } from '../events/branch-logs.sql.ts'
 
 /** Few of each where there are many of them, but always some. */
 const share = (what: string) =>
@@ -48,11 +48,9 @@ export const findBrokenLogs = statement({
      WHERE d.first - 1 <> CASE b.day WHEN 0 THEN b.first - 1 ELSE (SELECT max(l.seq) FROM log l
        WHERE l.part = :part AND l.feed = d.feed AND l.day = b.day) END
    UNION ALL SELECT 'twice', 'event:' || l.uid FROM newest n
-     CROSS JOIN LATERAL entry_of(:part, n.feed, n.seq, n.day) l
+     CROSS JOIN ${entryAt('n.feed', 'n.seq', 'n.day')} l
      WHERE EXISTS (SELECT FROM log o WHERE o.part = :part AND o.uid = l.uid
-       AND (o.feed, o.seq) <> (l.feed, l.seq) OFFSET 0) OR EXISTS (SELECT FROM outbox o
-       WHERE o.part = :part AND o.id > (SELECT f.floor FROM outbox_floors f WHERE f.part = :part)
-         AND o.uid = l.uid)
+       AND (o.feed, o.seq) <> (l.feed, l.seq) OFFSET 0)
    LIMIT 1000`,
 })
 
@@ -115,13 +113,13 @@ export const findBrokenExceptions = statement({
    SELECT 'exception' AS promise, ${deliveryName('x')} AS subject
      FROM (SELECT * FROM exceptions WHERE part = :part ORDER BY webhook_id, entity LIMIT :rowsAtMost) x
    JOIN cursors k ON k.part = :part AND k.webhook_id = x.webhook_id
-   WHERE NOT EXISTS (SELECT FROM entry_of(:part, k.feed, x.seq, x.day) l WHERE l.entity = x.entity)
+   WHERE NOT EXISTS (SELECT FROM ${entryAt('k.feed', 'x.seq', 'x.day')} l WHERE l.entity = x.entity)
      OR EXISTS (SELECT FROM outcomes o WHERE o.part = :part AND o.webhook_id = x.webhook_id AND o.seq = x.seq
        AND o.round = 0 AND o.day = x.day AND o.state <> 'retrying' OFFSET 0)
    UNION ALL SELECT 'exception', ${deliveryName('g')} || '-' || g.round
      FROM (SELECT * FROM agains WHERE part = :part ORDER BY webhook_id, seq, round LIMIT :rowsAtMost) g
    JOIN cursors k ON k.part = :part AND k.webhook_id = g.webhook_id
-   WHERE NOT EXISTS (SELECT FROM entry_of(:part, k.feed, g.seq, g.day))
+   WHERE NOT EXISTS (SELECT FROM ${entryAt('k.feed', 'g.seq', 'g.day')} l)
      OR EXISTS (SELECT FROM outcomes o WHERE o.part = :part AND o.webhook_id = g.webhook_id AND o.seq = g.seq
        AND o.round = g.round AND o.day = g.day AND o.state <> 'retrying' OFFSET 0)
    UNION ALL SELECT 'outcome', ${deliveryName('o')} FROM checked k CROSS JOIN LATERAL (
@@ -154,14 +152,22 @@ export const selectPublished = statement({
     WHERE created_at >= :since ORDER BY created_at DESC LIMIT :most) newest`,
 })
 
-/** Of names those that have a number in this part, or wait for one. */
-export const selectKnown = statement({
-  name: 'select_known_uids',
+/** Of a part those that wait for a number, the first of them. */
+export const selectUnnumbered = statement({
+  name: 'select_unnumbered_uids',
+  takes: { part: int, most: int },
+  gives: { uid: uuid },
+  text: `SELECT uid FROM outbox WHERE part = :part
+    AND id > (SELECT floor FROM outbox_floors WHERE part = :part) ORDER BY id LIMIT :most`,
+})
+
+/** Of names those that have a number in this part. */
+export const selectNumbered = statement({
+  name: 'select_numbered_uids',
   takes: { part: int, uids: list(uuid) },
   gives: { uid: uuid },
   text: `SELECT uid FROM unnest(:uids::uuid[]) AS named (uid) WHERE EXISTS (SELECT FROM log l
-    WHERE l.part = :part AND l.uid = named.uid OFFSET 0)
-     OR EXISTS (SELECT FROM outbox o WHERE o.part = :part AND o.uid = named.uid)`,
+    WHERE l.part = :part AND l.uid = named.uid OFFSET 0)`,
 })
 
 export const selectWorkers = statement({

@@ -3,6 +3,7 @@
  */
 import { after, day as dayMs, hour, minute } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
+import { findPresentParts } from '../events/away-parts.ts'
 import { dayOf } from '../events/days.ts'
 import { allParts } from '../events/part.ts'
 import * as table from './invariants.sql.ts'
@@ -60,6 +61,7 @@ export function wholeScope(fromDay = 0): CheckedScope {
 const numberingMs = minute
 /** A key is written with its events; how long its day is kept is asked of a scope. */
 const keysMs = hour
+const waitingAtMost = 1_000_000
 
 /**
  * Where there are too many to look at all of them each minute: as long as two sweeps, because what passes has
@@ -76,18 +78,29 @@ export async function findBroken(
   const broken: BrokenPromise[] = []
   const turn = Math.floor(now.getTime() / turnMs)
   // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
-  for (const part of parts) {
+  const present = new Set(await findPresentParts(sql))
+  for (const part of parts.filter((each) => present.has(each))) {
     const note = (found: readonly Omit<BrokenPromise, 'part'>[]) =>
       broken.push(...found.map((each) => ({ ...each, part })))
     const bounds = { part, rowsAtMost, turn }
     note(await sql.query(table.findBrokenLogs, { ...bounds, fromDay }))
+    note(await findNumberedTwice(sql, part, rowsAtMost))
     note(await sql.query(table.findBrokenExceptions, { ...bounds, fromDay }))
     note(await sql.query(table.findUnnumbered, { part, before: after(now, -numberingMs) }))
     const workers = await numbersOf(sql)
     note(await sql.query(table.findBrokenCursors, { ...bounds, now, workers }))
   }
-  broken.push(...(await findLost(sql, now, keysAtMost)))
+  // What is nowhere to be found may lie in a part that is away.
+  if (present.size === allParts.length) broken.push(...(await findLost(sql, now, keysAtMost)))
   return broken
+}
+
+/** What has a number no longer waits for one; where it is carried, for as long as that takes. */
+async function findNumberedTwice(sql: Sql, part: number, rowsAtMost: number) {
+  const waiting = await sql.query(table.selectUnnumbered, { part, most: rowsAtMost })
+  const uids = waiting.map(({ uid }) => uid)
+  const numbered = uids.length === 0 ? [] : await sql.query(table.selectNumbered, { part, uids })
+  return numbered.map(({ uid }) => ({ promise: 'twice', subject: `event:${uid}` }) as const)
 }
 
 async function numbersOf(sql: Sql): Promise<number[]> {
@@ -103,7 +116,10 @@ async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken
   let unknown = named.map(({ uid }) => uid)
   for (const part of allParts) {
     if (unknown.length === 0) return []
-    const known = new Set((await sql.query(table.selectKnown, { part, uids: unknown })).map(({ uid }) => uid))
+    // Those that wait first: what gets its number meanwhile is found by the second question.
+    const waiting = await sql.query(table.selectUnnumbered, { part, most: waitingAtMost })
+    const numbered = await sql.query(table.selectNumbered, { part, uids: unknown })
+    const known = new Set([...waiting, ...numbered].map(({ uid }) => uid))
     unknown = unknown.filter((uid) => !known.has(uid))
   }
   return unknown.map((uid) => ({ promise: 'log', part: -1, subject: `event:${uid}` }))

@@ -10,6 +10,7 @@ import { inTurn } from '../../concurrency/in-turn.ts'
 import type { Sql } from '../../database/database.ts'
 import type { RowOf } from '../../database/statement.ts'
 import type { AttemptRecord } from '../engine/attempt-record.ts'
+import { findPresentParts } from '../events/away-parts.ts'
 import { allParts } from '../events/part.ts'
 import { type Period, periods, startOf } from '../subscriptions/columns.ts'
 import { addCells, addDuration, addPrinted, type Cells, quantileOf } from './durations.ts'
@@ -109,7 +110,8 @@ function columnsOf(noted: ReadonlyMap<number, ReadonlyMap<number, Tally>>) {
 /** What waits just now. Several nodes may look in the same minute: the most counts. */
 export async function countWaiting(sql: Sql, now: Date): Promise<void> {
   const seen: Depth[] = []
-  for (const part of allParts)
+  const present = await findPresentParts(sql)
+  for (const part of present)
     seen.push(...(await sql.query(table.selectWaiting, { part, most: countedAtMost })))
   if (seen.length === 0) return
   const all = { webhookId: everyWebhook, waiting: 0, blocked: 0 }
@@ -117,7 +119,8 @@ export async function countWaiting(sql: Sql, now: Date): Promise<void> {
     all.waiting += waiting
     all.blocked += blocked
   }
-  const rows = [all, ...seen]
+  // What a part that is away has is not known, and so neither is the sum.
+  const rows = present.length === allParts.length ? [all, ...seen] : seen
   await sql.query(table.addDepths, {
     startsAt: new Date(Math.floor(now.getTime() / spanMs) * spanMs),
     webhookIds: rows.map(({ webhookId }) => webhookId),

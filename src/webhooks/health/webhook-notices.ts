@@ -3,7 +3,7 @@ import { after, hour } from '../../clock.ts'
 import type { Sql } from '../../database/database.ts'
 import { memberLimits } from '../../notices/notice.ts'
 import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
-import { allParts } from '../events/part.ts'
+import { findPresentParts } from '../events/away-parts.ts'
 import { selectFailingLong, tellFailing } from './webhook-notices.sql.ts'
 
 /** How long a breaker is open before the partner is notified: shorter outages mend themselves. */
@@ -13,7 +13,8 @@ export const failingMs = hour
 export async function watchFailingWebhooks(sql: Sql, now: Date): Promise<number> {
   const failing: { readonly webhookId: number; readonly failingSince: Date }[] = []
   const long = { since: after(now, -failingMs), failuresAtLeast: attemptsLooked, entitiesAtLeast }
-  for (const part of allParts) failing.push(...(await sql.query(selectFailingLong, { part, ...long })))
+  for (const part of await findPresentParts(sql))
+    failing.push(...(await sql.query(selectFailingLong, { part, ...long })))
   if (failing.length === 0) return 0
   const told = await sql.query(tellFailing, {
     ...memberLimits(now),

@@ -5,18 +5,23 @@
 
 import type { Sql } from '../../database/database.ts'
 import type { RowOf } from '../../database/statement.ts'
-import { allParts, feedOf, partOf } from '../events/part.ts'
+import { findPresentParts } from '../events/away-parts.ts'
+import { carrySoon } from '../events/carrier.ts'
+import { feedOf, isDistributed, partOf } from '../events/part.ts'
 import * as table from './cursors.sql.ts'
 
 /** What a cursor has of its webhook's configuration. */
 type CursorConfig = RowOf<typeof table.selectCursors>
 
+/** `now`: by then, if it can be had. */
 export async function followWebhook(
   sql: Sql,
   { id, branchId }: { readonly id: number; readonly branchId: number },
+  now?: Date,
 ): Promise<void> {
   const [configured] = await sql.query(table.lockConfigured, { id })
   const part = partOf(branchId)
+  if (now && isDistributed()) await sql.afterCommit((db) => carrySoon(db, part, now))
   if (!configured) {
     await sql.query(table.deleteCursor, { part, webhookId: id })
     return
@@ -37,7 +42,7 @@ async function findStrays(sql: Sql): Promise<{ readonly id: number; readonly bra
   const strays: { id: number; branchId: number }[] = []
   const configured = await sql.query(table.selectConfigured)
   const ofPart = Map.groupBy(configured, ({ branchId }) => partOf(branchId))
-  for (const part of allParts) {
+  for (const part of await findPresentParts(sql)) {
     const cursors = new Map((await sql.query(table.selectCursors, { part })).map((each) => [each.id, each]))
     for (const webhook of ofPart.get(part) ?? []) {
       const cursor = cursors.get(webhook.id)

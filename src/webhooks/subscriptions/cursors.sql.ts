@@ -47,11 +47,11 @@ export const followWebhook = statement({
     kinds: list(text),
     actions: json<Actions>(),
   },
-  text: 'SELECT follow_webhook(:part, :webhookId, :feed, :isActive, :mayAct, :kinds, :actions)',
+  text: 'SELECT tell_part(:part, :webhookId, :feed, :isActive, :mayAct, :kinds, :actions)',
 })
 
 export const deleteCursor = statement({
   name: 'delete_cursor',
   takes: { part: int, webhookId: int },
-  text: 'SELECT delete_cursor(:part, :webhookId)',
+  text: 'SELECT tell_part(:part, :webhookId, 0, NULL, NULL, NULL, NULL)',
 })

@@ -87,7 +87,7 @@ export async function createWebhook(
     }
     const registered = { branchId, environment, clientId: signer, url: draft.url, kinds, now: act.at }
     const webhook = await sql.one(table.insertWebhook, { ...registered, ...settings })
-    await followWebhook(sql, webhook)
+    await followWebhook(sql, webhook, act.at)
     if (draft.headers) await changeHeaders(sql, vault, webhook.id, draft.headers, act.at)
     if (draft.secret !== undefined) await addSecret(sql, vault, webhook.id, draft.secret, always, act.at)
     await recordAct(sql, act, 'webhook.created', subjectOf(webhook), { branchId, url: draft.url })
@@ -124,7 +124,7 @@ export async function updateWebhook(
     const settings = settle(before, change, kinds)
     const changed = { id: webhook.id, url, kinds, ...settings, now: act.at }
     const updated = await sql.one(table.updateWebhook, changed)
-    await followWebhook(sql, webhook)
+    await followWebhook(sql, webhook, act.at)
     if (headers) await changeHeaders(sql, vault, webhook.id, headers, act.at)
     if (secret !== undefined) await rotateIn(sql, vault, webhook.id, secret, act.at, act.at)
     await recordAct(sql, act, 'webhook.updated', subjectOf(webhook), { url, kinds, ...namesOf(change) })
@@ -145,7 +145,7 @@ export async function deleteWebhook(db: Sql, webhook: Webhook, act: Act): Promis
       now: act.at,
     })
     if (!deleted) throw absent(webhook.id)
-    await followWebhook(sql, webhook)
+    await followWebhook(sql, webhook, act.at)
     await sql.query(deleteAllHeaders, { webhookId: webhook.id })
     await recordAct(sql, act, 'webhook.deleted', subjectOf(webhook))
   })
@@ -166,7 +166,7 @@ export async function setWebhookState(
       now: act.at,
     })
     if (!changed) throw absent(webhook.id)
-    await followWebhook(sql, changed)
+    await followWebhook(sql, changed, act.at)
     await recordAct(sql, act, state === 'paused' ? 'webhook.paused' : 'webhook.resumed', subjectOf(webhook))
     return changed
   })
@@ -179,7 +179,7 @@ export async function disableWebhook(sql: Sql, webhookId: number, reason: string
     now: act.at,
   })
   if (!disabled) return
-  await followWebhook(sql, disabled)
+  await followWebhook(sql, disabled, act.at)
   await recordAct(sql, act, 'webhook.disabled', `webhook:${webhookId}`, { reason })
   await sql.query(tellDisabled, { ...memberLimits(act.at), webhookId })
 }

@@ -7,7 +7,6 @@ import { minute } from '../../../src/clock.ts'
 import { removeMember } from '../../../src/partners/partner.ts'
 import { searchDeliveries } from '../../../src/webhooks/deliveries/delivery-search.ts'
 import { partOf } from '../../../src/webhooks/events/part.ts'
-import { lookAt } from '../../../src/webhooks/events/sequencer.ts'
 import { getWebhook, type Webhook } from '../../../src/webhooks/subscriptions/webhook.ts'
 import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
@@ -15,6 +14,7 @@ import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { watch } from '../../support/live-page.ts'
+import { lookInside } from '../../support/look-inside.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
 import { addOwner, deliverOne, openPartner } from '../../support/portal.ts'
 import { answer, openReceiver } from '../../support/receiver.ts'
@@ -51,7 +51,7 @@ async function fill(
       [own.partner.branchId, webhookId, `2026-03-02 ${hours}:00Z`, count],
     )
     for (let left = count; left > 0; left -= 1_000)
-      await lookAt(sql, partOf(own.partner.branchId), house.clock.now())
+      await lookInside(sql, partOf(own.partner.branchId), house.clock.now())
     await ask(
       sql,
       `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,

@@ -1,8 +1,10 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
+
 import { after, hour, second } from '../../../clock.ts'
 import { countRefusedCalls, type RefusedCount } from '../../../partners/refused-calls.ts'
 import { listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
 import { listWorkers, type SeenWorker } from '../../../webhooks/engine/worker-list.ts'
+import { findAwayParts, printAwayParts } from '../../../webhooks/events/away-parts.ts'
 import { allThatWait, type Depths, readDepths } from '../../../webhooks/health/depths.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
 import {
@@ -63,7 +65,15 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
   const proposals = held(() => findProposals(context, operator), second)
   const refused = held(() => readRefused(context), second)
   const counts = held(() => readCounts(db, everyWebhook, period, clock.now()), 10 * second)
-  return async () => html`${printProposals(await proposals(), clock.now())}
+  const away = held(() => findAwayParts(db), second)
+  return async () => {
+    const parts = await away()
+    if (parts.length > 0)
+      return html`${printProposals(await proposals(), clock.now())}
+<p class="notice error">${printAwayParts(parts)}. What waits there is not known: it is sent when they are
+  back. Other partners' webhooks go on.</p>
+${printWorkers(await workers())}`
+    return html`${printProposals(await proposals(), clock.now())}
 ${printAttention(await attention(), operator)}
 ${printQueue(await depths(), await refused())}
 ${printLanes(await lanes(), await worst(), await failures(), clock.now())}
@@ -73,6 +83,7 @@ ${printCharts(await counts(), {
   ...{ period, here, durations: 'delivered' },
   ...{ waiting: allThatWait(await depths()), blocked: (await depths()).blocked },
 })}`
+  }
 }
 
 interface WaitingProposals {

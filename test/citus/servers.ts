@@ -1,0 +1,48 @@
+/** The servers of a Citus on this machine, stopped and started by what they know of themselves. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Engine } from '../support/engine.ts'
+
+export interface Server {
+  readonly part: number
+  readonly host: string
+  readonly port: number
+  /** Its data folder and its user, by which it is started again. */
+  readonly folder: string
+  readonly user: string
+  readonly programs: string
+  readonly pid: number
+}
+
+const run = promisify(execFile)
+
+export async function findPartServers(sql: Engine['sql']): Promise<Server[]> {
+  const servers = await sql<{ part: number; host: string; port: number }>('SELECT * FROM part_servers()')
+  const rows = await sql<{ port: number; folder: string }>(
+    `SELECT nodeport AS port, result AS folder FROM run_command_on_workers('SHOW data_directory')`,
+  )
+  return Promise.all(
+    servers.map(async (server) => {
+      const { folder } = rows.find(({ port }) => port === server.port)!
+      const { stdout: user } = await run('stat', ['--format=%U', folder])
+      const { stdout: first } = await run('head', ['--lines=1', `${folder}/postmaster.pid`])
+      const { stdout: program } = await run('readlink', [`/proc/${first.trim()}/exe`])
+      const programs = program.trim().replace(/\/postgres$/, '')
+      return { ...server, folder, user: user.trim(), programs, pid: Number(first) }
+    }),
+  )
+}
+
+/** `immediate` is what kill -9 of all its processes leaves behind. */
+export async function stop(server: Server, how: 'immediate' | 'fast'): Promise<void> {
+  await control(server, ['-m', how, 'stop'])
+}
+
+export async function restart(server: Server): Promise<void> {
+  await control(server, ['-l', `${server.folder}.log`, 'start'])
+}
+
+async function control({ folder, user, programs }: Server, words: readonly string[]): Promise<void> {
+  const command = [`${programs}/pg_ctl`, '-D', folder, '-w', ...words].join(' ')
+  await run('su', ['-s', '/bin/sh', user, '-c', `${command} >/dev/null 2>&1`])
+}
