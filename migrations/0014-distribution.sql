@@ -3,15 +3,30 @@
 -- On plain PostgreSQL nothing differs. May be called again, and on tables that are full.
 CREATE FUNCTION is_distributed() RETURNS boolean LANGUAGE sql STABLE RETURN false;
 
+-- Always empty, and the coordinator's own, but known to Citus: a transaction that asks for a row of it to be
+-- deleted commits in two phases, so that what it wrote here (its entry in the audit log) and what it wrote on a
+-- worker are both there, or neither.
+CREATE TABLE two_phases (id integer PRIMARY KEY);
+CREATE FUNCTION commit_with_part() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF is_distributed() THEN DELETE FROM two_phases WHERE id = 0; END IF;
+END $$;
+
 -- As the sessions of the gateway have it: what the coordinator asks a worker has the worker's defaults. Again
 -- after a worker was added.
 CREATE FUNCTION set_worker_defaults() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   setting text;
+  answer record;
 BEGIN
   FOREACH setting IN ARRAY ARRAY['jit = off', 'enable_seqscan = off', 'enable_mergejoin = off',
     'citus.allow_nested_distributed_execution = on'] LOOP
-    PERFORM run_command_on_workers(format('ALTER DATABASE %I SET %s', current_database(), setting));
+    FOR answer IN SELECT * FROM run_command_on_workers(format(
+      'SET citus.enable_ddl_propagation = off; ALTER DATABASE %I SET %s', current_database(), setting)) LOOP
+      IF NOT answer.success THEN
+        RAISE EXCEPTION 'The worker %:% refuses: %', answer.nodename, answer.nodeport, answer.result;
+      END IF;
+    END LOOP;
   END LOOP;
 END $$;
 
@@ -40,7 +55,12 @@ BEGIN
     ELSE
       PERFORM create_distributed_table(name::regclass, 'part', colocate_with => 'parts');
     END IF;
+    -- What was copied to the workers lies here no longer.
+    PERFORM truncate_local_data_after_distributing_table(name::regclass);
   END LOOP;
+  IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'two_phases'::regclass) THEN
+    PERFORM citus_add_local_table_to_metadata('two_phases');
+  END IF;
   -- Read by the functions of every part, and written when a day is opened or has left.
   IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'days'::regclass) THEN
     PERFORM create_reference_table('days');

@@ -6,13 +6,22 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { findEntries } from '../../src/audit/audit.ts'
+import { getDelivery, redeliver } from '../../src/webhooks/deliveries/delivery.ts'
+import { printDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import { allParts, partOf } from '../../src/webhooks/events/part.ts'
 import { findBroken, printBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
+import { ask } from '../support/ask.ts'
 import { send } from '../support/browser.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { findInversions, numbered } from '../support/entity-order.ts'
 import { eventually } from '../support/eventually.ts'
-import { findPartServers, restart, type Server, stop } from './servers.ts'
+import { findCoordinator, findPartServers, restart, type Server, stop } from './servers.ts'
+
+const transactionBody = {
+  ...{ clearingAccount: '1234', type: 'TRANSACTION', action: 'SUBMITTED', email: 'a@example.com' },
+  ...{ amount: 5, direction: 'DEPOSIT' },
+}
 
 let engine: Engine
 beforeEach(async () => {
@@ -164,4 +173,88 @@ test('every part has a server, and they are on both', async () => {
   const servers = await findPartServers(engine.sql)
   assert.deepEqual(servers.map(({ part }) => part).sort(), [...allParts])
   assert.equal(new Set(servers.map(({ port }) => port)).size, 2)
+})
+
+test('a coordinator that is killed while a brokerage writes and publishes has both or neither, and deliveries go on', async () => {
+  const { here } = await openBranches()
+  const coordinator = await findCoordinator(engine.sql)
+  await engine.sql('CREATE TABLE orders (id integer PRIMARY KEY)')
+  const write = async (id: number) =>
+    engine.db.transaction(async (sql) => {
+      const body = JSON.stringify({ ...transactionBody, transactionId: id, branchId: here.branchId })
+      await ask(sql, 'INSERT INTO orders VALUES ($1)', [id])
+      await ask(sql, `SELECT publish_event('live', $1, 'TRANSACTION', 'SUBMITTED', $2, $3)`, [
+        ...[here.branchId, String(id), body],
+      ])
+    })
+  let isOver = false
+  const writing = (async () => {
+    for (let id = 1; !isOver; id++) await write(id).catch(() => wait(20))
+  })()
+  await eventually('some arrive', () => idsAt(here.path).size > 20)
+  await stop(coordinator, 'immediate')
+  await wait(500)
+  await restart(coordinator)
+  await wait(1_500)
+  isOver = true
+  await writing
+  const [orders] = await eventually('it answers', () =>
+    engine.sql<{ count: number }>('SELECT count(*) FROM orders').catch(() => undefined),
+  )
+  await eventually('each order has arrived', () => idsAt(here.path).size >= orders!.count)
+  assert.equal(idsAt(here.path).size, orders!.count)
+  await promisesHold()
+})
+
+test('a transaction that is refused when it commits has published nothing', async () => {
+  const { here } = await openBranches()
+  await engine.sql('CREATE TABLE ledger (id integer PRIMARY KEY, amount integer)')
+  await engine.sql('INSERT INTO ledger VALUES (1, 0), (2, 0)')
+  const move = (from: number, to: number, id: number) =>
+    engine.db.transaction(async (sql) => {
+      await ask(sql, 'SET TRANSACTION ISOLATION LEVEL SERIALIZABLE')
+      await ask(sql, 'SELECT amount FROM ledger WHERE id = $1', [from])
+      await ask(sql, 'UPDATE ledger SET amount = amount + 1 WHERE id = $1', [to])
+      const body = JSON.stringify({ ...transactionBody, transactionId: id, branchId: here.branchId })
+      await ask(sql, `SELECT publish_event('live', $1, 'TRANSACTION', 'SUBMITTED', $2, $3)`, [
+        ...[here.branchId, String(id), body],
+      ])
+      await wait(50)
+    })
+  let committed = 0
+  for (let round = 0; round < 5; round++) {
+    const moves = await Promise.allSettled([move(1, 2, 2 * round + 1), move(2, 1, 2 * round + 2)])
+    committed += moves.filter(({ status }) => status === 'fulfilled').length
+  }
+  assert.ok(committed < 10, 'some were refused')
+  await arrives(here.path, committed)
+})
+
+test('an act that is written down with its part is there whole or not at all, whenever the coordinator is killed', async () => {
+  const { here } = await openBranches()
+  const coordinator = await findCoordinator(engine.sql)
+  await engine.publish({ ...numbered('transaction:1', 1), branchId: here.branchId })
+  await arrives(here.path, 1)
+  const branch = { branchId: here.branchId, environment: 'live' as const }
+  const name = printDeliveryId({ webhookId: here.webhookId, seq: 1, round: 0 })
+  await engine.idle()
+  const sent = await getDelivery(engine.db, branch, name)
+  assert.equal(sent.state, 'delivered')
+  let asked = 0
+  const asking = (async () => {
+    for (; asked < 40; asked++)
+      await redeliver(engine.db, here.branchId, sent, engine.house.act()).catch(() => wait(30))
+  })()
+  await eventually('some were asked for', () => asked > 10)
+  await stop(coordinator, 'immediate')
+  await restart(coordinator)
+  await asking
+  await eventually('what was in doubt is decided', async () => {
+    const entries = await findEntries(engine.db, { action: 'webhook.redelivered', limit: 500 })
+    const [cursor] = await engine.sql<{ rounds: number }>(
+      'SELECT rounds FROM cursors WHERE part = $1 AND webhook_id = $2',
+      [here.part, here.webhookId],
+    )
+    return entries.length === cursor!.rounds && entries.length > 10
+  })
 })

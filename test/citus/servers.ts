@@ -16,21 +16,31 @@ export interface Server {
 
 const run = promisify(execFile)
 
+type Place = Pick<Server, 'part' | 'host' | 'port'>
+
+async function describe(place: Place, folder: string): Promise<Server> {
+  const { stdout: user } = await run('stat', ['--format=%U', folder])
+  const { stdout: first } = await run('head', ['--lines=1', `${folder}/postmaster.pid`])
+  const { stdout: program } = await run('readlink', [`/proc/${first.trim()}/exe`])
+  const programs = program.trim().replace(/\/postgres$/, '')
+  return { ...place, folder, user: user.trim(), programs, pid: Number(first) }
+}
+
 export async function findPartServers(sql: Engine['sql']): Promise<Server[]> {
-  const servers = await sql<{ part: number; host: string; port: number }>('SELECT * FROM part_servers()')
+  const servers = await sql<Place>('SELECT * FROM part_servers()')
   const rows = await sql<{ port: number; folder: string }>(
     `SELECT nodeport AS port, result AS folder FROM run_command_on_workers('SHOW data_directory')`,
   )
   return Promise.all(
-    servers.map(async (server) => {
-      const { folder } = rows.find(({ port }) => port === server.port)!
-      const { stdout: user } = await run('stat', ['--format=%U', folder])
-      const { stdout: first } = await run('head', ['--lines=1', `${folder}/postmaster.pid`])
-      const { stdout: program } = await run('readlink', [`/proc/${first.trim()}/exe`])
-      const programs = program.trim().replace(/\/postgres$/, '')
-      return { ...server, folder, user: user.trim(), programs, pid: Number(first) }
-    }),
+    servers.map((server) => describe(server, rows.find(({ port }) => port === server.port)!.folder)),
   )
+}
+
+export async function findCoordinator(sql: Engine['sql']): Promise<Server> {
+  const [row] = await sql<{ port: number; folder: string }>(
+    `SELECT current_setting('port')::int AS port, current_setting('data_directory') AS folder`,
+  )
+  return describe({ part: -1, host: 'localhost', port: row!.port }, row!.folder)
 }
 
 /** `immediate` is what kill -9 of all its processes leaves behind. */

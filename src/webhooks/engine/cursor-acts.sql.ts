@@ -100,10 +100,13 @@ export const cancelReplay = statement({
   text: 'SELECT cancel_replay(:part, :webhookId, :round, :now) AS canceled',
 })
 
-/** A hint for the worker that holds the lane, or will take it: correctness does not depend on it. */
+/**
+ * With every act: a hint for the worker that holds the lane, or will take it; and where the part lies on another
+ * server, act and record are committed together.
+ */
 export const tellOfAct = statement({
   name: 'tell_of_act',
   takes: cursor,
   text: `SELECT announce('webhook:' || :webhookId::bigint),
-    pg_notify('countersign_work', ' ' || :part::int || ' ')`,
+    pg_notify('countersign_work', ' ' || :part::int || ' '), commit_with_part()`,
 })
