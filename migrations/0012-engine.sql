@@ -303,6 +303,21 @@ BEGIN
     newest.first - 1, 0);
 END $$;
 
+-- The same of several feeds, in their order, with the newest day of each: one statement, however many there
+-- are.
+CREATE FUNCTION feed_heads(p smallint, feeds integer[]) RETURNS TABLE (place bigint, head bigint, day integer)
+  LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT f.place, coalesce(
+      (SELECT l.seq FROM log l WHERE l.part = p AND (l.feed, l.seq) >= (f.feed, 0)
+        AND (l.feed, l.seq) < (f.feed + 1, 0) AND l.day = newest.day ORDER BY l.feed DESC, l.seq DESC LIMIT 1),
+      newest.first - 1, 0), newest.day
+  FROM unnest(feeds) WITH ORDINALITY AS f (feed, place) LEFT JOIN LATERAL (
+    SELECT d.day, d.first FROM feed_days d WHERE d.part = p AND d.feed = f.feed ORDER BY d.day DESC LIMIT 1)
+    newest ON true;
+END $$;
+
 -- Days of a part never go back, whatever a clock does; nor is there one that was not opened.
 CREATE FUNCTION day_to_write(p smallint, today integer) RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -396,6 +411,7 @@ DECLARE
   known uuid[];
   distinct_feeds integer[];
   heads bigint[];
+  days integer[];
   numbers bigint[];
   today integer;
   awake integer;
@@ -405,14 +421,17 @@ BEGIN
   known := ARRAY(SELECT l.uid FROM log l WHERE l.part = p AND l.uid = ANY (uids) AND l.day >= today);
   distinct_feeds := ARRAY(SELECT DISTINCT f FROM unnest(feeds) AS f);
   today := day_to_write(p, day_of(now));
-  heads := ARRAY(SELECT feed_head(p, f) FROM unnest(distinct_feeds) AS f);
+  SELECT array_agg(h.head ORDER BY h.place), array_agg(h.day ORDER BY h.place) INTO heads, days
+    FROM feed_heads(p, distinct_feeds) h;
   numbers := ARRAY(SELECT CASE WHEN o.is_new THEN heads[array_position(distinct_feeds, o.feed)]
       + row_number() OVER (PARTITION BY o.feed, o.is_new ORDER BY o.place) END
     FROM (SELECT e.feed, e.place, e.uid <> ALL (known) AS is_new FROM unnest(feeds, uids) WITH ORDINALITY
       AS e (feed, uid, place)) o ORDER BY o.place);
-  INSERT INTO feed_days (part, feed, first, day)
-  SELECT p, h.feed, h.head + 1, today FROM unnest(distinct_feeds, heads) AS h (feed, head)
-  WHERE NOT EXISTS (SELECT FROM feed_days d WHERE d.part = p AND d.feed = h.feed AND d.day = today);
+  IF EXISTS (SELECT FROM unnest(days) AS d WHERE d IS DISTINCT FROM today) THEN
+    INSERT INTO feed_days (part, feed, first, day)
+    SELECT p, h.feed, h.head + 1, today FROM unnest(distinct_feeds, heads, days) AS h (feed, head, day)
+    WHERE h.day IS DISTINCT FROM today;
+  END IF;
   UPDATE cursors SET wake_at = '-infinity' WHERE part = p AND webhook_id = ANY (ARRAY(
     SELECT c.webhook_id FROM cursors c WHERE c.part = p AND c.feed = ANY (distinct_feeds)
       AND c.wake_at > '-infinity' AND EXISTS (
@@ -750,7 +769,7 @@ BEGIN
     AND c.epoch = lepoch[array_position(lw, c.webhook_id)] AND c.holder IS NOT NULL
     ORDER BY c.webhook_id FOR NO KEY UPDATE);
   feeds := ARRAY(SELECT DISTINCT c.feed FROM cursors c WHERE c.part = p AND c.webhook_id = ANY (held));
-  heads := ARRAY(SELECT feed_head(p, f) FROM unnest(feeds) AS f);
+  heads := ARRAY(SELECT h.head FROM feed_heads(p, feeds) h ORDER BY h.place);
   RETURN QUERY UPDATE cursors c SET position = greatest(c.position, l.read), holder = NULL, wake_at = l.wake,
     rested_at = now
     FROM unnest(lw, lread, lwake) AS l (w, read, wake)

@@ -173,7 +173,7 @@ export const selectHeads = statement({
   name: 'select_feed_heads',
   takes: { part: int, feeds: list(int) },
   gives: { feed: int, head: int },
-  text: 'SELECT feed, feed_head(:part::smallint, feed) AS head FROM unnest(:feeds::int[]) AS feed',
+  text: `SELECT (:feeds::int[])[place] AS feed, head FROM feed_heads(:part::smallint, :feeds::int[])`,
 })
 
 export const notify = statement({
