@@ -16,6 +16,8 @@ import { send } from '../support/browser.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { findInversions, numbered } from '../support/entity-order.ts'
 import { eventually } from '../support/eventually.ts'
+import { keepOpen } from '../support/keep-open.ts'
+import { openLenientDatabase } from '../support/lenient-database.ts'
 import { findCoordinator, findPartServers, restart, type Server, stop } from './servers.ts'
 
 const transactionBody = {
@@ -258,3 +260,35 @@ test('an act that is written down with its part is there whole or not at all, wh
     return entries.length === cursor!.rounds && entries.length > 10
   })
 })
+
+test('while the coordinator is away, deliveries under way go on and are written down', async () => {
+  const { here } = await openBranches()
+  const coordinator = await findCoordinator(engine.sql)
+  const waiting: (() => void)[] = []
+  engine.receiver.on(here.path, (_, response) => {
+    waiting.push(() => response.writeHead(200).end())
+  })
+  await engine.publish(
+    ...[1, 2, 3].map((entity) => ({ ...numbered(`transaction:${entity}`, 1), branchId: here.branchId })),
+  )
+  await eventually('all are under way', () => waiting.length === 3)
+  const worker = await keepOpen(openLenientDatabase({ connectionString: urlAt(here), connections: 1 }))
+  await stop(coordinator, 'immediate')
+  for (const answer of waiting) answer()
+  await eventually('their outcomes', async () => {
+    const rows = await ask(worker, 'SELECT seq FROM outcomes WHERE part = $1 AND webhook_id = $2', [
+      ...[here.part, here.webhookId],
+    ])
+    return rows.length === 3
+  })
+  await restart(coordinator)
+  await promisesHold()
+  assert.equal(engine.receiver.at(here.path).length, 3)
+})
+
+function urlAt({ host, port }: Server): string {
+  const url = new URL(engine.house.databaseUrl)
+  url.hostname = host
+  url.port = String(port)
+  return url.href
+}
