@@ -11,6 +11,9 @@ import { laneMutants } from './lane-mutants.ts'
 /** Mutants that would run for ever end here: that is no catch. */
 const limitMs = 120_000
 
+/** That of the tests is made for the busiest machine; without a mistake they pass with the short one too. */
+const shortTimeout = { TEST_TIMEOUT_MS: '15000' }
+
 type Report = Readonly<{ isCaught: boolean; isPassed: boolean; text: string }>
 
 /** Of a file of tests, one of them alone. */
@@ -23,7 +26,11 @@ async function run(mutant: string, [file, title]: readonly [string, string]): Pr
       ...['--import', './test/engine/mutate.ts', '--test-reporter=tap'],
       ...[`--test-name-pattern=^${name}$`, `test/engine/${file}`],
     ],
-    { env: { ...env, LANE_MUTANT: mutant }, stdio: ['ignore', 'pipe', 'inherit'], timeout: limitMs },
+    {
+      env: { ...env, ...shortTimeout, LANE_MUTANT: mutant },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: limitMs,
+    },
   )
   const printed = await text(child.stdout)
   const has = (mark: string) => new RegExp(`^${mark} \\d+ - ${name}$`, 'm').test(printed)
