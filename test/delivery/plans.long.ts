@@ -357,7 +357,6 @@ const notHot: Record<string, string> = {
   find_broken_exceptions: 'once a minute, of a bounded number of rows',
   find_unnumbered: 'once a minute, of a bounded number of rows',
   select_published_uids: 'once a minute, of a bounded number of rows',
-  select_known_uids: 'once a minute, of a bounded number of rows',
   select_workers_there: 'one row a node',
   select_waiting: 'counts what waits at every webhook, once a minute',
   select_lane_states: 'every webhook that has work, for whoever collects metrics',
