@@ -170,14 +170,17 @@ export class Membership {
     const evicted = isTime ? await db.query(table.evictWorkers, { ...limits, now }) : []
     this.#graceMs = graceMs
     if (evicted.length === 0 && this.#reports++ % orphansEvery !== 0) return false
+    const holders: { readonly part: number; readonly holder: number }[] = []
+    for (const part of await findPresentParts(db))
+      for (const { holder } of await poolOf(db, part).query(selectHolders, { part }))
+        holders.push({ part, holder })
+    // Read last: who holds a lane by now was known before it took it.
     const living = new Set((await db.query(table.selectNumbers)).map(({ number }) => number))
+    const dead = holders.filter(({ holder }) => !living.has(holder))
     let freed = 0
-    for (const part of await findPresentParts(db)) {
-      const holders = await poolOf(db, part).query(selectHolders, { part })
-      const dead = holders.map(({ holder }) => holder).filter((holder) => !living.has(holder))
-      if (dead.length === 0) continue
-      freed += (await poolOf(db, part).one(freeLanes, { part, workers: dead })).freed
-    }
+    for (const [part, of] of Map.groupBy(dead, (each) => each.part))
+      freed += (await poolOf(db, part).one(freeLanes, { part, workers: of.map(({ holder }) => holder) }))
+        .freed
     return freed > 0
   }
 
