@@ -71,7 +71,7 @@ CREATE TABLE outbox_acts (
 -- Numbered rows of the outbox stay in its index as long as any older snapshot is open, and a look that began
 -- at the first id would pass all of them. So looks read above a floor: up to it everything is numbered, or
 -- was undone. It rises to the last id that had been given at some moment, when the transactions that were
--- publishing then (awaited) have ended and a look has read all that there was.
+-- publishing then (awaited) have ended and a look has read all that there was, with no act to wait for.
 CREATE TABLE outbox_floors (
   part       smallint PRIMARY KEY,
   floor      bigint NOT NULL DEFAULT 0,
@@ -347,7 +347,8 @@ BEGIN
   -- would be read whole and sorted.
   ids := ARRAY(SELECT o.id FROM outbox o WHERE o.part = of_part AND o.id > below.floor ORDER BY o.id
     LIMIT most);
-  IF may_rise AND cardinality(ids) < most THEN
+  IF may_rise AND cardinality(ids) < most AND NOT EXISTS (SELECT FROM outbox_acts a WHERE a.part = of_part)
+  THEN
     below.floor := below.next_floor;
     below.next_floor := (SELECT last_value FROM event_ids);
     UPDATE outbox_floors SET floor = below.floor, next_floor = below.next_floor, awaited = publishing_now(),
@@ -452,17 +453,15 @@ BEGIN
   RETURN ARRAY[awake, today]::bigint[] || numbers;
 END $$;
 
--- What is to be appended there next, for a transaction that
--- deletes it when that is done. An act stops what was published after it.
+-- What is to be appended there next, for a transaction that has the part's outbox locked, and deletes it when
+-- that is done. An act stops what was published after it. It is asked for last: what was published after an
+-- act is seen no earlier than the act.
 CREATE FUNCTION take_outbox(of_part smallint, now timestamptz, most integer) RETURNS SETOF outbox
   LANGUAGE plpgsql AS $$
 DECLARE
-  ids bigint[];
-  act bigint;
+  ids bigint[] := next_of_outbox(of_part, now, most);
+  act bigint := (SELECT min(a.id) FROM outbox_acts a WHERE a.part = of_part);
 BEGIN
-  PERFORM FROM outbox_floors WHERE part = of_part FOR NO KEY UPDATE;
-  act := (SELECT min(a.id) FROM outbox_acts a WHERE a.part = of_part);
-  ids := next_of_outbox(of_part, now, most);
   RETURN QUERY SELECT * FROM outbox o WHERE o.part = of_part AND o.id = ANY (ids)
     AND (act IS NULL OR o.id < act) ORDER BY o.id;
 END $$;
@@ -479,7 +478,8 @@ CREATE FUNCTION publish(of_part smallint, now timestamptz, most integer,
 BEGIN
   INSERT INTO outbox (part, feed, uid, kind, action, entity, body, simulated, webhook_id, created_at,
     traceparent)
-  SELECT of_part, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, now, e.traceparent
+  SELECT of_part, e.feed, e.uid, e.kind, e.action, e.entity, e.body, e.simulated, e.webhook_id, now,
+    e.traceparent
   FROM unnest(feeds, uids, kinds, actions, entities, bodies, simulations, webhooks, traceparents)
     WITH ORDINALITY AS e (feed, uid, kind, action, entity, body, simulated, webhook_id, traceparent, place)
       ORDER BY e.place;

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { codeOf, messageOf } from '../text/thrown.ts'
 import { copyIn } from './copy.ts'
 import { atServer, type Server } from './hosts.ts'
-import { isAway, openPool, type Pool, type PoolOptions, type TimedQuery } from './pool.ts'
+import { isAway, openPool, type Pool, type PoolOptions, type TimedQuery, usualConnections } from './pool.ts'
 import { inOrder, type Statement } from './statement.ts'
 
 export interface Sql {
@@ -116,6 +116,9 @@ export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable'
 }
 
+/** The database answers, and a worker of its Citus that keeps some parts does not. */
+export class WorkerAway extends DatabaseUnavailable {}
+
 /**
  * More waits for the database than it can do soon. One for all: there may be thousands a second, and where it
  * was thrown tells nothing.
@@ -142,11 +145,22 @@ export function openDatabase(options: PoolOptions): Database {
     for (const heard of subscribers) heard(tag)
   }
   const here: Runner = (work) => onConnection(pool, announce, work)
+  let detours = 0
+  /** What finds no connection to its own server. One that hangs takes no more than half of those here. */
+  const insteadOf: Runner = async (work) => {
+    if (detours >= (options.connections ?? usualConnections) / 2) throw DatabaseBusy.now
+    detours++
+    try {
+      return await here(work)
+    } finally {
+      detours--
+    }
+  }
   const elsewhere = new Map<string, { readonly pool: Pool; readonly db: Database }>()
   function openAt(server: Server) {
     const connectionString = atServer(options.connectionString, server)
     const there = openPool({ ...options, connectionString }, types)
-    const run: Runner = (work) => onConnection(there, announce, work, () => here(work))
+    const run: Runner = (work) => onConnection(there, announce, work, () => insteadOf(work))
     return { pool: there, db: databaseOver(run, { ...ends, load: there.load }) }
   }
   const ends: DatabaseEnds = {
@@ -211,11 +225,13 @@ async function onConnection<Result>(
   instead?: () => Promise<Result>,
 ): Promise<Result> {
   if (pool.isCrowded) throw DatabaseBusy.now
-  const connection = await pool.acquire().catch((error: unknown) => {
-    if (instead) return undefined
+  let connection: pg.PoolClient
+  try {
+    connection = await pool.acquire()
+  } catch (error) {
+    if (instead) return instead()
     throw explain(error)
-  })
-  if (!connection) return instead!()
+  }
   let broken: Error | undefined
   // A connection that breaks between two statements says so by this event, which unheard would end the
   // process.
@@ -379,9 +395,12 @@ async function listen(
 }
 
 function explain(error: unknown): unknown {
-  return isAway(error)
-    ? new DatabaseUnavailable(`The database is away: ${messageOf(error)}`, { cause: error })
-    : error
+  if (!isAway(error)) return error
+  // Said by the server that was asked: the connection that failed is one of its own.
+  const isOfWorker = error instanceof pg.DatabaseError && codeOf(error)?.startsWith('08')
+  return isOfWorker
+    ? new WorkerAway(`A worker of the database is away: ${messageOf(error)}`, { cause: error })
+    : new DatabaseUnavailable(`The database is away: ${messageOf(error)}`, { cause: error })
 }
 
 /** Whether PostgreSQL chose this transaction to end a circle of waiting ones: the same again may succeed. */

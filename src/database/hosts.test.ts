@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseHosts } from './hosts.ts'
+import { atServer, parseHosts } from './hosts.ts'
 
 const cases: Record<string, string[]> = {
   'postgresql://user:pass@one:5432/name': ['postgresql://user:pass@one:5432/name'],
@@ -32,3 +32,17 @@ const cases: Record<string, string[]> = {
 for (const [given, expected] of Object.entries(cases)) {
   test(`${given} names ${expected.length} of them`, () => assert.deepEqual(parseHosts(given), expected))
 }
+
+const moved: Record<string, string> = {
+  'postgresql://user:p%40ss@one:5432,two:5433/name?sslmode=require':
+    'postgresql://user:p%40ss@worker:6432/name?sslmode=require',
+  'postgresql://user@/name?host=%2Fa&port=5433': 'postgresql://user@worker:6432/name',
+  'postgresql:///name?host=one&application_name=a': 'postgresql://worker:6432/name?application_name=a',
+}
+
+for (const [given, expected] of Object.entries(moved))
+  test(`${given} on another server`, () =>
+    assert.equal(atServer(given, { host: 'worker', port: 6432 }), expected))
+
+test('another server may be named by an address of IPv6', () =>
+  assert.equal(atServer('postgresql://u@one/name', { host: '::1', port: 1 }), 'postgresql://u@[::1]:1/name'))

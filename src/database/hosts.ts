@@ -4,26 +4,17 @@
  * a path is written `%2C`.
  */
 export function parseHosts(connectionString: string): string[] {
-  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)([^?]*)(?:\?(.*))?$/.exec(connectionString)
-  if (!parts) return [connectionString]
-  const [, front = '', authority = '', path = '', query = ''] = parts
-  const parameters = query.split('&').map((pair) => pair.split('='))
+  const address = parseAddress(connectionString)
+  if (!address) return [connectionString]
+  const { authority, parameters } = address
   const find = (wanted: string) => parameters.find(([name]) => name === wanted)?.[1]?.split(',')
-  // Every server is asked whether it is the primary; there is nothing to choose.
-  const others = parameters.filter(
-    ([name = '']) => !['', 'host', 'port', 'target_session_attrs'].includes(name),
-  )
-  const print = (hosts: string, extra: readonly (readonly string[])[]) => {
-    const pairs = [...extra, ...others].map((pair) => pair.join('='))
-    return `${front}${hosts}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
-  }
   const [hosts, ports] = [find('host'), find('port')]
   const portOf = (index: number) => {
     const port = ports?.[index] ?? ports?.[0]
     return port === undefined ? [] : [['port', port]]
   }
-  if (hosts) return hosts.map((host, index) => print(authority, [['host', host], ...portOf(index)]))
-  return authority.split(',').map((host, index) => print(host, portOf(index)))
+  if (hosts) return hosts.map((host, index) => address.at(authority, [['host', host], ...portOf(index)]))
+  return authority.split(',').map((host, index) => address.at(host, portOf(index)))
 }
 
 export interface Server {
@@ -33,11 +24,25 @@ export interface Server {
 
 /** The same database and credentials on another server. */
 export function atServer(connectionString: string, { host, port }: Server): string {
-  const [first = connectionString] = parseHosts(connectionString)
-  const moved = new URL(first)
-  moved.searchParams.delete('host')
-  moved.searchParams.delete('port')
-  moved.hostname = host
-  moved.port = String(port)
-  return moved.href
+  const at = host.includes(':') ? `[${host}]` : host
+  return parseAddress(connectionString)?.at(`${at}:${port}`, []) ?? connectionString
+}
+
+type Parameter = readonly string[]
+
+function parseAddress(connectionString: string) {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)([^?]*)(?:\?(.*))?$/.exec(connectionString)
+  if (!parts) return undefined
+  const [, front = '', authority = '', path = '', query = ''] = parts
+  const parameters = query.split('&').map((pair) => pair.split('='))
+  // Every server is asked whether it is the primary; there is nothing to choose.
+  const others = parameters.filter(
+    ([name = '']) => !['', 'host', 'port', 'target_session_attrs'].includes(name),
+  )
+  /** The same address, with these in place of its servers. */
+  const at = (servers: string, where: readonly Parameter[]) => {
+    const pairs = [...where, ...others].map((pair) => pair.join('='))
+    return `${front}${servers}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
+  }
+  return { authority, parameters, at }
 }

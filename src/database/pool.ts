@@ -30,6 +30,7 @@ export interface Pool {
 /** A question that waits so long for its answer: the driver takes it, and its types do not say so. */
 export type TimedQuery = pg.QueryConfig & Pick<pg.ClientConfig, 'query_timeout'>
 
+export const usualConnections = 10
 const waitingAtMost = 1_000
 
 /** A connection that is well proves it in a fraction of this. */
@@ -43,7 +44,7 @@ export class NotPrimary extends Error {
 }
 
 export function openPool(options: PoolOptions, types: pg.CustomTypesConfig): Pool {
-  const { connections = 10, connectTimeoutMs = statementLimitMs } = options
+  const { connections = usualConnections, connectTimeoutMs = statementLimitMs } = options
   const hosts = parseHosts(options.connectionString)
   let place = 0
   /** Moves on whenever a statement gets no answer. */

@@ -135,14 +135,13 @@ export async function listen(app: FastifyInstance, config: Config, site: SiteCon
 
 const readyTimeoutMs = 2 * second
 
-/** A load balancer that asks whether this node is ready wants to know soon. */
 /** Ready, whichever parts are away: the others are served. */
 async function checkReady(db: Database): Promise<object> {
-  await ping(db)
-  const partsAway = await findAwayParts(db)
+  const [partsAway] = await Promise.all([findAwayParts(db), ping(db)])
   return partsAway.length === 0 ? {} : { partsAway }
 }
 
+/** A load balancer that asks whether this node is ready wants to know soon. */
 async function ping(db: Database): Promise<void> {
   const deadline = new AbortController()
   const tooLong = wait(readyTimeoutMs, undefined, deadline).then(() => {

@@ -3,7 +3,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { DatabaseBusy, DatabaseUnavailable, isBlocked } from '../database/database.ts'
+import { DatabaseBusy, DatabaseUnavailable, isBlocked, WorkerAway } from '../database/database.ts'
 import {
   type FieldProblem,
   findOverflow,
@@ -112,9 +112,13 @@ const faultsAtMost = 100
 const textWithNul = '22021'
 
 const unavailable = new Unavailable()
+const workerAway = new Unavailable(
+  'The server that keeps these events does not answer. Nothing is lost: what waits there is sent when it is back.',
+)
 
 export function toProblem(error: FastifyError | Problem | Error): Problem {
   if (error instanceof Problem) return error
+  if (error instanceof WorkerAway) return workerAway
   if (error instanceof DatabaseUnavailable || isBlocked(error)) return unavailable
   const { code, validation, validationContext }: Partial<FastifyError> = error
   if (validation)

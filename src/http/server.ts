@@ -40,8 +40,7 @@ export interface ServerOptions {
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly log: Logger
   readonly printErrorPage: PrintPage
-  /** Rejects while the service cannot work. */
-  /** Answers what a caller should know beside. */
+  /** Rejects while the service cannot work; answers what a caller should know beside. */
   readonly checkReady: () => Promise<object>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
   readonly requiresHttps: () => boolean

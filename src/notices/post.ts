@@ -6,7 +6,7 @@
 import type { Logger } from 'pino'
 import { after, type Clock, day, hour, minute } from '../clock.ts'
 import { repeat } from '../concurrency/repeat.ts'
-import type { Sql } from '../database/database.ts'
+import type { Database, Sql } from '../database/database.ts'
 import type { Rounds } from '../database/rounds.ts'
 import { cut } from '../text/cut.ts'
 import type { Courier, SendResult } from './courier.ts'
@@ -35,7 +35,7 @@ export interface NoticeToSend<Kind extends NoticeKind = NoticeKind> {
 }
 
 export interface PostDependencies {
-  readonly db: Sql
+  readonly db: Database
   readonly clock: Clock
   readonly log: Logger
   readonly courier: Courier
@@ -114,7 +114,7 @@ export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {
  * Looks for states that no act has caused and that a person should know of; answers how many notices that
  * made.
  */
-type Watch = (sql: Sql, now: Date) => Promise<number>
+type Watch = (db: Database, now: Date) => Promise<number>
 
 interface Post {
   close(): Promise<void>

@@ -48,6 +48,20 @@ export async function stop(server: Server, how: 'immediate' | 'fast'): Promise<v
   await control(server, ['-m', how, 'stop'])
 }
 
+/** Until `goOn` it answers nothing, and its connections stay. */
+export async function standStill({ pid }: Server): Promise<void> {
+  for (const each of await findProcesses(pid)) process.kill(each, 'SIGSTOP')
+}
+
+export async function goOn({ pid }: Server): Promise<void> {
+  for (const each of await findProcesses(pid)) process.kill(each, 'SIGCONT')
+}
+
+async function findProcesses(pid: number): Promise<number[]> {
+  const { stdout } = await run('pgrep', ['--parent', String(pid)])
+  return [pid, ...stdout.trim().split('\n').map(Number)]
+}
+
 export async function restart(server: Server): Promise<void> {
   await control(server, ['-l', `${server.folder}.log`, 'start'])
 }

@@ -59,7 +59,7 @@ test('of 1,300 webhooks in a part the sweep looks at a thousand entries or so ea
   assert.equal((await sql('SELECT FROM cursors')).length, 1_300)
 
   const bounds = { part, rowsAtMost: 1_000, turn: 0 }
-  const { statement, values } = step(findBrokenCursors, { ...bounds, now, workers: [] })
+  const { statement, values } = step(findBrokenCursors, { ...bounds, now, gone: [] })
   const [explained] = await sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
     `EXPLAIN (ANALYZE, FORMAT JSON) ${statement.text}`,
     values,

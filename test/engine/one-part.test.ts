@@ -164,7 +164,7 @@ const handed = /\bsql\.query|\b(?:on|listener)\.query/
 test('the worker, the sequencer and the feeds ask one function which pool serves a part', () => {
   const statements =
     /\.(?:query|together)(?:<[^(]*>)?\(\s*\[?(?:kernel\.|keepLanes|selectHolders|freeLanes|settle\b|readLog|shortLockTimeout)/
-  const files = ['worker', 'settlements', 'membership']
+  const files = ['worker', 'settlements', 'membership', 'gone-holders']
     .map((name) => `engine/${name}`)
     .concat(['feed', 'announcer'].map((name) => `events/${name}`))
   const wrong = files.flatMap((file) =>

@@ -3,7 +3,7 @@
  * simulated quarter alike; none is the only good answer.
  */
 
-import type { Sql } from '../../src/database/database.ts'
+import type { Database } from '../../src/database/database.ts'
 import { findBroken, printBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
 import { ask } from './ask.ts'
 
@@ -59,10 +59,10 @@ const selectOrphans = `SELECT 'webhook ' || webhook_id || ' has no cursor, and s
      AND c.webhook_id = waiting.webhook_id)`
 
 /** At a moment at which nothing is on its way. */
-export async function findBrokenPromises(sql: Sql, now = new Date()): Promise<string[]> {
+export async function findBrokenPromises(db: Database, now = new Date()): Promise<string[]> {
   const problems: string[] = []
   for (const question of [selectGaps, selectStuck, selectMisplaced, selectOrphans])
-    for (const { problem } of await ask<{ problem: string }>(sql, question)) problems.push(problem)
+    for (const { problem } of await ask<{ problem: string }>(db, question)) problems.push(problem)
   // The questions that the engine's own sweeper asks, of everything that is still there.
-  return [...problems, ...(await findBroken(sql, now, wholeScope())).map(printBroken)]
+  return [...problems, ...(await findBroken(db, now, wholeScope())).map(printBroken)]
 }

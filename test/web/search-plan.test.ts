@@ -36,7 +36,7 @@ test('an address, an event and a delivery are found without reading a table, wha
     if (isCounted) await engine.sql('ANALYZE')
     const looks: Looks = new Map()
     const db = await openLookingDatabase(engine.db, looks)
-    assert.equal((await findNamedEvent(db, parseEventName(sought!)!, 'anybody'))?.entity, 'a3:2500')
+    assert.equal((await findNamedEvent(db, parseEventName(sought!)!))?.entity, 'a3:2500')
     assert.equal((await findWebhooksAt(db, 'hooks-19777.example', 10)).length, 1)
     assert.equal((await findWebhooksAt(db, 'https://hooks-19777.example.com/in', 10)).length, 1)
     assert.equal((await findAnyDelivery(db, `${webhook.id}-17000`))?.delivery.entity, 'a3:2000')

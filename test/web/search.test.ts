@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { minute } from '../../src/clock.ts'
 import { rateLimits } from '../../src/http/rate-limits.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
-import { findNamedEvent, parseEventName } from '../../src/webhooks/events/event-search.ts'
+import { findEntry, parseEventName } from '../../src/webhooks/events/event-search.ts'
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
 import { numberEvents } from '../support/by-hand.ts'
@@ -160,11 +160,11 @@ test('an event is found by the moment in its name, also one that SQL published, 
   const name = parseEventName(published!.uid)!
   assert.equal(name[12], '7')
   await numberEvents(house)
-  assert.equal((await findNamedEvent(db, name, branch))?.entity, 'ach_profile:77')
+  assert.equal((await findEntry(db, branch, name))?.entity, 'ach_profile:77')
   const old = 'a3f0c2d4-1111-4222-8333-444455556666'
   await ask(db, 'UPDATE log SET uid = $2 WHERE uid = $1', [published!.uid, old])
-  assert.equal((await findNamedEvent(db, parseEventName(old)!, branch))?.entity, 'ach_profile:77')
-  assert.equal(await findNamedEvent(db, name, branch), undefined)
+  assert.equal((await findEntry(db, branch, parseEventName(old)!))?.entity, 'ach_profile:77')
+  assert.equal(await findEntry(db, branch, name), undefined)
 })
 
 test('a partner looks for so many events a minute; another is not held up by it, nor is any other question', async () => {

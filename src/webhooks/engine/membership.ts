@@ -11,7 +11,8 @@ import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Database, DatabaseUnavailable, type Listener } from '../../database/database.ts'
 import { findPresentParts } from '../events/away-parts.ts'
 import { poolOf } from '../events/part.ts'
-import { freeLanes, keepLanes, selectHolders } from './kernel.sql.ts'
+import { findGoneHolders } from './gone-holders.ts'
+import { freeLanes, keepLanes } from './kernel.sql.ts'
 import * as table from './workers.sql.ts'
 
 /** A connection that hears of work and is silent for longer is opened anew. */
@@ -170,17 +171,11 @@ export class Membership {
     const evicted = isTime ? await db.query(table.evictWorkers, { ...limits, now }) : []
     this.#graceMs = graceMs
     if (evicted.length === 0 && this.#reports++ % orphansEvery !== 0) return false
-    const holders: { readonly part: number; readonly holder: number }[] = []
-    for (const part of await findPresentParts(db))
-      for (const { holder } of await poolOf(db, part).query(selectHolders, { part }))
-        holders.push({ part, holder })
-    // Read last: who holds a lane by now was known before it took it.
-    const living = new Set((await db.query(table.selectNumbers)).map(({ number }) => number))
-    const dead = holders.filter(({ holder }) => !living.has(holder))
     let freed = 0
-    for (const [part, of] of Map.groupBy(dead, (each) => each.part))
-      freed += (await poolOf(db, part).one(freeLanes, { part, workers: of.map(({ holder }) => holder) }))
-        .freed
+    for (const part of await findPresentParts(db)) {
+      const gone = await findGoneHolders(db, part)
+      if (gone.length > 0) freed += (await poolOf(db, part).one(freeLanes, { part, workers: gone })).freed
+    }
     return freed > 0
   }
 

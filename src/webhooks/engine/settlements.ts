@@ -24,6 +24,8 @@ export interface ReceiverAnswer {
 
 export type DeliveryLane = Lane<ReceiverAnswer>
 
+/** Of one server, parts at once: the pool's other connections are for requests and housekeeping. */
+const writesAtOnce = 3
 const lingerMs = 50
 /** The pause before a statement that the database has just refused is tried again. */
 const retryMs = 250
@@ -69,7 +71,7 @@ export class Settlements {
   readonly #ripe = new Set<number>()
   readonly #bell = new Bell()
   readonly #answers = new WrittenAnswers()
-  #writing = 0
+  readonly #writing = new Set<number>()
   #isClosing = false
 
   constructor(options: SettlementsOptions) {
@@ -92,14 +94,14 @@ export class Settlements {
   }
 
   /**
-   * What was written, statement by statement, until nothing is left to write after it was closed. As many may
-   * run as parts are written at once.
+   * What was written, statement by statement, until nothing is left to write after it was closed. One may run
+   * for each part.
    */
   async *run(): AsyncGenerator<SettlementResult, void, void> {
     for (;;) {
-      const [number] = this.#ripe
+      const number = [...this.#ripe].find((each) => this.#mayWrite(each))
       if (number !== undefined) yield* this.#write(number)
-      else if (this.#isClosing && this.#writing === 0) return
+      else if (this.#isClosing && this.#writing.size === 0) return
       else await this.#bell.rung
     }
   }
@@ -135,12 +137,12 @@ export class Settlements {
     const settlements = this.#compose(part)
     if (settlements.size === 0) return
     part.isWriting = true
-    this.#writing++
+    this.#writing.add(number)
     try {
       yield await this.#execute(number, settlements)
     } finally {
       part.isWriting = false
-      this.#writing--
+      this.#writing.delete(number)
       this.#goOn(number, part)
     }
   }
@@ -163,7 +165,14 @@ export class Settlements {
   #goOn(number: number, part: Part): void {
     if (part.lanes.size > 0)
       this.#plan(number, part, part.answers >= lingerCount || [...part.lanes].some((lane) => lane.isAwaited))
-    if (this.#isClosing) this.#bell.ring()
+    if (this.#isClosing || this.#ripe.size > 0) this.#bell.ring()
+  }
+
+  /** A server that hangs keeps its own parts waiting, and no others. */
+  #mayWrite(part: number): boolean {
+    const { db } = this.#options
+    const server = poolOf(db, part)
+    return [...this.#writing].filter((each) => poolOf(db, each) === server).length < writesAtOnce
   }
 
   async #execute(part: number, settlements: LaneSettlements): Promise<SettlementResult> {

@@ -14,7 +14,6 @@ import { openFlights } from '../../concurrency/single-flight.ts'
 import { type Changes, everything } from '../../database/changes.ts'
 import { type Database, step } from '../../database/database.ts'
 import type { Rounds } from '../../database/rounds.ts'
-import { findPresentParts } from '../events/away-parts.ts'
 import type { LogEntry } from '../events/entry.ts'
 import { printEventId } from '../events/event.ts'
 import { Feed, FeedRoom } from '../events/feed.ts'
@@ -45,9 +44,6 @@ import { findReasonToDisable, judge } from './verdict.ts'
 
 const attemptsForAll = { most: 500, least: 100 }
 const takenAtOnce = 500
-/** Parts at once: the pool's other connections are for requests and housekeeping. */
-const looksAtOnce = 2
-const writesAtOnce = 3
 const lookEveryMs = second
 /** Of the feeds whose lanes it holds, a worker asks so many a second whether they have grown unheard. */
 const feedsLooked = 200
@@ -113,13 +109,8 @@ export class DeliveryWorker {
   /** Lanes that would send, in their order. */
   readonly #turns = new RoundRobin<HeldLane>()
   readonly #partsToTake = new Set<number>()
-  readonly #takes = openRerun(
-    () => this.#takeAll(),
-    (error) => {
-      this.#mayForget = true
-      this.#complain(error)
-    },
-  )
+  /** Of each server its own: one that hangs keeps nobody from the lanes of another. */
+  readonly #takes = new Map<Database, ReturnType<typeof openRerun>>()
   readonly #rests = openRerun(
     () => this.#restQuiet(),
     (error) => this.#complain(error),
@@ -140,8 +131,8 @@ export class DeliveryWorker {
   #others = { count: 0, lanes: 0, follow: true }
   readonly #givenBack = new Map<number, number>()
   #feedsAt = 0
-  /** Whether this worker may hold lanes that it does not know of. */
-  #mayForget = false
+  /** Parts of which this worker may hold lanes that it does not know of. */
+  readonly #mayForget = new Set<number>()
   #reported = 0
   #isClosing = false
 
@@ -173,8 +164,8 @@ export class DeliveryWorker {
     options.changes.subscribe((tag) => this.#reconsider(tag))
     this.#membership.attend()
     this.published(allParts)
-    this.#numbering = Array.from({ length: looksAtOnce }, () => this.#hearOfNumbers())
-    this.#writing = Array.from({ length: writesAtOnce }, () => this.#hearOfWritten())
+    this.#numbering = allParts.map(() => this.#hearOfNumbers())
+    this.#writing = allParts.map(() => this.#hearOfWritten())
   }
 
   wake(): void {
@@ -205,7 +196,7 @@ export class DeliveryWorker {
     await Promise.all(this.#chores.map((chore) => chore.stop()))
     this.#sequencer.close()
     await Promise.all(this.#numbering)
-    await this.#takes.ended()
+    for (const takes of this.#takes.values()) await takes.ended()
     await this.#rests.ended()
     for (const { lane } of this.#held.values()) lane.leave()
     if (this.#slots.total > 0) await new Promise<void>((idle) => (this.#idle = idle))
@@ -279,16 +270,35 @@ export class DeliveryWorker {
   // ---- taking ----
 
   #take(parts: Iterable<number>): void {
-    for (const part of parts) this.#partsToTake.add(part)
-    if (!this.#isClosing) this.#takes.call()
+    const servers = new Set<Database>()
+    for (const part of parts) {
+      this.#partsToTake.add(part)
+      servers.add(poolOf(this.#options.db, part))
+    }
+    for (const server of servers) this.#takesOf(server).call()
   }
 
-  async #takeAll(): Promise<void> {
+  #takesOf(server: Database) {
+    const takes =
+      this.#takes.get(server) ??
+      openRerun(
+        () => this.#takeFrom(server),
+        (error) => {
+          this.#lookForForgotten((part) => poolOf(this.#options.db, part) === server)
+          this.#complain(error)
+        },
+      )
+    this.#takes.set(server, takes)
+    return takes
+  }
+
+  async #takeFrom(server: Database): Promise<void> {
     const { db, clock } = this.#options
     const { number } = this.#membership
     if (number === undefined || this.#isClosing) return
-    if (this.#mayForget) await this.#takeForgotten()
-    for (const part of this.#preferred([...this.#partsToTake])) {
+    const isHere = (part: number) => poolOf(db, part) === server
+    for (const part of [...this.#mayForget].filter(isHere)) await this.#takeForgotten(part)
+    for (const part of this.#preferred([...this.#partsToTake].filter(isHere))) {
       this.#partsToTake.delete(part)
       const room = Math.min(takenAtOnce, this.#share() - this.#held.size)
       if (room <= 0) continue
@@ -305,13 +315,12 @@ export class DeliveryWorker {
         this.#complain(error)
         return []
       })
-      if (rows.length === takenAtOnce) this.#partsToTake.add(part)
+      if (rows.length === takenAtOnce) this.#take([part])
       await this.#loadNew(
         part,
         rows.map((row) => row.webhookId),
       )
     }
-    if (this.#partsToTake.size > 0) this.#takes.call()
   }
 
   /**
@@ -330,23 +339,26 @@ export class DeliveryWorker {
    * Lanes that were taken by a statement whose answer was lost, or that could not be loaded: no other worker
    * would take them as long as this one lives.
    */
-  async #takeForgotten(): Promise<void> {
+  async #takeForgotten(part: number): Promise<void> {
     const { db } = this.#options
     const holders = [...this.#membership.numbers]
-    for (const part of await findPresentParts(db)) {
-      const mine = await poolOf(db, part).query(kernel.selectHeld, { part, holders })
-      const forgotten = mine
-        .map(({ webhookId }) => webhookId)
-        .filter((webhookId) => !this.#held.has(webhookId))
-      if (forgotten.length === 0) continue
-      const values = { part, holders, webhookIds: forgotten }
-      const rows = await poolOf(db, part).query(kernel.takeForgotten, values)
-      await this.#loadNew(
-        part,
-        rows.map((row) => row.webhookId),
-      )
-    }
-    this.#mayForget = false
+    const mine = await poolOf(db, part).query(kernel.selectHeld, { part, holders })
+    const webhookIds = mine
+      .map(({ webhookId }) => webhookId)
+      .filter((webhookId) => !this.#held.has(webhookId))
+    const rows =
+      webhookIds.length === 0
+        ? []
+        : await poolOf(db, part).query(kernel.takeForgotten, { part, holders, webhookIds })
+    await this.#loadNew(
+      part,
+      rows.map((row) => row.webhookId),
+    )
+    this.#mayForget.delete(part)
+  }
+
+  #lookForForgotten(isHere: (part: number) => boolean): void {
+    for (const part of allParts) if (isHere(part)) this.#mayForget.add(part)
   }
 
   /**
@@ -818,7 +830,7 @@ export class DeliveryWorker {
       .sort((a, b) => a.lane.unsettled - b.lane.unsettled)
       .slice(0, Math.max(0, this.#held.size - share))
     for (const { lane } of above) lane.leave()
-    this.#mayForget ||= ++this.#reported % forgottenEvery === 0
+    if (++this.#reported % forgottenEvery === 0) this.#lookForForgotten(() => true)
     void this.#evictions.join(view)
   }
 
@@ -826,7 +838,7 @@ export class DeliveryWorker {
    * Beside the report and not within it: with a distant database it takes longer than a worker may be silent.
    */
   async #evict(view: ClusterView): Promise<void> {
-    if ((await this.#membership.evict(view)) || this.#mayForget) this.#take(allParts)
+    if ((await this.#membership.evict(view)) || this.#mayForget.size > 0) this.#take(allParts)
     else if (view.missing > 0) setTimeout(() => void this.#reports.join(), suspectEveryMs).unref()
   }
 

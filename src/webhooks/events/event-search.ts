@@ -2,7 +2,7 @@
  * A text copied from a log finds its event or webhook: events by name, webhooks by address or number. Nothing
  * reads a table to its end.
  */
-import type { Sql } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import { findPresentParts } from './away-parts.ts'
 import type { Branch } from './branch.ts'
@@ -32,15 +32,10 @@ export function parseEventName(text: string): string | undefined {
   return /^[0-9a-f]{32}$/.test(hex) ? hex : undefined
 }
 
-/** Of this branch and environment alone, unless the search is for every branch. */
-export async function findNamedEvent(
-  sql: Sql,
-  name: string,
-  of: Branch | 'anybody',
-): Promise<NamedEvent | undefined> {
-  if (of !== 'anybody') return findEntry(sql, of, name)
-  for (const part of await findPresentParts(sql)) {
-    const event = await findInPart(sql, part, name)
+/** Whosever it is. */
+export async function findNamedEvent(db: Database, name: string): Promise<NamedEvent | undefined> {
+  for (const part of await findPresentParts(db)) {
+    const event = await findInPart(db, part, name)
     if (event) return event
   }
   return undefined

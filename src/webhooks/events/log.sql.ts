@@ -78,7 +78,14 @@ export const append = statement({
       :traceparents::text[], :bodies::text[]) AS appended`,
 })
 
-/** What is next of a part, for the transaction that deletes it when it was carried. */
+/** One carrier of a part at a time. */
+export const lockOutbox = statement({
+  name: 'lock_outbox',
+  takes: { part: int },
+  text: 'SELECT FROM outbox_floors WHERE part = :part FOR NO KEY UPDATE',
+})
+
+/** What is next of a part, for the transaction that has locked it and deletes it when it was carried. */
 export const takeOutbox = statement({
   name: 'take_outbox',
   takes: { part: int, now: instant, most: int },

@@ -20,6 +20,9 @@ export async function lookAt(db: Database, part: number, now: Date): Promise<Num
   return numberedBy(part, await poolOf(db, part).query(look, { part, now, most: entriesAtMost }))
 }
 
+/** Of one server, parts at once: the pool's other connections are for requests and housekeeping. */
+const looksAtOnce = 2
+
 interface SequencerOptions {
   readonly db: Database
   readonly clock: Clock
@@ -43,10 +46,10 @@ export class Sequencer {
     this.#bell.ring()
   }
 
-  /** What was numbered, look by look, until it is closed. As many may run as parts are looked at at once. */
+  /** What was numbered, look by look, until it is closed. One may run for each part. */
   async *run(): AsyncGenerator<NumberedBatch, void, void> {
     while (!this.#isClosing) {
-      const part = [...this.#wanted].find((each) => !this.#busy.has(each))
+      const part = [...this.#wanted].find((each) => this.#mayLook(each))
       if (part === undefined) await this.#bell.rung
       else yield* this.#lookAt(part)
     }
@@ -55,6 +58,14 @@ export class Sequencer {
   close(): void {
     this.#isClosing = true
     this.#bell.ring()
+  }
+
+  /** A server that hangs keeps its own parts waiting, and no others. */
+  #mayLook(part: number): boolean {
+    if (this.#busy.has(part)) return false
+    const { db } = this.#options
+    const server = poolOf(db, part)
+    return [...this.#busy].filter((each) => poolOf(db, each) === server).length < looksAtOnce
   }
 
   async *#lookAt(part: number): AsyncGenerator<NumberedBatch, void, void> {
@@ -69,7 +80,7 @@ export class Sequencer {
       if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
     } finally {
       this.#busy.delete(part)
-      if (this.#wanted.has(part)) this.#bell.ring()
+      if (this.#wanted.size > 0) this.#bell.ring()
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Webhooks whose receivers refuse or do not answer, failing longest first: of all partners, or of some. */
-import type { Sql } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import { findPresentParts } from '../events/away-parts.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
@@ -29,18 +29,18 @@ interface FailingLane {
 }
 
 /** Of all partners, those that fail longest. */
-async function listFailingLanes(sql: Sql, most: number): Promise<FailingLane[]> {
+async function listFailingLanes(db: Database, most: number): Promise<FailingLane[]> {
   type Row = Pick<LaneState, 'webhookId' | 'failures' | 'entities'> & { since: Date }
   const lanes: Row[] = []
-  for (const part of await findPresentParts(sql))
-    lanes.push(...(await sql.query(selectFailing, { part, most })))
+  for (const part of await findPresentParts(db))
+    lanes.push(...(await db.query(selectFailing, { part, most })))
   const longest = lanes.sort((one, other) => one.since.getTime() - other.since.getTime()).slice(0, most)
   return longest.map(({ entities, ...lane }) => ({ ...lane, isOpen: isBreakerOpen({ ...lane, entities }) }))
 }
 
-export async function listFailingWebhooks(sql: Sql, most: number): Promise<FailingWebhook[]> {
-  const lanes = await listFailingLanes(sql, most)
-  const owners = await sql.query(selectOwners, { ids: lanes.map(({ webhookId }) => webhookId) })
+export async function listFailingWebhooks(db: Database, most: number): Promise<FailingWebhook[]> {
+  const lanes = await listFailingLanes(db, most)
+  const owners = await db.query(selectOwners, { ids: lanes.map(({ webhookId }) => webhookId) })
   const ownerOf = new Map(owners.map((owner) => [owner.id, owner]))
   return lanes.flatMap(({ webhookId, ...lane }) => {
     const owner = ownerOf.get(webhookId)

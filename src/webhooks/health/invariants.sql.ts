@@ -76,10 +76,10 @@ const wantedAbove = `SELECT l.seq FROM log l CROSS JOIN ${filterAt('k.webhook_id
          AND ${isFor('l', 'k.webhook_id', 'f')}
          AND NOT ${hasEnded('l', 'k.webhook_id')} ORDER BY l.seq LIMIT 1`
 
-/** With the numbers of the workers that there are. */
+/** With the numbers of workers that are gone and hold lanes. */
 export const findBrokenCursors = statement({
   name: 'find_broken_cursors',
-  takes: { part: int, rowsAtMost: int, now: instant, workers: list(int), turn: int },
+  takes: { part: int, rowsAtMost: int, now: instant, gone: list(int), turn: int },
   gives: { promise: oneOf('lost', 'head', 'sleep', 'holder'), subject: text },
   text: `WITH ${checked}
    SELECT 'lost' AS promise, ${deliveryName('lost')} AS subject FROM (SELECT k.webhook_id, l.seq FROM ${below}
@@ -97,7 +97,7 @@ export const findBrokenCursors = statement({
        OR k.wake_at = 'infinity' AND EXISTS (SELECT FROM replay_cursors r
          WHERE r.part = :part AND r.webhook_id = k.webhook_id AND r.state = 'running'))
    UNION ALL SELECT 'holder', 'webhook:' || k.webhook_id FROM cursors k
-     WHERE k.part = :part AND k.holder IS NOT NULL AND k.holder <> ALL (:workers::int[])
+     WHERE k.part = :part AND k.holder = ANY (:gone::int[])
    LIMIT 1000`,
 })
 
@@ -161,6 +161,15 @@ export const selectUnnumbered = statement({
     AND id > (SELECT floor FROM outbox_floors WHERE part = :part) ORDER BY id LIMIT :most`,
 })
 
+/** Of names those that wait for a number in this part. */
+export const selectWaiting = statement({
+  name: 'select_waiting_uids',
+  takes: { part: int, uids: list(uuid) },
+  gives: { uid: uuid },
+  text: `SELECT uid FROM outbox WHERE part = :part AND uid = ANY (:uids::uuid[])
+    AND id > (SELECT floor FROM outbox_floors WHERE part = :part)`,
+})
+
 /** Of names those that have a number in this part. */
 export const selectNumbered = statement({
   name: 'select_numbered_uids',
@@ -168,10 +177,4 @@ export const selectNumbered = statement({
   gives: { uid: uuid },
   text: `SELECT uid FROM unnest(:uids::uuid[]) AS named (uid) WHERE EXISTS (SELECT FROM log l
     WHERE l.part = :part AND l.uid = named.uid OFFSET 0)`,
-})
-
-export const selectWorkers = statement({
-  name: 'select_workers_there',
-  gives: { number: int },
-  text: 'SELECT number FROM workers',
 })

@@ -2,7 +2,8 @@
  * The promises of the engine, as questions: what the sweeper, the doctor, the fault suite and the tests ask.
  */
 import { after, day as dayMs, hour, minute } from '../../clock.ts'
-import type { Sql } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
+import { findGoneHolders } from '../engine/gone-holders.ts'
 import { findPresentParts } from '../events/away-parts.ts'
 import { dayOf } from '../events/days.ts'
 import { allParts } from '../events/part.ts'
@@ -61,7 +62,6 @@ export function wholeScope(fromDay = 0): CheckedScope {
 const numberingMs = minute
 /** A key is written with its events; how long its day is kept is asked of a scope. */
 const keysMs = hour
-const waitingAtMost = 1_000_000
 
 /**
  * Where there are too many to look at all of them each minute: as long as two sweeps, because what passes has
@@ -70,28 +70,27 @@ const waitingAtMost = 1_000_000
 const turnMs = 2 * minute
 
 export async function findBroken(
-  sql: Sql,
+  db: Database,
   now: Date,
   scope: CheckedScope = recentScope(now),
 ): Promise<BrokenPromise[]> {
   const { parts, rowsAtMost, fromDay, keysAtMost } = scope
   const broken: BrokenPromise[] = []
   const turn = Math.floor(now.getTime() / turnMs)
-  // Read before the cursors: a worker that joins meanwhile is not taken for one that is gone.
-  const present = new Set(await findPresentParts(sql))
+  const present = new Set(await findPresentParts(db))
   for (const part of parts.filter((each) => present.has(each))) {
     const note = (found: readonly Omit<BrokenPromise, 'part'>[]) =>
       broken.push(...found.map((each) => ({ ...each, part })))
     const bounds = { part, rowsAtMost, turn }
-    note(await sql.query(table.findBrokenLogs, { ...bounds, fromDay }))
-    note(await findNumberedTwice(sql, part, rowsAtMost))
-    note(await sql.query(table.findBrokenExceptions, { ...bounds, fromDay }))
-    note(await sql.query(table.findUnnumbered, { part, before: after(now, -numberingMs) }))
-    const workers = await numbersOf(sql)
-    note(await sql.query(table.findBrokenCursors, { ...bounds, now, workers }))
+    note(await db.query(table.findBrokenLogs, { ...bounds, fromDay }))
+    note(await findNumberedTwice(db, part, rowsAtMost))
+    note(await db.query(table.findBrokenExceptions, { ...bounds, fromDay }))
+    note(await db.query(table.findUnnumbered, { part, before: after(now, -numberingMs) }))
+    const gone = await findGoneHolders(db, part)
+    note(await db.query(table.findBrokenCursors, { ...bounds, now, gone }))
   }
   // What is nowhere to be found may lie in a part that is away.
-  if (present.size === allParts.length) broken.push(...(await findLost(sql, now, keysAtMost)))
+  if (present.size === allParts.length) broken.push(...(await findLost(db, now, keysAtMost)))
   return broken
 }
 
@@ -101,10 +100,6 @@ async function findNumberedTwice(sql: Sql, part: number, rowsAtMost: number) {
   const uids = waiting.map(({ uid }) => uid)
   const numbered = uids.length === 0 ? [] : await sql.query(table.selectNumbered, { part, uids })
   return numbered.map(({ uid }) => ({ promise: 'twice', subject: `event:${uid}` }) as const)
-}
-
-async function numbersOf(sql: Sql): Promise<number[]> {
-  return (await sql.query(table.selectWorkers)).map(({ number }) => number)
 }
 
 /**
@@ -117,7 +112,7 @@ async function findLost(sql: Sql, now: Date, keysAtMost: number): Promise<Broken
   for (const part of allParts) {
     if (unknown.length === 0) return []
     // Those that wait first: what gets its number meanwhile is found by the second question.
-    const waiting = await sql.query(table.selectUnnumbered, { part, most: waitingAtMost })
+    const waiting = await sql.query(table.selectWaiting, { part, uids: unknown })
     const numbered = await sql.query(table.selectNumbered, { part, uids: unknown })
     const known = new Set([...waiting, ...numbered].map(({ uid }) => uid))
     unknown = unknown.filter((uid) => !known.has(uid))

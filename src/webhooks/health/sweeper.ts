@@ -4,11 +4,11 @@
  */
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.ts'
-import type { Sql } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
 import { type BrokenPromise, findBroken, type PromiseName, printBroken } from './invariants.ts'
 
 interface SweeperDependencies {
-  readonly db: Sql
+  readonly db: Database
   readonly clock: Clock
   readonly log: Logger
   /** Absent when metrics are off. */

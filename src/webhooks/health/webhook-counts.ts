@@ -7,7 +7,7 @@
 
 import { after, day, hour, minute } from '../../clock.ts'
 import { inTurn } from '../../concurrency/in-turn.ts'
-import type { Sql } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import type { RowOf } from '../../database/statement.ts'
 import type { AttemptRecord } from '../engine/attempt-record.ts'
 import { findPresentParts } from '../events/away-parts.ts'
@@ -108,11 +108,11 @@ function columnsOf(noted: ReadonlyMap<number, ReadonlyMap<number, Tally>>) {
 }
 
 /** What waits just now. Several nodes may look in the same minute: the most counts. */
-export async function countWaiting(sql: Sql, now: Date): Promise<void> {
+export async function countWaiting(db: Database, now: Date): Promise<void> {
   const seen: Depth[] = []
-  const present = await findPresentParts(sql)
+  const present = await findPresentParts(db)
   for (const part of present)
-    seen.push(...(await sql.query(table.selectWaiting, { part, most: countedAtMost })))
+    seen.push(...(await db.query(table.selectWaiting, { part, most: countedAtMost })))
   if (seen.length === 0) return
   const all = { webhookId: everyWebhook, waiting: 0, blocked: 0 }
   for (const { waiting, blocked } of seen) {
@@ -121,7 +121,7 @@ export async function countWaiting(sql: Sql, now: Date): Promise<void> {
   }
   // What a part that is away has is not known, and so neither is the sum.
   const rows = present.length === allParts.length ? [all, ...seen] : seen
-  await sql.query(table.addDepths, {
+  await db.query(table.addDepths, {
     startsAt: new Date(Math.floor(now.getTime() / spanMs) * spanMs),
     webhookIds: rows.map(({ webhookId }) => webhookId),
     waiting: rows.map(({ waiting }) => waiting),

@@ -3,7 +3,7 @@
  * changes its cursor too. What an operator changed in SQL is found each minute, and followed then.
  */
 
-import type { Sql } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import type { RowOf } from '../../database/statement.ts'
 import { findPresentParts } from '../events/away-parts.ts'
 import { carrySoon } from '../events/carrier.ts'
@@ -32,18 +32,18 @@ export async function followWebhook(
 }
 
 /** Answers those whose cursors were not as they are configured, and are now. */
-export async function followStrays(db: Sql): Promise<number[]> {
+export async function followStrays(db: Database): Promise<number[]> {
   const strays = await findStrays(db)
   for (const stray of strays) await db.transaction((sql) => followWebhook(sql, stray))
   return strays.map(({ id }) => id)
 }
 
-async function findStrays(sql: Sql): Promise<{ readonly id: number; readonly branchId: number }[]> {
+async function findStrays(db: Database): Promise<{ readonly id: number; readonly branchId: number }[]> {
   const strays: { id: number; branchId: number }[] = []
-  const configured = await sql.query(table.selectConfigured)
+  const configured = await db.query(table.selectConfigured)
   const ofPart = Map.groupBy(configured, ({ branchId }) => partOf(branchId))
-  for (const part of await findPresentParts(sql)) {
-    const cursors = new Map((await sql.query(table.selectCursors, { part })).map((each) => [each.id, each]))
+  for (const part of await findPresentParts(db)) {
+    const cursors = new Map((await db.query(table.selectCursors, { part })).map((each) => [each.id, each]))
     for (const webhook of ofPart.get(part) ?? []) {
       const cursor = cursors.get(webhook.id)
       cursors.delete(webhook.id)

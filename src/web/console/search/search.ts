@@ -1,5 +1,5 @@
 /** The operator's search: partners, people, receivers, events and deliveries, of all partners. */
-import type { Sql } from '../../../database/database.ts'
+import type { Database, Sql } from '../../../database/database.ts'
 import { findPartners } from '../../../partners/partner-search.ts'
 import { findUsers } from '../../../users/user-search.ts'
 import { listDeliveriesOfEvent } from '../../../webhooks/deliveries/delivery.ts'
@@ -26,15 +26,15 @@ export function showSearch(visit: Visit, operator: Operator) {
   )
 }
 
-async function findAll(sql: Sql, sought: string, reader: Reader): Promise<Group[]> {
+async function findAll(db: Database, sought: string, reader: Reader): Promise<Group[]> {
   const name = parseEventName(sought)
-  if (name !== undefined) return [await findDeliveriesOf(sql, name)]
+  if (name !== undefined) return [await findDeliveriesOf(db, name)]
   const id = sought.replace(/^#/, '')
   return [
-    ...(parseDeliveryId(id) ? [await findDelivery(sql, id)] : []),
-    await findPartnersNamed(sql, sought),
-    ...(reader.may('users.see') ? [await findPeople(sql, sought)] : []),
-    await findReceivers(sql, sought),
+    ...(parseDeliveryId(id) ? [await findDelivery(db, id)] : []),
+    await findPartnersNamed(db, sought),
+    ...(reader.may('users.see') ? [await findPeople(db, sought)] : []),
+    await findReceivers(db, sought),
   ]
 }
 
@@ -52,10 +52,10 @@ function deliveryHit({ delivery: { id, state, entity, webhookId }, url, partner 
 }
 
 /** The event has no page of its own here: its deliveries lead to their webhooks, and it to its partner. */
-async function findDeliveriesOf(sql: Sql, name: string): Promise<Group> {
-  const event = await findNamedEvent(sql, name, 'anybody')
+async function findDeliveriesOf(db: Database, name: string): Promise<Group> {
+  const event = await findNamedEvent(db, name)
   if (!event) return { label: 'Event', hits: [] }
-  const deliveries = await listDeliveriesOfEvent(sql, event, event.uid)
+  const deliveries = await listDeliveriesOfEvent(db, event, event.uid)
   const about = html`${event.kind} ${event.action} · <code>${event.entity}</code> · ${event.environment}`
   const own = { path: `/console/partners/${event.branchId}`, title: printEventId(event.uid), about }
   const hits = deliveries.map(({ id, state, webhookId, url }) => ({

@@ -14,7 +14,7 @@ import {
 import { parseDeliveryId } from '../../../webhooks/engine/delivery-id.ts'
 import { branchKey } from '../../../webhooks/events/branch-signal.ts'
 import { printEventId } from '../../../webhooks/events/event.ts'
-import { findNamedEvent, parseEventName } from '../../../webhooks/events/event-search.ts'
+import { findEntry, parseEventName } from '../../../webhooks/events/event-search.ts'
 import { listWebhooks, type Webhook, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
 import { html } from '../../frame/html.ts'
 import { answerSearch, type Group, type Hit } from '../../frame/search.ts'
@@ -61,7 +61,7 @@ async function findOwn(
 }
 
 async function findDeliveriesOf(sql: Sql, { branch, home }: Member, name: string): Promise<Group> {
-  const event = await findNamedEvent(sql, name, branch)
+  const event = await findEntry(sql, branch, name)
   const deliveries = event ? await listDeliveriesOfEvent(sql, branch, event.uid) : []
   const hits = deliveries.map((each) => deliveryHit(home, each))
   return { label: event ? `Deliveries of ${printEventId(event.uid)}` : 'Deliveries', hits }

@@ -8,7 +8,7 @@ import {
   listDeliveriesOfEvent,
 } from '../../../webhooks/deliveries/delivery.ts'
 import { printEventId } from '../../../webhooks/events/event.ts'
-import { findNamedEvent, type NamedEvent, parseEventName } from '../../../webhooks/events/event-search.ts'
+import { findEntry, type NamedEvent, parseEventName } from '../../../webhooks/events/event-search.ts'
 import { partOf } from '../../../webhooks/events/part.ts'
 import { listWebhooks, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../../frame/html.ts'
@@ -48,10 +48,10 @@ ${member.isDeveloper && html`<p><a class="button" href="${again}">Send another</
 async function findTested({ context, request }: Visit, { branch }: Member): Promise<NamedEvent | undefined> {
   const name = parseEventName(paramsOf(request).event ?? '')
   if (name === undefined) return undefined
-  const event = await findNamedEvent(context.db, name, branch)
+  const event = await findEntry(context.db, branch, name)
   if (event) return event
   await context.numbering.number(partOf(branch.branchId))
-  return findNamedEvent(context.db, name, branch)
+  return findEntry(context.db, branch, name)
 }
 
 /** Whether a webhook is there that will be sent it. */
