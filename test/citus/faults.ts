@@ -7,10 +7,18 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { findEntries } from '../../src/audit/audit.ts'
+import { toProblem } from '../../src/http/errors.ts'
 import { getDelivery, redeliver } from '../../src/webhooks/deliveries/delivery.ts'
 import { printDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
-import { allParts, partOf } from '../../src/webhooks/events/part.ts'
+import { allParts, feedOf, partOf } from '../../src/webhooks/events/part.ts'
 import { findBroken, printBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
+import { readLaneStates } from '../../src/webhooks/health/lane-state.ts'
+import {
+  deleteWebhook,
+  listWebhooks,
+  setWebhookState,
+  type Webhook,
+} from '../../src/webhooks/subscriptions/webhook.ts'
 import { ask } from '../support/ask.ts'
 import { send } from '../support/browser.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
@@ -18,7 +26,7 @@ import { findInversions, numbered } from '../support/entity-order.ts'
 import { eventually } from '../support/eventually.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openLenientDatabase } from '../support/lenient-database.ts'
-import { findCoordinator, findPartServers, restart, type Server, stop } from './servers.ts'
+import { findCoordinator, findPartServers, goOn, restart, type Server, standStill, stop } from './servers.ts'
 
 const transactionBody = {
   ...{ clearingAccount: '1234', type: 'TRANSACTION', action: 'SUBMITTED', email: 'a@example.com' },
@@ -55,7 +63,7 @@ interface Load {
 }
 
 /** Publishes for one branch, one after the other, until it is told to stop. Answers how many. */
-function publishTo(branchId: number): Load {
+function publishTo(branchId: number, pauseMs = 5): Load {
   let published = 0
   let isOver = false
   const publishing = (async () => {
@@ -64,7 +72,7 @@ function publishTo(branchId: number): Load {
       const place = Math.floor(published / 3) + 1
       await engine.publish(...entities.map((entity) => ({ ...numbered(entity, place), branchId })))
       published += 3
-      await wait(5)
+      await wait(pauseMs)
     }
   })()
   return {
@@ -79,10 +87,10 @@ function publishTo(branchId: number): Load {
   }
 }
 
-async function arrives(path: string, count: number): Promise<void> {
+async function arrives(path: string, count: number, isFromFirst = true): Promise<void> {
   await eventually(`${count} events at ${path}`, () => idsAt(path).size >= count)
   assert.equal(idsAt(path).size, count)
-  assert.deepEqual(findInversions(engine.receiver.at(path)), [])
+  assert.deepEqual(findInversions(engine.receiver.at(path), isFromFirst), [])
 }
 
 const idsAt = (path: string) => new Set(engine.receiver.at(path).map(({ id }) => id))
@@ -121,6 +129,132 @@ test('a worker is killed while events are published, numbered, sent and settled:
     await restart(server)
   }))
 
+test('a worker that is away for a minute has everything in order when it is back, and the others have missed nothing', async () => {
+  const { here, there } = await openBranches()
+  const loads = [publishTo(here.branchId, 100), publishTo(there.branchId, 100)] as const
+  await eventually('both arrive', () => [here, there].every(({ path }) => idsAt(path).size > 10))
+  await stop(here, 'immediate')
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    const [arrived, published] = [idsAt(there.path).size, loads[0].published]
+    await wait(10_000)
+    assert.ok(idsAt(there.path).size > arrived, `the others go on, second ${seconds}`)
+    assert.ok(loads[0].published > published, `it can be published, second ${seconds}`)
+  }
+  await restart(here)
+  const counts = [await loads[0].stop(), await loads[1].stop()]
+  await arrives(here.path, counts[0]!)
+  await arrives(there.path, counts[1]!)
+  await promisesHold()
+})
+
+const stages = ['made', 'paused', 'resumed', 'deleted'] as const
+
+async function findWebhookAt(branchId: number, path: string): Promise<Webhook | undefined> {
+  const webhooks = await listWebhooks(engine.db, { branchId, environment: 'live' }, 0, 100)
+  return webhooks.find(({ url }) => url === engine.receiver.url(path))
+}
+
+async function bring(branchId: number, path: string, stage: (typeof stages)[number]): Promise<void> {
+  const webhook = await findWebhookAt(branchId, path)
+  const act = engine.house.act()
+  if (stage === 'made' && !webhook) await engine.makeWebhook(path, { branchId })
+  if (stage === 'paused') await setWebhookState(engine.db, webhook!, 'paused', act)
+  if (stage === 'resumed') await setWebhookState(engine.db, webhook!, 'active', act)
+  if (stage === 'deleted' && webhook) await deleteWebhook(engine.db, webhook, act)
+}
+
+/**
+ * Makes a webhook, pauses it, resumes it, deletes it, and begins anew, until it is told to stop: then it goes on
+ * to this stage, and answers where the webhook is. An act that failed is tried again: it may have happened.
+ */
+function actOn(branchId: number, last: (typeof stages)[number]) {
+  let done = 0
+  let isOver = false
+  const acting = (async () => {
+    for (let round = 1; ; round++)
+      for (const stage of stages) {
+        const path = `/${last}-${round}`
+        const isDone = () =>
+          bring(branchId, path, stage).then(
+            () => true,
+            () => false,
+          )
+        await eventually(`it is ${stage}`, isDone)
+        done++
+        if (isOver && stage === last) return path
+      }
+  })()
+  return {
+    get done() {
+      return done
+    },
+    stop() {
+      isOver = true
+      return acting
+    },
+  }
+}
+
+/** Each cursor is what the configuration of its webhook says, and those that are deleted have none. */
+async function cursorsFollow({ branchId, part }: { branchId: number; part: number }): Promise<void> {
+  await eventually(
+    'every act is followed',
+    async () => (await engine.sql('SELECT id FROM outbox_acts')).length === 0,
+  )
+  const wanted = await engine.sql(
+    `SELECT id, state = 'active' AS open, kinds, actions FROM webhooks
+      WHERE branch_id = $1 AND state <> 'deleted' ORDER BY id`,
+    [branchId],
+  )
+  const cursors = await engine.sql(
+    `SELECT webhook_id AS id, is_open AS open, kinds, actions FROM cursors
+      WHERE part = $1 AND feed = $2 ORDER BY webhook_id`,
+    [part, feedOf({ branchId, environment: 'live' })],
+  )
+  assert.deepEqual(cursors, wanted)
+}
+
+test('a worker is killed while webhooks are made, paused, resumed and deleted: cursors follow the configuration, and each has all from its first number on', async () => {
+  const { here } = await openBranches()
+  const load = publishTo(here.branchId)
+  const acts = stages.map((last) => actOn(here.branchId, last))
+  const count = () => acts.reduce((sum, { done }) => sum + done, 0)
+  const goesOn = async (what: string) => {
+    const before = count()
+    await eventually(what, () => count() > before + 12)
+  }
+  for (let kill = 1; kill <= 3; kill++) {
+    await goesOn('webhooks change')
+    await stop(here, 'immediate')
+    await goesOn('webhooks change while it is away')
+    await restart(here)
+  }
+  await goesOn('webhooks change when it is back')
+  const [made, paused, resumed, deleted] = await Promise.all(acts.map((each) => each.stop()))
+  const published = load.published
+  await eventually('each has something', () => load.published > published + 3)
+  await arrives(here.path, await load.stop())
+  await cursorsFollow(here)
+  assert.equal(await findWebhookAt(here.branchId, deleted!), undefined)
+  await bring(here.branchId, paused!, 'resumed')
+  await engine.idle()
+  await cursorsFollow(here)
+  const [newest] = await engine.sql<{ seq: number }>('SELECT max(seq) AS seq FROM log WHERE part = $1', [
+    here.part,
+  ])
+  for (const path of [made!, paused!, resumed!]) {
+    const deliveries = await engine.deliveries((await findWebhookAt(here.branchId, path))!)
+    const first = deliveries[0]!.seq
+    assert.deepEqual(
+      deliveries.map(({ seq, state }) => [seq, state]),
+      deliveries.map((_, place) => [first + place, 'delivered']),
+    )
+    assert.equal(deliveries.at(-1)!.seq, newest!.seq)
+    await arrives(path, deliveries.length, false)
+  }
+  await promisesHold()
+})
+
 test('while a worker is away its branches wait and all others go on; publishing goes on for all, and it is said which parts are away', async () => {
   const { here, there } = await openBranches()
   await stop(here, 'immediate')
@@ -132,11 +266,42 @@ test('while a worker is away its branches wait and all others go on; publishing 
   const { status, partsAway } = ready.json<{ status: string; partsAway: number[] }>()
   assert.equal(status, 'ready')
   assert.ok(partsAway.includes(here.part) && !partsAway.includes(there.part), JSON.stringify(partsAway))
+  const states = readLaneStates(engine.db, engine.house.clock.now(), [
+    { id: here.webhookId, branchId: here.branchId },
+  ])
+  const page = await states.catch((error: unknown) => error)
+  assert.ok(page instanceof Error)
+  assert.match(toProblem(page).message, /The server that keeps these events does not answer/)
   const counts = [await loads[0].stop(), await loads[1].stop()]
   await restart(here)
   await arrives(here.path, counts[0]!)
   await arrives(there.path, counts[1]!)
   assert.deepEqual((await send(`${engine.house.baseUrl}/readyz`)).json(), { status: 'ready' })
+  await promisesHold()
+})
+
+test('while a worker stands still, as one behind a broken network does, all others go on, and it is said', async () => {
+  const { here, there } = await openBranches()
+  const loads = [publishTo(here.branchId), publishTo(there.branchId)] as const
+  await eventually('both arrive', () => [here, there].every(({ path }) => idsAt(path).size > 30))
+  await standStill(here)
+  try {
+    for (let n = 0; n < 10; n++) {
+      const [arrived, published] = [idsAt(there.path).size, loads[0].published]
+      await wait(1_000)
+      assert.ok(idsAt(there.path).size > arrived, `the others go on, second ${n}`)
+      assert.ok(loads[0].published > published, `it can be published, second ${n}`)
+      const ready = await send(`${engine.house.baseUrl}/readyz`)
+      assert.equal(ready.status, 200)
+      const { partsAway } = ready.json<{ partsAway: number[] }>()
+      assert.ok(partsAway.includes(here.part) && !partsAway.includes(there.part), JSON.stringify(partsAway))
+    }
+  } finally {
+    await goOn(here)
+  }
+  const counts = [await loads[0].stop(), await loads[1].stop()]
+  await arrives(here.path, counts[0]!)
+  await arrives(there.path, counts[1]!)
   await promisesHold()
 })
 

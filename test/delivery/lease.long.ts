@@ -6,11 +6,12 @@ import { openRounds } from '../../src/database/rounds.ts'
 import { openDelivery } from '../../src/gateway/worker-role.ts'
 import { lifeLock } from '../../src/webhooks/engine/workers.sql.ts'
 import { openAnnouncer } from '../../src/webhooks/events/announcer.ts'
-import { partOf } from '../../src/webhooks/events/part.ts'
+import { isDistributed, partOf } from '../../src/webhooks/events/part.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { nodeOptions } from '../support/gateway.ts'
 import { gate } from '../support/receiver.ts'
+import { isWaiting } from '../support/waiting.ts'
 
 let engine: Engine
 beforeEach(async () => {
@@ -220,18 +221,17 @@ test('a webhook that is resumed while its event is being numbered is not forgott
   await engine.openNode()
   await engine.call('POST', `/v2/webhooks/${paused.id}/pause`)
   await engine.idle()
+  let resuming: Promise<unknown> | undefined
   await engine.db.transaction(async (sql) => {
     await sql.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     await sql.script(`SELECT FROM parts WHERE part = ${partOf(engine.branchId)} FOR NO KEY UPDATE`)
     await engine.publish({})
-    await engine.call('POST', `/v2/webhooks/${paused.id}/resume`)
+    resuming = engine.call('POST', `/v2/webhooks/${paused.id}/resume`)
+    // Where the part lies on another server, it waits for it there.
+    if (!isDistributed()) await resuming
     // It has nothing yet, and wants to rest: whoever may have the part first.
-    await eventually('somebody who waits for the part', async () => {
-      const rows = await engine.sql(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      return rows.length > 0
-    })
+    await eventually('somebody who waits for the part', () => isWaiting(engine.db))
   })
+  await resuming
   await engine.receiver.count('/paused', 1, 30_000)
 })

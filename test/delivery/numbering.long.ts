@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { hour } from '../../src/clock.ts'
 import type { Sql } from '../../src/database/database.ts'
-import { partOf } from '../../src/webhooks/events/part.ts'
+import { isDistributed, partOf } from '../../src/webhooks/events/part.ts'
 import { findBroken, wholeScope } from '../../src/webhooks/health/invariants.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, entities, eventOf, openEngine } from '../support/engine.ts'
@@ -32,7 +32,8 @@ function actions(): string[] {
 test('alone, an event has its number when it is published, and is sent and settled like any other', async () => {
   for (let round = 1; round <= 5; round++) {
     await engine.publish({ entity: `transaction:${round}` })
-    assert.equal(await isUnnumbered(), false)
+    // Where its part lies on another server, it is carried there.
+    if (!isDistributed()) assert.equal(await isUnnumbered(), false)
     await engine.receiver.count('/a', round + 1)
     // Whoever rests holds the part for a moment.
     await engine.idle()

@@ -10,6 +10,7 @@ import { readDepths, readOldest } from '../../src/webhooks/health/depths.ts'
 import { getLane } from '../../src/webhooks/health/lane-health.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { type Engine, fillWithSettled, openEngine } from '../support/engine.ts'
+import { lookAtAll } from '../support/look-inside.ts'
 
 let engine: Engine
 let webhook: Webhook
@@ -24,17 +25,21 @@ const now = () => engine.house.clock.now()
 /** One that has ended is to be sent once more, now. */
 async function askAgain(): Promise<void> {
   await fillWithSettled(engine, webhook, { prefix: 'transaction', count: 1, state: 'exhausted', at: now() })
-  await engine.sql('SELECT send_again($1, $2, seq, day, entity, $3) FROM log', [
-    partOf(engine.branchId),
-    webhook.id,
-    now(),
+  const part = partOf(engine.branchId)
+  const [entry] = await engine.sql<{ seq: number; day: number; entity: string }>(
+    'SELECT seq, day, entity FROM log WHERE part = $1',
+    [part],
+  )
+  const { seq, day, entity } = entry!
+  await engine.sql('SELECT send_again($1::smallint, $2::bigint, $3::bigint, $4::int, $5, $6)', [
+    ...[part, webhook.id, seq, day, entity, now()],
   ])
 }
 
 /** One that happens now. */
 async function happen(): Promise<void> {
   await engine.publish({ entity: 'transaction:new' })
-  await engine.sql('SELECT FROM look($1, $2, 10)', [partOf(engine.branchId), now()])
+  await lookAtAll(engine.db, partOf(engine.branchId), now())
 }
 
 /** Of the lane: who holds it. */

@@ -13,6 +13,7 @@ import { getDelivery, redeliver } from '../../src/webhooks/deliveries/delivery.t
 import { startReplay } from '../../src/webhooks/deliveries/replay.ts'
 import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
+import { isDistributed } from '../../src/webhooks/events/part.ts'
 import { readDepths, readOldest } from '../../src/webhooks/health/depths.ts'
 import { getLane } from '../../src/webhooks/health/lane-health.ts'
 import { createWebhook, setWebhookState, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
@@ -42,6 +43,15 @@ async function set(status: DecidedStatus, branchId = engine.branchId): Promise<v
 async function suspendAndTell({ changes } = engine.house.gateway.context): Promise<void> {
   const told = heardOf(changes, `branch:${engine.branchId}`)
   await set('suspended')
+  await told
+  if (isDistributed()) await hearOfFollowed(changes)
+}
+
+/** Where the part lies on another server it follows later, and says so: what is told after that is heard after it. */
+async function hearOfFollowed(changes: Changes): Promise<void> {
+  await eventually('the part follows', async () => (await engine.sql('SELECT FROM outbox_acts')).length === 0)
+  const told = heardOf(changes, 'branch:0')
+  await engine.sql(`SELECT pg_notify('countersign_changes', 'branch:0')`)
   await told
 }
 

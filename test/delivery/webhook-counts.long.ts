@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
+import { logOf } from '../../src/webhooks/events/branch-log.ts'
 import {
   countWaiting,
   everyWebhook,
@@ -148,9 +149,14 @@ test('waiting counts everything that waits, what happens and what is sent again,
   await kernel.attempt(`${one}-1`, { state: 'retrying' })
   await kernel.attempt(`${one}-3`)
   await kernel.attempt(`${one}-4`, {}, 4)
-  const again = `SELECT send_again(part_of($1), $2, seq, day, entity, $3) FROM log WHERE part = part_of($1)
-      AND feed = feed_of($1, 'live') AND seq > 2`
-  await ask(kernel.db, again, [kernel.branchId, one, now])
+  const { part, feed } = logOf({ branchId: kernel.branchId, environment: 'live' })
+  const entries = await ask<{ seq: number; day: number; entity: string }>(
+    kernel.db,
+    'SELECT seq, day, entity FROM log WHERE part = $1 AND feed = $2 AND seq > 2',
+    [part, feed],
+  )
+  const again = 'SELECT send_again($1::smallint, $2::bigint, $3::bigint, $4::int, $5, $6)'
+  for (const { seq, day, entity } of entries) await ask(kernel.db, again, [part, one, seq, day, entity, now])
   await Promise.all([countWaiting(kernel.db, now), countWaiting(kernel.db, now)])
   await kernel.attempt(`${one}-1`, { number: 2 })
   await countWaiting(kernel.db, now)

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { second } from '../../src/clock.ts'
-import type { Sql } from '../../src/database/database.ts'
+import type { Database, Sql } from '../../src/database/database.ts'
 import { carry, carrySoon } from '../../src/webhooks/events/carrier.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
+import { undo } from '../support/look-inside.ts'
 import { openEngineHouse } from './house.ts'
 
 const house = await openEngineHouse()
@@ -16,7 +17,7 @@ const webhook = await house.makeWebhook(branch, '/carried')
 
 const publish = (sql: Sql, entity: string) =>
   sql.script(`INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
-    VALUES (${part}, ${feed}, now(), 'TRANSACTION', 'SUBMITTED', '${entity}', '{}')`)
+    VALUES (${part}, ${feed}, '${house.clock.now().toISOString()}', 'TRANSACTION', 'SUBMITTED', '${entity}', '{}')`)
 
 const act = (sql: Sql, isActive: boolean) =>
   sql.script(`INSERT INTO outbox_acts (part, webhook_id, feed, is_active, may_act, kinds, actions)
@@ -61,4 +62,18 @@ test('who waits for an act goes on when it was followed, and every act before it
   await carrySoon(house.db, part, house.clock.now())
   assert.equal(await countActs(), 0)
   assert.deepEqual(await house.sql("SELECT FROM log WHERE entity = 'first'"), [{}])
+})
+
+test('what a carrier has appended that ended in between is carried again, and neither numbered nor told of again', async () => {
+  await publish(house.db, 'appended')
+  const ending: Database = { ...house.db, transaction: (work) => undo(house.db, work) }
+  const { entries } = await carry(ending, part, house.clock.now())
+  assert.deepEqual(
+    entries.map(({ entity }) => entity),
+    ['appended'],
+  )
+  await publish(house.db, 'later')
+  assert.deepEqual(await carryOnce(), ['later'])
+  const rows = await house.sql('SELECT seq FROM log WHERE part = $1 AND entity = $2', [part, 'appended'])
+  assert.deepEqual(rows, [{ seq: entries[0]!.seq }])
 })

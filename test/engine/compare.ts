@@ -1,6 +1,6 @@
 /** What the model holds and what the database holds, in the same words. */
+import { poolOf } from '../../src/webhooks/events/part.ts'
 import { ask } from '../support/ask.ts'
-
 import { isCommitted } from './model/numbering.ts'
 import type { Rules, World } from './model/world.ts'
 import { printKinds, type Stage } from './stage.ts'
@@ -64,7 +64,6 @@ const questions: Readonly<Record<string, string>> = {
        || CASE WHEN day = (SELECT max(d.day) FROM feed_days d WHERE d.part = $1 AND d.feed = log.feed
          AND d.first <= log.seq) THEN '' ELSE ', not in its day' END
      FROM log WHERE part = $1 AND feed = ANY ($2::int[]) ORDER BY array_position($2::int[], feed), seq`,
-  outbox: `SELECT 'event ' || body FROM outbox WHERE part = $1 AND feed = ANY ($2::int[]) ORDER BY id`,
   cursors: `SELECT ${w} || ': position ' || position || ' epoch ' || epoch || ' holder '
     || coalesce(holder::text, 'null') || ' wake ' || ${moment('wake_at')}
      || ' open ' || is_open || ' rounds ' || rounds || ' kinds ' || array_to_string(kinds, ',') FROM cursors
@@ -83,32 +82,36 @@ const questions: Readonly<Record<string, string>> = {
     WHERE ${ofWebhooks} ORDER BY webhook_id, from_seq`,
   replays: `SELECT ${w} || ': ' || round || ' at ' || position || ' of ' || last || ' ' || state
     FROM replay_cursors WHERE ${ofWebhooks} ORDER BY webhook_id, round`,
-  days: `SELECT array_position($2::int[], f) - 1 || ': head ' || feed_head($1, f) FROM unnest($2::int[]) AS f
+  days: `SELECT array_position($2::int[], f) - 1 || ': head ' || feed_head($1::smallint, f) FROM unnest($2::int[]) AS f
     WHERE f = ANY ($5::int[])`,
 }
-const names = Object.keys(questions)
-const selectHoldings = `SELECT ${names
-  .map(
-    (name) => `ARRAY(${questions[name]!.replace('feed_head($1', 'feed_head($1::smallint')})
-    AS "${name}"`,
-  )
+const selectHoldings = `SELECT ${Object.entries(questions)
+  .map(([name, question]) => `ARRAY(${question}) AS "${name}"`)
   .join(', ')}`
+/** It lies beside the publishers. */
+const selectOutbox = `SELECT ARRAY(SELECT 'event ' || body FROM outbox
+  WHERE part = $1 AND feed = ANY ($2::int[])) AS outbox`
+const names = ['outbox', ...Object.keys(questions)]
 
 export async function printDatabase({ house, scene, parts, feeds, webhooks, at }: Stage): Promise<Holdings> {
   const modelParts = scene.parts ?? [0]
-  const found = await Promise.all(
-    parts.map((part, place) => {
+  const rows = await Promise.all(
+    parts.map(async (part, place) => {
       const own = feeds.filter(
         (_, feed) =>
           parts.indexOf(part) === [...new Set(modelParts)].indexOf(modelParts[feed]!) && place >= 0,
       )
-      return ask<Record<string, string[]>>(house.db, selectHoldings, [part, feeds, webhooks, at(0), own])
+      const [outbox] = await ask<Record<string, string[]>>(house.db, selectOutbox, [part, feeds])
+      const [holdings] = await ask<Record<string, string[]>>(poolOf(house.db, part), selectHoldings, [
+        ...[part, feeds, webhooks, at(0), own],
+      ])
+      return { ...outbox, ...holdings }
     }),
   )
   const isByName = (name: string) => name === 'outcomes' || name === 'outbox'
   return Object.fromEntries(
     names.map((name) => {
-      const lines = found.flatMap(([row]) => row![name]!)
+      const lines = rows.flatMap((row) => row[name]!)
       return [name, isByName(name) ? lines.sort() : lines]
     }),
   )

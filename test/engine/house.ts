@@ -12,7 +12,7 @@ import { DeliveryWorker } from '../../src/webhooks/engine/worker.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
 import { insertEvents, type NewEvent } from '../../src/webhooks/events/event.ts'
 import type { NumberedBatch } from '../../src/webhooks/events/numbered-batch.ts'
-import { partOf } from '../../src/webhooks/events/part.ts'
+import { learnLayout, partOf } from '../../src/webhooks/events/part.ts'
 import { openSender } from '../../src/webhooks/outbound/attempt.ts'
 import { ask } from '../support/ask.ts'
 import { TestClock } from '../support/clock.ts'
@@ -22,6 +22,7 @@ import { followByHand } from '../support/follow.ts'
 import { openLenientDatabase } from '../support/lenient-database.ts'
 import { lookInside } from '../support/look-inside.ts'
 import { openReceiver, type Receiver } from '../support/receiver.ts'
+import { isWaiting } from '../support/waiting.ts'
 
 export interface EngineHouse {
   readonly db: Database
@@ -54,6 +55,7 @@ export async function openEngineHouse(): Promise<EngineHouse> {
   const attempts: AttemptRecord[] = []
   const sql = <Row extends object>(text: string, values: readonly unknown[] = []) =>
     ask<Row>(db, text, values)
+  await learnLayout(db)
   await openDaysAhead(db, clock.now())
   let branches = 0
   return {
@@ -86,12 +88,10 @@ export async function openEngineHouse(): Promise<EngineHouse> {
       db.transaction(async (sql) => {
         const events = entities.map((entity) => eventOf(branchId, entity))
         await insertEvents(sql, events, clock.now())
-        return lookInside(sql, partOf(branchId), clock.now())
+        return lookInside(db, sql, partOf(branchId), clock.now())
       }),
     async untilBlocked() {
-      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
-        AND wait_event_type = 'Lock'`
-      await eventually('somebody who waits', async () => (await sql(waiting)).length > 0)
+      await eventually('somebody who waits', () => isWaiting(db))
     },
     async openWorker(lingerMs = 60_000) {
       const changes = await openChanges({ db, streamDb: db })

@@ -6,7 +6,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, Sql } from '../../src/database/database.ts'
+import { poolOf } from '../../src/webhooks/events/part.ts'
 import { ask } from '../support/ask.ts'
+import { lookHolding } from '../support/look-inside.ts'
 import { closeStage, type House, kindNames, openStage, printKinds, type Stage } from './stage.ts'
 
 const lookAgainMs = 2
@@ -89,14 +91,15 @@ async function meet<Result>(
  */
 async function inACircle(
   db: Database,
+  p: number,
   id: number,
   one: (sql: Sql) => Promise<unknown>,
   other: (sql: Sql) => Promise<unknown>,
 ): Promise<void> {
-  const lock = 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE'
+  const lock = 'SELECT FROM cursors WHERE part = $1 AND webhook_id = $2 FOR UPDATE'
   const both = await during(
     db,
-    (sql) => ask(sql, lock, [id]),
+    (sql) => ask(sql, lock, [p, id]),
     async () => [await untilStill(db, one), await untilStill(db, other)],
   )
   await Promise.all(both.map(({ done }) => done))
@@ -122,20 +125,21 @@ async function openLanes(house: House, webhooks: number) {
   const { webhooks: ids, feeds } = stage
   const p = stage.parts[0]!
   const now = stage.at(0)
+  const db = poolOf(house.db, p)
   const call =
     <Row extends object>(name: string, values: object) =>
     (sql: Sql) =>
       stage.call<Row>(name, { p, now, ...values }, sql)
   const cursors = () =>
     ask<Cursor>(
-      house.db,
+      db,
       `SELECT webhook_id AS id, position, epoch, holder, isfinite(wake_at) AS "hasTime",
           wake_at = 'infinity' AS "isAsleep" FROM cursors
          WHERE part = $1 AND webhook_id = ANY ($2::bigint[]) ORDER BY webhook_id`,
       [p, ids],
     )
   return {
-    ...{ stage, ids, p, now, cursors },
+    ...{ stage, ids, p, now, db, cursors },
     publish: (entity: string, kind = 'x') =>
       ask(
         house.db,
@@ -143,7 +147,10 @@ async function openLanes(house: House, webhooks: number) {
             VALUES ($1, $2, $3, $5, 'CREATED', $4, '')`,
         [p, feeds[0], now, entity, kindNames[kind]],
       ),
-    look: call<{ seq: number; day: number; woken: number }>('look', { most: 10 }),
+    look: async (sql: Sql) => {
+      const { entries, woken } = await lookHolding(house.db, sql, p, now)
+      return entries.map(({ seq, day }) => ({ seq, day, woken }))
+    },
     take: (worker: number) => call<{ webhook_id: number }>('take', { worker, most: 10, except_ids: [] }),
     rest: (id: number, epoch: number, read: number) =>
       call('rest', { lw: [id], lepoch: [epoch], lread: [read], lwake: ['infinity'] }),
@@ -246,11 +253,11 @@ function tell(stage: Stage, lanes: readonly LaneFacts[]) {
 
 const nothingElse = { ow: [], aw: [], gw: [], rw: [] }
 
-const count = async (db: Database, table: string, ids: readonly number[]) => {
+const count = async (db: Database, p: number, table: string, ids: readonly number[]) => {
   const [row] = await ask<{ n: number }>(
     db,
-    `SELECT count(*)::int AS n FROM ${table} WHERE webhook_id = ANY ($1::bigint[])`,
-    [ids],
+    `SELECT count(*)::int AS n FROM ${table} WHERE part = $1 AND webhook_id = ANY ($2::bigint[])`,
+    [p, ids],
   )
   return row!.n
 }
@@ -258,80 +265,77 @@ const count = async (db: Database, table: string, ids: readonly number[]) => {
 /** By name, so that a mutant can say which of them catches it. */
 export const interleavings = {
   'two looks: the second waits, and finds nothing left': async (house: House) => {
-    const { publish, look } = await openLanes(house, 1)
+    const { db, publish, look } = await openLanes(house, 1)
     await publish('A')
-    const { waited, result } = await meet(house.db, look, look)
+    const { waited, result } = await meet(db, look, look)
     assert.deepEqual([waited, result], [true, []])
   },
 
   'a lane that falls asleep waits for a look, and stays awake': async (house: House) => {
-    const { ids, publish, look, take, rest, cursors } = await openLanes(house, 1)
-    await take(1)(house.db)
+    const { db, ids, publish, look, take, rest, cursors } = await openLanes(house, 1)
+    await take(1)(db)
     await publish('A')
-    const { waited, result } = await meet(house.db, look, rest(ids[0]!, 1, 0))
+    const { waited, result } = await meet(db, look, rest(ids[0]!, 1, 0))
     assert.deepEqual([waited, result, (await cursors())[0]!.isAsleep], [true, [], false])
   },
 
   'a look waits for a lane that falls asleep, and wakes it': async (house: House) => {
-    const { ids, publish, look, take, rest, cursors } = await openLanes(house, 1)
-    await take(1)(house.db)
+    const { db, ids, publish, look, take, rest, cursors } = await openLanes(house, 1)
+    await take(1)(db)
     await publish('A')
-    const { waited, result } = await meet(house.db, rest(ids[0]!, 1, 0), look)
+    const { waited, result } = await meet(db, rest(ids[0]!, 1, 0), look)
     assert.deepEqual([waited, result[0]!.woken, (await cursors())[0]!.isAsleep], [true, 1, false])
   },
 
   'a look waits for an act on a lane that sleeps, and wakes it though the act is undone': async (
     house: House,
   ) => {
-    const { ids, publish, look, take, rest, pause, cursors } = await openLanes(house, 1)
-    await take(1)(house.db)
-    await rest(ids[0]!, 1, 0)(house.db)
+    const { db, ids, publish, look, take, rest, pause, cursors } = await openLanes(house, 1)
+    await take(1)(db)
+    await rest(ids[0]!, 1, 0)(db)
     await publish('A')
-    const { waited, result } = await meet(house.db, pause(ids[0]!), look, true)
+    const { waited, result } = await meet(db, pause(ids[0]!), look, true)
     assert.deepEqual([waited, result[0]!.woken, (await cursors())[0]!.isAsleep], [true, 1, false])
   },
 
   'a filter that changes waits for a look: what was numbered meanwhile is judged by the old one': async (
     house: House,
   ) => {
-    const { ids, publish, look, filter } = await openLanes(house, 1)
+    const { db, p, ids, publish, look, filter } = await openLanes(house, 1)
     await publish('A')
-    const { waited } = await meet(house.db, look, filter(ids[0]!))
+    const { waited } = await meet(db, look, filter(ids[0]!))
     const rows = await ask(
-      house.db,
-      'SELECT from_seq AS "from" FROM filters WHERE webhook_id = $1 ORDER BY from_seq',
-      [ids[0]],
+      db,
+      'SELECT from_seq AS "from" FROM filters WHERE part = $1 AND webhook_id = $2 ORDER BY from_seq',
+      [p, ids[0]],
     )
     assert.deepEqual([waited, rows], [true, [{ from: 1 }, { from: 2 }]])
   },
 
   'a webhook that is made waits for a look, and begins behind it': async (house: House) => {
-    const { publish, look, create, remove, p } = await openLanes(house, 1)
+    const { db, publish, look, create, remove, p } = await openLanes(house, 1)
     await publish('A')
     const id = ++house.webhooks
-    const { waited } = await meet(house.db, look, create(id))
-    const rows = await ask(house.db, 'SELECT position FROM cursors WHERE part = $1 AND webhook_id = $2', [
-      p,
-      id,
-    ])
-    await remove(id)(house.db)
+    const { waited } = await meet(db, look, create(id))
+    const rows = await ask(db, 'SELECT position FROM cursors WHERE part = $1 AND webhook_id = $2', [p, id])
+    await remove(id)(db)
     assert.deepEqual([waited, rows], [true, [{ position: 1 }]])
   },
 
   'whoever skips to now waits for a look, and skips what it numbered': async (house: House) => {
-    const { ids, publish, look, skipToNow } = await openLanes(house, 1)
+    const { db, ids, publish, look, skipToNow } = await openLanes(house, 1)
     await publish('A')
-    const { waited, result } = await meet(house.db, look, skipToNow(ids[0]!))
+    const { waited, result } = await meet(db, look, skipToNow(ids[0]!))
     assert.deepEqual([waited, result], [true, [{ skip_to_now: 1 }]])
   },
 
   'an act waits for a settlement, and sees what it wrote': async (house: House) => {
-    const { ids, publish, look, take, settle, skip } = await openLanes(house, 1)
+    const { db, ids, publish, look, take, settle, skip } = await openLanes(house, 1)
     await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+    await take(1)(db)
     const { waited, result } = await meet(
-      house.db,
+      db,
       settle({ id: ids[0]!, epoch: 1, seq, day }),
       skip(ids[0]!, seq, day),
     )
@@ -339,93 +343,92 @@ export const interleavings = {
   },
 
   'a settlement waits for an act, and writes nothing': async (house: House) => {
-    const { ids, publish, look, take, settle, skip } = await openLanes(house, 1)
+    const { db, p, ids, publish, look, take, settle, skip } = await openLanes(house, 1)
     await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+    await take(1)(db)
     const { waited, result } = await meet(
-      house.db,
+      db,
       skip(ids[0]!, seq, day),
       settle({ id: ids[0]!, epoch: 1, seq, day }),
     )
-    assert.deepEqual([waited, result, await count(house.db, 'outcomes', ids)], [true, [], 1])
+    assert.deepEqual([waited, result, await count(db, p, 'outcomes', ids)], [true, [], 1])
   },
 
   'a settlement waits for whoever takes the lane over, and writes nothing': async (house: House) => {
-    const { ids, publish, look, take, free, settle } = await openLanes(house, 1)
+    const { db, p, ids, publish, look, take, free, settle } = await openLanes(house, 1)
     await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
-    await free(house.db)
-    const { waited, result } = await meet(house.db, take(2), settle({ id: ids[0]!, epoch: 1, seq, day }))
-    assert.deepEqual([waited, result, await count(house.db, 'outcomes', ids)], [true, [], 0])
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+    await take(1)(db)
+    await free(db)
+    const { waited, result } = await meet(db, take(2), settle({ id: ids[0]!, epoch: 1, seq, day }))
+    assert.deepEqual([waited, result, await count(db, p, 'outcomes', ids)], [true, [], 0])
   },
 
   'nobody takes a lane over while its holder settles: afterwards what it wrote is there': async (
     house: House,
   ) => {
-    const { ids, publish, look, take, free, settle, cursors } = await openLanes(house, 1)
+    const { db, ids, publish, look, take, free, settle, cursors } = await openLanes(house, 1)
     await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
-    await free(house.db)
-    const { waited, result } = await meet(house.db, settle({ id: ids[0]!, epoch: 1, seq, day }), take(2))
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+    await take(1)(db)
+    await free(db)
+    const { waited, result } = await meet(db, settle({ id: ids[0]!, epoch: 1, seq, day }), take(2))
     assert.deepEqual([waited, result], [false, []])
-    assert.deepEqual(await take(2)(house.db), [{ webhook_id: ids[0] }])
+    assert.deepEqual(await take(2)(db), [{ webhook_id: ids[0] }])
     const [cursor] = await cursors()
     assert.deepEqual([cursor!.position, cursor!.epoch, cursor!.holder], [1, 2, 2])
   },
 
   'an entity that has ended is told of twice, by a holder that was loaded while it settled: what came between waits':
     async (house: House) => {
-      const { ids, now, publish, look, take, settleEntity } = await openLanes(house, 1)
+      const { db, p, ids, now, publish, look, take, settleEntity } = await openLanes(house, 1)
       await publish('A')
-      const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-      await take(1)(house.db)
+      const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+      await take(1)(db)
       const lane = { id: ids[0]!, epoch: 1, seq, day }
-      await settleEntity(lane, 1, now)(house.db)
-      await settleEntity(lane, 1, null)(house.db)
-      assert.equal(await count(house.db, 'exceptions', ids), 0)
+      await settleEntity(lane, 1, now)(db)
+      await settleEntity(lane, 1, null)(db)
+      assert.equal(await count(db, p, 'exceptions', ids), 0)
       await publish('A')
-      await look(house.db)
-      const [told] = await settleEntity(lane, 2, null)(house.db)
-      assert.deepEqual([told!.next, await count(house.db, 'exceptions', ids)], [2, 1])
+      await look(db)
+      const [told] = await settleEntity(lane, 2, null)(db)
+      assert.deepEqual([told!.next, await count(db, p, 'exceptions', ids)], [2, 1])
     },
 
   'of two who take a lane, one has it': async (house: House) => {
-    const { ids, take, cursors } = await openLanes(house, 1)
-    const { waited, result } = await meet(house.db, take(1), take(2))
+    const { db, ids, take, cursors } = await openLanes(house, 1)
+    const { waited, result } = await meet(db, take(1), take(2))
     const [cursor] = await cursors()
     assert.deepEqual([waited, result, cursor!.holder, cursor!.epoch], [false, [], 1, 1])
     assert.equal(cursor!.id, ids[0])
   },
 
   'what was passed cannot be skipped as well': async (house: House) => {
-    const { ids, skip, skipToNow, publish, look } = await openLanes(house, 1)
+    const { db, ids, skip, skipToNow, publish, look } = await openLanes(house, 1)
     await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await skipToNow(ids[0]!)(house.db)
-    assert.deepEqual(await skip(ids[0]!, seq, day)(house.db), [{ skip_one: false }])
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+    await skipToNow(ids[0]!)(db)
+    assert.deepEqual(await skip(ids[0]!, seq, day)(db), [{ skip_one: false }])
   },
 
   'a replay reads what was wanted and has ended, up to its last; what is unfinished is sent by itself':
     async (house: House) => {
-      const { ids, p, now, publish, look, take, settleEntity } = await openLanes(house, 1)
+      const { db, ids, p, now, publish, look, take, settleEntity } = await openLanes(house, 1)
       for (const [entity, kind] of ['Ax', 'Bx', 'By', 'Ax', 'Cx', 'Cx']) await publish(entity!, kind)
-      const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-      await take(1)(house.db)
-      await settleEntity({ id: ids[0]!, epoch: 1, seq, day }, 6, now)(house.db)
+      const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+      await take(1)(db)
+      await settleEntity({ id: ids[0]!, epoch: 1, seq, day }, 6, now)(db)
       await ask(
-        house.db,
+        db,
         `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at)
             VALUES ($1, $2, 1, 0, 5, now())`,
         [p, ids[0]],
       )
-      const rows = await ask(
-        house.db,
-        'SELECT upto, (entry).seq FROM read_replay($1::smallint, $2, 1, 0, 10)',
-        [p, ids[0]],
-      )
+      const rows = await ask(db, 'SELECT upto, (entry).seq FROM read_replay($1::smallint, $2, 1, 0, 10)', [
+        p,
+        ids[0],
+      ])
       assert.deepEqual(rows, [
         { upto: 2, seq: 2 },
         { upto: 5, seq: 5 },
@@ -434,70 +437,67 @@ export const interleavings = {
     },
 
   'a lane whose webhook is paused is taken by nobody': async (house: House) => {
-    const { ids, take, pause, publish, look } = await openLanes(house, 1)
+    const { db, ids, take, pause, publish, look } = await openLanes(house, 1)
     await publish('A')
-    await look(house.db)
-    await pause(ids[0]!)(house.db)
-    assert.deepEqual(await take(1)(house.db), [])
+    await look(db)
+    await pause(ids[0]!)(db)
+    assert.deepEqual(await take(1)(db), [])
   },
 
   'a lane that is given back waits for whoever took it over, and stays theirs': async (house: House) => {
-    const { ids, take, free, giveBack, cursors } = await openLanes(house, 1)
-    await take(1)(house.db)
-    await free(house.db)
-    const { waited } = await meet(house.db, take(2), giveBack(ids[0]!, 1))
+    const { db, ids, take, free, giveBack, cursors } = await openLanes(house, 1)
+    await take(1)(db)
+    await free(db)
+    const { waited } = await meet(db, take(2), giveBack(ids[0]!, 1))
     assert.deepEqual([waited, (await cursors())[0]!.holder], [true, 2])
   },
 
   'two settlements of the same lanes, named in opposite order, do not wait for each other in a circle':
     async (house: House) => {
-      const { ids, publish, look, take, settle } = await openLanes(house, 2)
+      const { db, p, ids, publish, look, take, settle } = await openLanes(house, 2)
       await publish('A')
-      const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-      await take(1)(house.db)
+      const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+      await take(1)(db)
       const lanes = ids.map((id) => ({ id, epoch: 1, seq, day }))
-      await inACircle(house.db, ids[0]!, settle(...lanes), settle(...lanes.toReversed()))
-      assert.equal(await count(house.db, 'outcomes', ids), 2)
+      await inACircle(db, p, ids[0]!, settle(...lanes), settle(...lanes.toReversed()))
+      assert.equal(await count(db, p, 'outcomes', ids), 2)
     },
 
   'two acts on the same lanes, named in opposite order, do not wait for each other in a circle': async (
     house: House,
   ) => {
-    const { ids, take, pause, giveBack } = await openLanes(house, 2)
-    await take(1)(house.db)
-    await inACircle(house.db, ids[0]!, pause(...ids), pause(...ids.toReversed()))
-    await giveBack(ids[0]!, 2)(house.db)
+    const { db, p, ids, take, pause, giveBack } = await openLanes(house, 2)
+    await take(1)(db)
+    await inACircle(db, p, ids[0]!, pause(...ids), pause(...ids.toReversed()))
+    await giveBack(ids[0]!, 2)(db)
   },
 
   'of a settlement of two lanes, one of them lost, the other alone is written': async (house: House) => {
-    const { ids, publish, look, take, settle, cursors } = await openLanes(house, 2)
+    const { db, p, ids, publish, look, take, settle, cursors } = await openLanes(house, 2)
     await publish('A')
-    const [{ day, seq } = { day: 0, seq: 0 }] = await look(house.db)
-    await take(1)(house.db)
+    const [{ day, seq } = { day: 0, seq: 0 }] = await look(db)
+    await take(1)(db)
     for (const id of ids)
       await ask(
-        house.db,
+        db,
         `INSERT INTO replay_cursors (part, webhook_id, round, position, last, created_at)
-            SELECT part, webhook_id, 1, 0, 9, now() FROM cursors WHERE webhook_id = $1`,
-        [id],
+            VALUES ($1, $2, 1, 0, 9, now())`,
+        [p, id],
       )
     const [own, lost] = ids as [number, number]
-    const told = await settle({ id: own, epoch: 1, seq, day }, { id: lost, epoch: 0, seq, day })(house.db)
+    const told = await settle({ id: own, epoch: 1, seq, day }, { id: lost, epoch: 0, seq, day })(db)
     assert.deepEqual(
       told.map((row) => row.webhook_id),
       [own],
     )
     for (const table of ['outcomes', 'answers', 'exceptions', 'agains'])
-      assert.deepEqual(
-        [await count(house.db, table, [own]), await count(house.db, table, [lost])],
-        [1, 0],
-        table,
-      )
+      assert.deepEqual([await count(db, p, table, [own]), await count(db, p, table, [lost])], [1, 0], table)
     const [, other] = await cursors()
     const replays = await ask(
-      house.db,
-      'SELECT position FROM replay_cursors WHERE webhook_id = ANY ($1::bigint[]) ORDER BY webhook_id',
-      [ids],
+      db,
+      `SELECT position FROM replay_cursors WHERE part = $1 AND webhook_id = ANY ($2::bigint[])
+        ORDER BY webhook_id`,
+      [p, ids],
     )
     assert.deepEqual([other!.position, replays], [0, [{ position: 1 }, { position: 0 }]])
   },

@@ -7,10 +7,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { after, second } from '../../src/clock.ts'
 import { openDatabase, type Sql } from '../../src/database/database.ts'
-import { look, partsToLook } from '../../src/webhooks/events/log.sql.ts'
+import { partsToLook } from '../../src/webhooks/events/log.sql.ts'
+import { learnLayout } from '../../src/webhooks/events/part.ts'
+import { lookAt } from '../../src/webhooks/events/sequencer.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
+import { lookAtSome } from '../support/look-inside.ts'
 
 const part = 1
 const dead = 20_000
@@ -20,6 +23,7 @@ const everyMs = 10 * second
 const { url } = await keepOpen(openTestDatabase())
 const db = await keepOpen(openDatabase({ connectionString: url }))
 const reader = await keepOpen(openDatabase({ connectionString: url }))
+await learnLayout(db)
 let now = new Date('2026-03-02T10:00:00Z')
 const pass = (ms: number) => {
   now = after(now, ms)
@@ -29,7 +33,7 @@ const publishOne = (sql: Sql) =>
   sql.script(`INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
     VALUES (${part}, 2, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:1', '{}')`)
 
-const lookOnce = async () => (await db.query(look, { part, now, most: 1_000 })).length
+const lookOnce = async () => (await lookAt(db, part, now)).entries.length
 
 const selectRead = "SELECT idx_tup_read AS read FROM pg_stat_user_indexes WHERE indexrelname = 'outbox_pkey'"
 /** How many entries of the outbox's index are passed meanwhile. */
@@ -122,7 +126,7 @@ test('what does not fit into one look is read by the next, without waiting', asy
   await raiseTwice()
   pass(everyMs + 1)
   for (let n = 0; n < 5; n++) await publishOne(db)
-  const few = async () => (await db.query(look, { part, now, most: 2 })).length
+  const few = async () => (await lookAtSome(db, part, now, 2)).entries.length
   assert.equal(await few(), 2)
   pass(everyMs + 1)
   assert.deepEqual([await few(), await few(), await few()], [2, 1, 0])

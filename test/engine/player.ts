@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import type { Sql } from '../../src/database/database.ts'
 import { dayOf } from '../../src/webhooks/events/days.ts'
+import { poolOf } from '../../src/webhooks/events/part.ts'
 import { ask } from '../support/ask.ts'
+import { lookAtSome } from '../support/look-inside.ts'
 import { isEnding } from './model/lane.ts'
 import { type Act, type Effect, entityOf, type Rules, type Settlement, type World } from './model/world.ts'
 import { kindNames, openNextDay, printKinds, type Stage } from './stage.ts'
@@ -36,10 +38,9 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
 
   async function look(s: World, part: number): Promise<void> {
     const feed = (scene.parts ?? [0]).indexOf(part)
-    const rows = await stage.call<{ feed: number; seq: number; day: number }>('look', {
-      ...{ p: partOfFeed(feed), now: at(s.now), most: scene.lookAtMost ?? 9 },
-    })
-    for (const row of rows) stage.days.set(`${feeds.indexOf(row.feed)} ${row.seq}`, row.day)
+    const most = scene.lookAtMost ?? 9
+    const { entries } = await lookAtSome(house.db, partOfFeed(feed), at(s.now), most)
+    for (const row of entries) stage.days.set(`${feeds.indexOf(row.feed)} ${row.seq}`, row.day)
   }
 
   async function take(s: World, node: number, w: number): Promise<void> {
@@ -191,7 +192,7 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
   async function dropDays(s: World): Promise<void> {
     const { feed } = s.cursors[0]!
     const [p, f, old] = [partOfFeed(feed), feeds[feed]!, dayOf(at(0))]
-    await house.db.transaction(async (sql) => {
+    await poolOf(house.db, p).transaction(async (sql) => {
       await ask(sql, 'SELECT FROM parts WHERE part = $1 FOR NO KEY UPDATE', [p])
       for (const w of rules.hooks.filter((each) => s.cursors[each]!.feed === feed))
         await stage.call(
@@ -207,11 +208,10 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
           },
           sql,
         )
-      await ask(
-        sql,
-        'INSERT INTO feed_days (part, feed, first, day) SELECT $1, $2, feed_head($1, $2) + 1, 0',
-        [p, f],
-      )
+      const [head] = await stage.call<{ feed_head: number }>('feed_head', { p, f }, sql)
+      await ask(sql, 'INSERT INTO feed_days (part, feed, first, day) VALUES ($1, $2, $3, 0)', [
+        ...[p, f, head!.feed_head + 1],
+      ])
       await ask(sql, 'DELETE FROM feed_days WHERE part = $1 AND feed = $2 AND day > 0', [p, f])
     })
     for (const table of ['log', 'outcomes', 'answers'])

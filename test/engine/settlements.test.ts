@@ -109,6 +109,7 @@ test('a webhook is in a settlement once: a lane that was lost says nothing, thou
 /** What it did is done, and nobody is told. */
 const losingReplies = (db: Database): Database => ({
   ...db,
+  at: (server) => losingReplies(db.at(server)),
   async query(...asked) {
     await db.query(...asked)
     throw new Error('the connection was lost')
@@ -137,7 +138,10 @@ test('what is answered while a statement runs is written by the next', async () 
   const settlements = new Settlements({ db, clock })
   const running = drain(settlements)
   await db.transaction(async (sql) => {
-    await ask(sql, 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE', [lane.webhookId])
+    await ask(sql, 'SELECT FROM cursors WHERE part = $1 AND webhook_id = $2 FOR UPDATE', [
+      lane.feed.part,
+      lane.webhookId,
+    ])
     answerNext(settlements, lane)
     await house.untilBlocked()
     answerNext(settlements, lane)
@@ -182,12 +186,12 @@ test('how a receiver fares is written as it changes: failures with the moment un
   assert.deepEqual(await written(), [0, null, null])
 })
 
-const answers = ({ webhookId }: DeliveryLane) =>
+const answers = ({ feed, webhookId }: DeliveryLane) =>
   house.sql<{ day: number; response: string; told: number }>(
-    `SELECT a.day, a.response, (SELECT count(*)::int FROM outcomes o WHERE o.webhook_id = a.webhook_id
-      AND o.said = a.said) AS told
-     FROM answers a WHERE a.webhook_id = $1 ORDER BY a.day, a.response`,
-    [webhookId],
+    `SELECT a.day, a.response, (SELECT count(*)::int FROM outcomes o WHERE o.part = $1
+      AND o.webhook_id = a.webhook_id AND o.said = a.said) AS told
+     FROM answers a WHERE a.part = $1 AND a.webhook_id = $2 ORDER BY a.day, a.response`,
+    [feed.part, webhookId],
   )
 
 function answerWith(settlements: Settlements, lane: DeliveryLane, response: string): void {

@@ -5,7 +5,7 @@
 
 import type { Database, Sql } from '../../src/database/database.ts'
 import { dayOf } from '../../src/webhooks/events/days.ts'
-import { allParts } from '../../src/webhooks/events/part.ts'
+import { allParts, learnLayout, poolOf } from '../../src/webhooks/events/part.ts'
 import { ask } from '../support/ask.ts'
 import { TestClock } from '../support/clock.ts'
 import { type Kernel, openKernel, type Values } from './kernel-calls.ts'
@@ -30,6 +30,7 @@ export interface House {
 }
 
 export async function openHouse(db: Database): Promise<House> {
+  await learnLayout(db)
   return { db, kernel: await openKernel(db), walks: 0, webhooks: 0, droppedDays: 0 }
 }
 
@@ -63,7 +64,7 @@ export async function openStage(house: House, scene: Scene): Promise<Stage> {
     partOfFeed: (feed) => partOf(modelParts[feed]!),
     at: (moment) => new Date(stage.base + moment * hourMs),
     momentOf: (at) => Math.round((at.getTime() - stage.base) / hourMs),
-    call: (name, values, sql = db) => kernel.call(sql, name, values),
+    call: (name, values, sql) => kernel.call(sql ?? poolOf(db, Number(values.p)), name, values),
   }
   if (isDropping) await openNextDay(stage)
   for (const [place, text] of scene.webhooks.entries()) {
@@ -83,9 +84,10 @@ export async function openNextDay(stage: Stage): Promise<void> {
 }
 
 /** Nothing of it is left that another walk could meet. */
-export async function closeStage({ house, parts, feeds, webhooks }: Stage): Promise<void> {
+export async function closeStage(stage: Stage): Promise<void> {
+  const { house, parts, feeds, webhooks } = stage
   for (const part of parts) {
     await ask(house.db, 'DELETE FROM outbox WHERE part = $1 AND feed = ANY ($2::int[])', [part, feeds])
-    for (const w of webhooks) await house.kernel.call(house.db, 'delete_cursor', { p: part, w })
+    for (const w of webhooks) await stage.call('delete_cursor', { p: part, w })
   }
 }

@@ -2,6 +2,7 @@
  * Thousands of walks, the same in each run, so that a change alone can break it. `WALK_SEED` plays others.
  */
 import { test } from 'node:test'
+import { citusUrl } from '../support/citus.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openLenientDatabase } from '../support/lenient-database.ts'
@@ -9,7 +10,8 @@ import { largeScenes, scenes } from './model/scenes.ts'
 import { openHouse } from './stage.ts'
 import { walk } from './walks.ts'
 
-const walksOfScene = 50
+/** On a Citus a step takes longer. */
+const walksOfScene = citusUrl === undefined ? 50 : 10
 
 const { url } = await keepOpen(await openTestDatabase())
 const house = await openHouse(await keepOpen(openLenientDatabase({ connectionString: url, connections: 6 })))

@@ -7,15 +7,14 @@ import type { Database } from '../../src/database/database.ts'
 import type { Branch } from '../../src/webhooks/events/branch.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
 import { allParts, partOf } from '../../src/webhooks/events/part.ts'
-import { lookAt } from '../../src/webhooks/events/sequencer.ts'
 import { ask } from './ask.ts'
 import type { TestGateway } from './gateway.ts'
-import { lookInside } from './look-inside.ts'
+import { lookAtAll, lookInside } from './look-inside.ts'
 
 type House = Pick<TestGateway, 'gateway' | 'clock'>
 
 export async function numberEvents({ gateway, clock }: House): Promise<void> {
-  for (const part of allParts) await lookAt(gateway.context.db, part, clock.now())
+  for (const part of allParts) await lookAtAll(gateway.context.db, part, clock.now())
 }
 
 /** What is numbered for a webhook and of its kinds, the oldest first, by the names of deliveries. */
@@ -87,7 +86,7 @@ export async function failDeliveries(
       names.map((entity) => ({ ...common, entity, simulated: true, webhookId })),
       now,
     )
-    await lookInside(sql, partOf(branchId), now)
+    await lookInside(gateway.context.db, sql, partOf(branchId), now)
     await ask(
       sql,
       `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)

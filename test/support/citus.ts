@@ -7,6 +7,11 @@ import { openLenientDatabase } from './lenient-database.ts'
 
 export const citusUrl = process.env.CITUS_URL
 
+/** For `skip`: a test that asks what a Citus does not have, or has elsewhere, in words. */
+export function onPlainOnly(why: string): string | false {
+  return citusUrl !== undefined && why
+}
+
 /** Connected to by the address of the coordinator or of a worker. */
 async function run<Row extends object = object>(url: string, text: string): Promise<Row[]> {
   const db = openLenientDatabase({ connectionString: url, connections: 1 })

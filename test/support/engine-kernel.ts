@@ -10,7 +10,7 @@ import { parseDeliveryId } from '../../src/webhooks/engine/delivery-id.ts'
 import { saidBy } from '../../src/webhooks/engine/response-texts.ts'
 import { logOf } from '../../src/webhooks/events/branch-log.ts'
 import { openDaysAhead } from '../../src/webhooks/events/days.ts'
-import { partOf } from '../../src/webhooks/events/part.ts'
+import { learnLayout, partOf } from '../../src/webhooks/events/part.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { webhookColumns } from '../../src/webhooks/subscriptions/webhooks.sql.ts'
 import { ask } from './ask.ts'
@@ -18,6 +18,7 @@ import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { followByHand } from './follow.ts'
 import { openLenientDatabase } from './lenient-database.ts'
+import { lookAtAll } from './look-inside.ts'
 
 export interface AttemptOptions {
   readonly state?: 'retrying' | 'delivered' | 'exhausted'
@@ -69,7 +70,6 @@ const insertWebhook = `INSERT INTO webhooks (branch_id, environment, url, kinds,
 const insertOutbox = `INSERT INTO outbox (part, feed, simulated, webhook_id, created_at, kind, action, entity, body)
    SELECT $1, $2, $3, $4, $5, $6, $7, entity, '{"entity":"' || entity || '"}'
      FROM unnest($8::text[]) AS entity RETURNING uid`
-const look = 'SELECT seq FROM look($1, $2, 10000)'
 const takeLane = `UPDATE cursors SET holder = 1, epoch = epoch + 1, wake_at = '-infinity' WHERE part = $1 AND webhook_id = $2
     RETURNING epoch, position, feed`
 const selectEntry = 'SELECT day, entity FROM log WHERE part = $1 AND feed = $2 AND seq = $3'
@@ -84,13 +84,14 @@ export async function openKernel(): Promise<Kernel> {
   const database = await openTestDatabase()
   const db = openLenientDatabase({ connectionString: database.url, connections: 4 })
   const clock = new TestClock()
+  await learnLayout(db)
   await openDaysAhead(db, clock.now())
   const addPartner = async (name: string) =>
     (await ask<{ branchId: number }>(db, insertPartner, [name, clock.now()]))[0]!.branchId
   const branchId = await addPartner('Kernel')
 
   async function lookAt(part = partOf(branchId)): Promise<number> {
-    return (await ask(db, look, [part, clock.now()])).length
+    return (await lookAtAll(db, part, clock.now())).length
   }
 
   return {

@@ -9,8 +9,10 @@ import type { Logger } from 'pino'
 import type { Database } from '../../src/database/database.ts'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
 import { readConfig } from '../../src/settings/config.ts'
+import { dayOf } from '../../src/webhooks/events/days.ts'
 import type { NewEvent, PublishedEvent } from '../../src/webhooks/events/event.ts'
 import type { Kind } from '../../src/webhooks/events/kind.ts'
+import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
 import { createWebhook, type Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import type { SettingsChange } from '../../src/webhooks/subscriptions/webhook-settings.ts'
 import { ask } from './ask.ts'
@@ -261,7 +263,7 @@ export function eventOf(branchId: number, draft: EventDraft): NewEvent {
  * Deliveries that have ended, each with its event, as a busy day leaves them: the webhook has come past them.
  */
 export async function fillWithSettled(
-  { sql, branchId, house }: Pick<Engine, 'sql' | 'branchId' | 'house'>,
+  { db, branchId, house }: Pick<Engine, 'db' | 'branchId' | 'house'>,
   webhook: Pick<Webhook, 'id'>,
   {
     prefix,
@@ -270,28 +272,43 @@ export async function fillWithSettled(
     at = house.clock.now(),
   }: { prefix: string; count: number; state: string; at?: Date },
 ): Promise<void> {
-  await sql('SELECT open_day(day_of($1))', [at])
+  const [part, feed] = [partOf(branchId), feedOf({ branchId, environment: 'live' })]
+  const day = dayOf(at)
+  await ask(db, 'SELECT open_day($1)', [day])
   const outcome = state === 'canceled' ? null : state === 'delivered' ? 'accepted' : 'refused'
-  await sql(
-    `WITH stored AS (
-       INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
-       SELECT part_of($1), feed_of($1, 'live'), (SELECT feed_head(part_of($1), feed_of($1, 'live'))) + n,
-         day_of($2), false, $2, gen_random_uuid(), 'TRANSACTION', 'SUBMITTED', $3 || ':' || n, '{}'
-       FROM generate_series(1, $4::int) n RETURNING seq),
-     days AS (
-       INSERT INTO feed_days SELECT part_of($1), feed_of($1, 'live'), min(seq), day_of($2) FROM stored
-         ON CONFLICT DO NOTHING)
-     INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
-       outcome)
-     SELECT part_of($1), $5, seq, 0, 1, day_of($2), $2, 5, CASE $6 WHEN 'delivered'
-       THEN 200 ELSE 500 END, $6, $7 FROM stored`,
-    [branchId, at, prefix, count, webhook.id, state, outcome],
-  )
-  await sql(
-    `UPDATE cursors SET position = feed_head(part, feed), epoch = epoch + 1, wake_at = '-infinity'
-      WHERE part = part_of($1) AND feed = feed_of($1, 'live')`,
-    [branchId],
-  )
+  await db.transaction(async (sql) => {
+    const [last] = await ask<{ head: number }>(sql, 'SELECT feed_head($1::smallint, $2::int) AS head', [
+      ...[part, feed],
+    ])
+    const head = last!.head
+    await ask(
+      sql,
+      `INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
+       SELECT $1::smallint, $2::int, $3::bigint + n, $4::int, false, $5::timestamptz, gen_random_uuid(),
+         'TRANSACTION', 'SUBMITTED', $6::text || ':' || n, '{}' FROM generate_series(1, $7::int) n`,
+      [part, feed, head, day, at, prefix, count],
+    )
+    await ask(
+      sql,
+      'INSERT INTO feed_days (part, feed, first, day) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+      [part, feed, head + 1, day],
+    )
+    await ask(
+      sql,
+      `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
+         outcome)
+       SELECT $1::smallint, $2::bigint, $3::bigint + n, 0, 1, $4::int, $5::timestamptz, 5,
+         CASE $6 WHEN 'delivered' THEN 200 ELSE 500 END, $6::text, $7::text
+         FROM generate_series(1, $8::int) n`,
+      [part, webhook.id, head, day, at, state, outcome, count],
+    )
+    await ask(
+      sql,
+      `UPDATE cursors SET position = $3, epoch = epoch + 1, wake_at = '-infinity'
+        WHERE part = $1 AND feed = $2`,
+      [part, feed, head + count],
+    )
+  })
 }
 
 /** Drafts of events of different entities. */

@@ -11,12 +11,12 @@ export const numbered = (entity: string, place: number): EventDraft => ({
 export const read = (request: ReceivedRequest) =>
   JSON.parse(request.body) as { entity: string; place: number }
 
-/** A retry repeats a place; an inversion goes back. */
-export function findInversions(requests: readonly ReceivedRequest[]): string[] {
+/** A retry repeats a place; an inversion goes back. Places begin with the first, or with any. */
+export function findInversions(requests: readonly ReceivedRequest[], isFromFirst = true): string[] {
   const last = new Map<string, number>()
   return requests.flatMap((request) => {
     const { entity, place } = read(request)
-    const before = last.get(entity) ?? 0
+    const before = last.get(entity) ?? (isFromFirst ? 0 : place - 1)
     last.set(entity, Math.max(place, before))
     return place < before || place > before + 1 ? [`${request.path} ${entity}: ${place} after ${before}`] : []
   })

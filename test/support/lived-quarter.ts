@@ -1,6 +1,7 @@
 /** A quarter, or less of one, lived through with a seed and held against its ledger. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { partOf } from '../../src/webhooks/events/part.ts'
 import { openQuarter, type Quarter } from './quarter.ts'
 import { findProblems } from './quarter-check.ts'
 
@@ -27,22 +28,24 @@ async function breakEverything(quarter: Quarter): Promise<void> {
   const { engine, books, receivers } = quarter
   const { events, log, deliveries } = books
   const { hooks } = receivers
-  const [last] = await engine.sql<{ webhook_id: number; seq: number }>(
-    `DELETE FROM outcomes o USING (
-       SELECT webhook_id, seq FROM outcomes JOIN cursors USING (part, webhook_id)
-         WHERE round = 0 AND state = 'delivered' ORDER BY seq DESC LIMIT 1) newest
-     WHERE o.webhook_id = newest.webhook_id AND o.seq = newest.seq RETURNING o.webhook_id, o.seq`,
+  const [last] = await engine.sql<{ part: number; webhook_id: number; seq: number }>(
+    `SELECT part, webhook_id, seq FROM outcomes JOIN cursors USING (part, webhook_id)
+       WHERE round = 0 AND state = 'delivered' ORDER BY seq DESC LIMIT 1`,
   )
   assert.ok(last, 'there was an outcome')
+  await engine.sql('DELETE FROM outcomes WHERE part = $1 AND webhook_id = $2 AND seq = $3', [
+    ...[last.part, last.webhook_id, last.seq],
+  ])
   await engine.sql(
-    'DELETE FROM log WHERE feed = $1 AND seq = (SELECT max(seq) - 1 FROM log WHERE feed = $1)',
-    [2 * engine.branchId],
+    `DELETE FROM log WHERE part = $1 AND feed = $2
+      AND seq = (SELECT max(seq) - 1 FROM log WHERE part = $1 AND feed = $2)`,
+    [partOf(engine.branchId), 2 * engine.branchId],
   )
+  const { webhook } = hooks.find((hook) => !hook.isDeleted)!
   await engine.sql(
     `INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
-     SELECT part, webhook_id, 'transaction:stuck', 1, 260302, 1, 'infinity', $2 FROM cursors
-       WHERE webhook_id = $1`,
-    [hooks.find((hook) => !hook.isDeleted)!.webhook.id, engine.house.clock.now()],
+     VALUES ($1, $2, 'transaction:stuck', 1, 260302, 1, 'infinity', $3)`,
+    [partOf(webhook.branchId), webhook.id, engine.house.clock.now()],
   )
   const [event] = events.values()
   events.set('made up', { ...event!, uid: 'made up', wantedBy: [hooks[0]!.webhook.id] })

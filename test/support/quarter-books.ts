@@ -2,6 +2,8 @@
  * The books of a quarter: what was published, and every delivery and number of the log as they were last
  * seen. The promises are held against them.
  */
+import { allParts, poolOf } from '../../src/webhooks/events/part.ts'
+import { ask } from './ask.ts'
 import type { DeliveryRow, Engine } from './engine.ts'
 import type { Hook } from './quarter-receivers.ts'
 
@@ -84,15 +86,17 @@ export class Books {
   }
 
   /** The cursors of those that have not come to the end, as they are. */
-  findWaiting(now: Date): Promise<object[]> {
-    return this.#engine.sql(
-      `SELECT to_jsonb(c) AS cursor, feed_head(part, feed) AS head, $1::timestamptz AS now,
-         ARRAY(SELECT to_jsonb(x) FROM exceptions x WHERE x.webhook_id = c.webhook_id) AS exceptions,
-         ARRAY(SELECT to_jsonb(g) FROM agains g WHERE g.webhook_id = c.webhook_id) AS agains,
-         ARRAY(SELECT to_jsonb(r) FROM replay_cursors r WHERE r.webhook_id = c.webhook_id
-           AND state = 'running') AS replays
-       FROM cursors c`,
-      [now],
-    )
+  async findWaiting(now: Date): Promise<object[]> {
+    const { db } = this.#engine
+    const found = await Promise.all(allParts.map((part) => ask(poolOf(db, part), selectLanes, [part, now])))
+    return found.flat()
   }
 }
+
+const selectLanes = `SELECT to_jsonb(c) AS cursor, $2::timestamptz AS now,
+    (SELECT max(l.seq) FROM log l WHERE l.part = $1 AND l.feed = c.feed) AS head,
+    ARRAY(SELECT to_jsonb(x) FROM exceptions x WHERE x.part = $1 AND x.webhook_id = c.webhook_id) AS exceptions,
+    ARRAY(SELECT to_jsonb(g) FROM agains g WHERE g.part = $1 AND g.webhook_id = c.webhook_id) AS agains,
+    ARRAY(SELECT to_jsonb(r) FROM replay_cursors r WHERE r.part = $1 AND r.webhook_id = c.webhook_id
+      AND state = 'running') AS replays
+  FROM cursors c WHERE c.part = $1`

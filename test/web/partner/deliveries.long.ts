@@ -51,7 +51,7 @@ async function fill(
       [own.partner.branchId, webhookId, `2026-03-02 ${hours}:00Z`, count],
     )
     for (let left = count; left > 0; left -= 1_000)
-      await lookInside(sql, partOf(own.partner.branchId), house.clock.now())
+      await lookInside(db, sql, partOf(own.partner.branchId), house.clock.now())
     await ask(
       sql,
       `INSERT INTO outcomes (part, webhook_id, seq, round, attempt, day, at, duration_ms, status, state,
