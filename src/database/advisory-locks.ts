@@ -27,6 +27,8 @@ export const advisoryLocks = {
    * and has not ended.
    */
   publishers: 7_267_109,
+  /** One node drops a day. */
+  retention: 7_267_123,
   /** With the hash of a site's name: one changes which brand is in force there. */
   brands: 7_267_122,
 } as const

@@ -128,15 +128,17 @@ export class DatabaseBusy extends DatabaseUnavailable {
 }
 
 const int8Array: number = 1016
-const parseTexts: (text: string) => string[] = pg.types.getTypeParser(int8Array)
+const parseTexts: (text: string) => (string | null)[] = pg.types.getTypeParser(int8Array)
 
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === pg.types.builtins.INT8) return Number
-    if (oid === int8Array) return (text: string) => parseTexts(text).map(Number)
+    if (oid === int8Array) return (text: string) => parseTexts(text).map(numberOrNull)
     return pg.types.getTypeParser(oid, format)
   },
 }
+
+const numberOrNull = (text: string | null) => (text === null ? null : Number(text))
 
 export function openDatabase(options: PoolOptions): Database {
   const pool = openPool(options, types)

@@ -12,7 +12,7 @@ import {
 } from './applications.sql.ts'
 import type { Partner } from './partner.ts'
 import { writeDown } from './partner-message.ts'
-import { lockApplicant, selectUndecided } from './partners.sql.ts'
+import { allowFeeds, lockApplicant, selectUndecided } from './partners.sql.ts'
 
 /**
  * One statement decides: of two members who apply at once, and of an operator who approves just then, one
@@ -37,6 +37,7 @@ export async function applyAgain(
           : error
       })
     if (!applied) throw new Conflict('Only an application that was declined can be sent again.')
+    await sql.query(allowFeeds, { branchId, status: 'applied' })
     const { website, contact, purpose } = application
     await sql.query(replaceApplication, {
       branchId,

@@ -35,22 +35,20 @@ test('beside two branches that have more to number than one look takes, each oth
     )
   for (const branchId of [busy!, alsoBusy!]) await fill(branchId, 10_000)
   for (const branchId of quiet) await fill(branchId, 1)
-  const sequencer = new Sequencer({
+  const looked: number[] = []
+  const all = new Set(quiet.map(partOf))
+  const sequencer: Sequencer = new Sequencer({
     db: engine.db,
     clock: engine.house.clock,
     log: pino({ level: 'silent' }),
-  })
-  for (const branchId of [busy!, alsoBusy!, ...quiet]) sequencer.wake(partOf(branchId))
-  const looked: number[] = []
-  const all = new Set(quiet.map(partOf))
-  const hear = async () => {
-    for await (const { part } of sequencer.run()) {
+    numbered({ part }) {
       looked.push(part)
       all.delete(part)
       if (all.size === 0) sequencer.close()
-    }
-  }
-  await Promise.all([hear(), hear()])
+    },
+  })
+  for (const branchId of [busy!, alsoBusy!, ...quiet]) sequencer.wake(partOf(branchId))
+  await Promise.all([sequencer.run(), sequencer.run()])
   // One look of each, one more of each that is busy, and what the other of the two had begun.
   assert.ok(looked.length <= quiet.length + 2 + 2, `${looked.length} looks: ${looked}`)
 })

@@ -102,8 +102,8 @@ async function deliver(db: Database): Promise<void> {
   const { clock, webhooks } = house
   const now = clock.now()
   const id = randomUUID()
-  const [worker] = await db.query(workers.registerWorker, { id, now })
-  const { number } = worker!
+  const { number } = await db.one(workers.giveNumber)
+  await db.query(workers.registerWorker, { id, number, now })
   const never = new Date(0)
   await db.query(workers.reportWorker, {
     id,
@@ -371,6 +371,7 @@ const notHot: Record<string, string> = {
   select_named_entry: 'a person searches: web/search-plan',
   select_receiver: 'one row by its key',
   forget_former_days: 'once a day',
+  select_ending_feeds: 'once a day',
   keep_heads: 'once a day',
   forget_day: 'once a day',
   select_feed_of_day: 'once a day',

@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import type { Database, Sql } from '../../src/database/database.ts'
 import { carry, carrySoon } from '../../src/webhooks/events/carrier.ts'
+import type { NumberedBatch } from '../../src/webhooks/events/numbered-batch.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
 import { undo } from '../support/look-inside.ts'
 import { openEngineHouse } from './house.ts'
@@ -23,8 +24,16 @@ const act = (sql: Sql, isActive: boolean) =>
   sql.script(`INSERT INTO outbox_acts (part, webhook_id, feed, is_active, may_act, kinds, actions)
     VALUES (${part}, ${webhook}, ${feed}, ${isActive}, true, '{TRANSACTION}', '{}')`)
 
-const carryOnce = async () =>
-  (await carry(house.db, part, house.clock.now())).entries.map(({ entity }) => entity)
+async function carryAt(db: Database): Promise<NumberedBatch['entries']> {
+  let entries: NumberedBatch['entries'] = []
+  const numbered = (batch: NumberedBatch) => {
+    entries = batch.entries
+  }
+  await carry(db, part, { now: house.clock.now(), numbered })
+  return entries
+}
+
+const carryOnce = async () => (await carryAt(house.db)).map(({ entity }) => entity)
 
 const countActs = async () => (await house.sql('SELECT FROM outbox_acts')).length
 
@@ -67,7 +76,7 @@ test('who waits for an act goes on when it was followed, and every act before it
 test('what a carrier has appended that ended in between is carried again, and neither numbered nor told of again', async () => {
   await publish(house.db, 'appended')
   const ending: Database = { ...house.db, transaction: (work) => undo(house.db, work) }
-  const { entries } = await carry(ending, part, house.clock.now())
+  const entries = await carryAt(ending)
   assert.deepEqual(
     entries.map(({ entity }) => entity),
     ['appended'],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Database } from '../../src/database/database.ts'
 import { Membership } from '../../src/webhooks/engine/membership.ts'
 import { partOf } from '../../src/webhooks/events/part.ts'
 import { eventually } from '../support/eventually.ts'
@@ -53,4 +54,20 @@ test('a lane of a worker that is no more is freed', async () => {
   await house.sql('UPDATE cursors SET holder = 999 WHERE webhook_id = $1', [webhook])
   assert.equal(await member.evict(nobodyMissing), true)
   assert.equal(await holderOf(webhook), null)
+})
+
+test('a worker holds the lock by which it is known to live before others know of it', async (t) => {
+  const known = Promise.withResolvers<number>()
+  const listen: Database['listen'] = async (...asked) => {
+    const { number } = asked[3]!
+    known.resolve((await house.sql('SELECT FROM workers WHERE number = $1', [number])).length)
+    return house.db.listen(...asked)
+  }
+  const member = new Membership({
+    ...{ db: { ...house.db, listen }, clock: house.clock },
+    ...{ heard: () => {}, joined: () => {} },
+  })
+  t.after(() => member.close())
+  member.attend()
+  assert.equal(await known.promise, 0)
 })

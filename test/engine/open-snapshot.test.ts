@@ -9,11 +9,10 @@ import { after, second } from '../../src/clock.ts'
 import { openDatabase, type Sql } from '../../src/database/database.ts'
 import { partsToLook } from '../../src/webhooks/events/log.sql.ts'
 import { learnLayout } from '../../src/webhooks/events/part.ts'
-import { lookAt } from '../../src/webhooks/events/sequencer.ts'
 import { ask } from '../support/ask.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { lookAtSome } from '../support/look-inside.ts'
+import { lookAtSome, lookOnce } from '../support/look-inside.ts'
 
 const part = 1
 const dead = 20_000
@@ -33,7 +32,7 @@ const publishOne = (sql: Sql) =>
   sql.script(`INSERT INTO outbox (part, feed, created_at, kind, action, entity, body)
     VALUES (${part}, 2, now(), 'TRANSACTION', 'SUBMITTED', 'transaction:1', '{}')`)
 
-const lookOnce = async () => (await lookAt(db, part, now)).entries.length
+const countLooked = async () => (await lookOnce(db, part, now)).entries.length
 
 const selectRead = "SELECT idx_tup_read AS read FROM pg_stat_user_indexes WHERE indexrelname = 'outbox_pkey'"
 /** How many entries of the outbox's index are passed meanwhile. */
@@ -62,7 +61,7 @@ async function findParts(): Promise<number[]> {
 async function raiseTwice(): Promise<void> {
   for (let n = 0; n < 2; n++) {
     pass(everyMs + 1)
-    await lookOnce()
+    await countLooked()
   }
 }
 
@@ -77,8 +76,8 @@ test('a look passes what died in the last seconds, and not the hour before', asy
     await publishOne(db)
     assert.ok((await findParts()).includes(part))
     const read = await countRead(async () => {
-      assert.equal(await lookOnce(), 1)
-      assert.equal(await lookOnce(), 0)
+      assert.equal(await countLooked(), 1)
+      assert.equal(await countLooked(), 0)
       assert.ok(!(await findParts()).includes(part))
     })
     assert.ok(read < dead / 10, `${read} entries were passed`)
@@ -90,13 +89,13 @@ test('what commits late is numbered as soon as it is there, however long that to
   await reader.transaction(async (late) => {
     await publishOne(late)
     await publishOne(db)
-    assert.equal(await lookOnce(), 1)
+    assert.equal(await countLooked(), 1)
     for (let n = 0; n < 3; n++) await raiseTwice()
     await publishOne(db)
-    assert.equal(await lookOnce(), 1)
+    assert.equal(await countLooked(), 1)
   })
   assert.ok((await findParts()).includes(part))
-  assert.equal(await lookOnce(), 1)
+  assert.equal(await countLooked(), 1)
 })
 
 test('nor is it lost where a savepoint was undone in between', async () => {
@@ -108,7 +107,7 @@ test('nor is it lost where a savepoint was undone in between', async () => {
     await publishOne(late)
     for (let n = 0; n < 3; n++) await raiseTwice()
   })
-  assert.equal(await lookOnce(), 1)
+  assert.equal(await countLooked(), 1)
 })
 
 test('a clock that is set back keeps the floor from rising no longer than any other', async () => {

@@ -20,11 +20,12 @@ const { db, clock } = house
 
 /** How many each look numbered. */
 function openSequencer(t: TestContext) {
-  const sequencer = new Sequencer({ db, clock, log: pino({ level: 'silent' }) })
   const looks: number[] = []
-  const running = (async () => {
-    for await (const { entries } of sequencer.run()) looks.push(entries.length)
-  })()
+  const sequencer = new Sequencer({
+    ...{ db, clock, log: pino({ level: 'silent' }) },
+    numbered: ({ entries }) => looks.push(entries.length),
+  })
+  const running = sequencer.run()
   t.after(() => {
     sequencer.close()
     return running
@@ -47,7 +48,10 @@ test('what is published while its part is looked at has its number by the next l
   await house.sql(`UPDATE cursors SET wake_at = 'infinity' WHERE webhook_id = $1`, [webhook])
   const { sequencer, looks } = openSequencer(t)
   await db.transaction(async (sql) => {
-    await ask(sql, 'SELECT FROM cursors WHERE webhook_id = $1 FOR UPDATE', [webhook])
+    await ask(sql, 'SELECT FROM cursors WHERE part = $1 AND webhook_id = $2 FOR UPDATE', [
+      partOf(branch),
+      webhook,
+    ])
     await house.publish(branch, ['a'])
     sequencer.wake(partOf(branch))
     await house.untilBlocked()

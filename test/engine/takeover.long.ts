@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { after, hour } from '../../src/clock.ts'
 import type { Database } from '../../src/database/database.ts'
 import * as kernel from '../../src/webhooks/engine/kernel.sql.ts'
-import { lifeLock, registerWorker } from '../../src/webhooks/engine/workers.sql.ts'
+import { giveNumber, lifeLock, registerWorker } from '../../src/webhooks/engine/workers.sql.ts'
 import { allParts, partOf } from '../../src/webhooks/events/part.ts'
 import { ask } from '../support/ask.ts'
 import { eventually } from '../support/eventually.ts'
@@ -144,8 +144,8 @@ test('a worker lets go of a lane that somebody else has taken, and what it sent 
   worker.published([partOf(branch)])
   const hasEnded = async (id: number, count: number) => (await outcomes(id)).length === count
   await eventually('both outcomes', async () => (await hasEnded(webhook, 1)) && (await hasEnded(other, 1)))
-  const [living] = await house.db.query(registerWorker, { id: randomUUID(), now: house.clock.now() })
-  const { number } = living!
+  const { number } = await house.db.one(giveNumber)
+  await house.db.query(registerWorker, { id: randomUUID(), number, now: house.clock.now() })
   const lost = () => {}
   const life = await house.db.listen('countersign_nothing', lost, lost, { kind: lifeLock, number })
   t.after(() => life.close())

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { after, second } from '../../src/clock.ts'
-import { lifeLock, registerWorker } from '../../src/webhooks/engine/workers.sql.ts'
+import { giveNumber, lifeLock, registerWorker } from '../../src/webhooks/engine/workers.sql.ts'
 import { ask } from './ask.ts'
 import type { TestGateway } from './gateway.ts'
 import { hold } from './hold.ts'
@@ -22,12 +22,10 @@ export async function holdLanes(
   const { db } = gateway.context
   const number = await db.transaction(async (sql) => {
     // Longer ago than others count on it, and not so long that it is gone.
-    const [worker] = await sql.query(registerWorker, {
-      id: randomUUID(),
-      now: after(clock.now(), -8 * second),
-    })
-    await hold(t, databaseUrl, (held) => ask(held, lockLife, [lifeLock, worker!.number]))
-    return worker!.number
+    const worker = await sql.one(giveNumber)
+    await sql.query(registerWorker, { ...worker, id: randomUUID(), now: after(clock.now(), -8 * second) })
+    await hold(t, databaseUrl, (held) => ask(held, lockLife, [lifeLock, worker.number]))
+    return worker.number
   })
   await ask(db, take, [number, webhookIds])
 }

@@ -3,12 +3,25 @@ import type { NumberedBatch } from '../../src/webhooks/events/numbered-batch.ts'
 import { isDistributed } from '../../src/webhooks/events/part.ts'
 import { lookAt } from '../../src/webhooks/events/sequencer.ts'
 
+interface Look extends NumberedBatch {
+  readonly isMore: boolean
+}
+
+export async function lookOnce(db: Database, part: number, now: Date): Promise<Look> {
+  let batch: NumberedBatch = { part, entries: [], woken: 0 }
+  const numbered = (each: NumberedBatch) => {
+    batch = each
+  }
+  const isMore = await lookAt(db, part, { now, numbered })
+  return { ...batch, isMore }
+}
+
 /**
  * In the transaction that published, before any sequencer sees it. Where the part lies on another server, it
  * has there what was published before this transaction commits.
  */
 export function lookInside(db: Database, sql: Sql, part: number, now: Date): Promise<NumberedBatch> {
-  return lookAt({ ...db, ...sql, transaction: (work) => work(sql) }, part, now)
+  return lookOnce({ ...db, ...sql, transaction: (work) => work(sql) }, part, now)
 }
 
 /** Everything that was published, and every act before it. Answers the events. */
@@ -17,7 +30,7 @@ export async function lookAtAll(
   part: number,
   now: Date,
 ): Promise<NumberedBatch['entries'][number][]> {
-  const { entries, isMore } = await lookAt(db, part, now)
+  const { entries, isMore } = await lookOnce(db, part, now)
   return isMore ? [...entries, ...(await lookAtAll(db, part, now))] : [...entries]
 }
 
@@ -28,7 +41,7 @@ export function lookAtSome(db: Database, part: number, now: Date, most: number):
     query: (...[statement, values]: Parameters<Sql['query']>) =>
       sql.query(statement, statement.parameters.includes('most') ? { ...(values as object), most } : values),
   })
-  return lookAt({ ...few(db), transaction: (work) => db.transaction((sql) => work(few(sql))) }, part, now)
+  return lookOnce({ ...few(db), transaction: (work) => db.transaction((sql) => work(few(sql))) }, part, now)
 }
 
 /**
@@ -39,7 +52,7 @@ export async function lookHolding(db: Database, sql: Sql, part: number, now: Dat
   if (!isDistributed()) return lookInside(db, sql, part, now)
   const there: Database = { ...db, ...sql }
   const leaving: Database = { ...db, at: () => there, transaction: (work) => undo(db, work) }
-  return lookAt(leaving, part, now)
+  return lookOnce(leaving, part, now)
 }
 
 class Undone extends Error {}

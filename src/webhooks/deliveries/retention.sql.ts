@@ -1,4 +1,4 @@
-import { instant, int, text } from '../../database/column.ts'
+import { instant, int, list, text } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { unfinishedOf } from '../engine/waiting.sql.ts'
 import { dayOfSeq, filterAt, hasEnded, isFor } from '../events/branch-logs.sql.ts'
@@ -63,22 +63,26 @@ export const lockPart = statement({
   text: 'SELECT FROM parts WHERE part = :part FOR NO KEY UPDATE',
 })
 
-/**
- * Three steps, in a transaction that holds the part's lock: a feed whose newest day is dropped keeps its
- * numbering.
- */
+/** In a transaction that holds the part's lock: a feed whose newest day is dropped keeps its numbering. */
 export const forgetFormer = statement({
   name: 'forget_former_days',
   takes: { part: int, day: int },
   text: `DELETE FROM feed_days z WHERE z.part = :part AND z.day = 0 AND EXISTS (SELECT FROM feed_days d
     WHERE d.part = :part AND d.feed = z.feed AND d.day = :day)`,
 })
+export const selectEnding = statement({
+  name: 'select_ending_feeds',
+  takes: { part: int, day: int },
+  gives: { feed: int },
+  text: `SELECT d.feed FROM feed_days d WHERE d.part = :part AND d.day = :day AND NOT EXISTS (
+     SELECT FROM feed_days n WHERE n.part = :part AND n.feed = d.feed AND n.day > :day)`,
+})
 export const keepHeads = statement({
   name: 'keep_heads',
-  takes: { part: int, day: int },
-  text: `UPDATE feed_days d SET first = feed_head(:part, d.feed) + 1, day = 0
-   WHERE d.part = :part AND d.day = :day AND NOT EXISTS (SELECT FROM feed_days n
-     WHERE n.part = :part AND n.feed = d.feed AND n.day > :day)`,
+  takes: { part: int, day: int, feeds: list(int), heads: list(int) },
+  text: `UPDATE feed_days d SET first = h.head + 1, day = 0
+   FROM unnest(:feeds::int[], :heads::bigint[]) AS h (feed, head)
+   WHERE d.part = :part AND d.day = :day AND d.feed = h.feed`,
 })
 export const forgetDay = statement({
   name: 'forget_day',

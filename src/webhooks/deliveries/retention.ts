@@ -6,9 +6,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayAct, recordAct } from '../../audit/audit.ts'
 import { after, day as dayMs } from '../../clock.ts'
+import { advisoryLocks } from '../../database/advisory-locks.ts'
 import { isBlocked, isMissing, type Sql } from '../../database/database.ts'
 import { expireUpTo, tellOfAct } from '../engine/cursor-acts.sql.ts'
 import { dayOf } from '../events/days.ts'
+import { selectHeads } from '../events/log.sql.ts'
 import { allParts } from '../events/part.ts'
 import { countedAtMost } from '../health/webhook-health.ts'
 import * as table from './retention.sql.ts'
@@ -88,7 +90,10 @@ function moveOn(db: Sql, part: number, day: number): Promise<void> {
   return db.transaction(async (sql) => {
     await sql.query(table.lockPart, { part })
     await sql.query(table.forgetFormer, { part, day })
-    await sql.query(table.keepHeads, { part, day })
+    const ending = (await sql.query(table.selectEnding, { part, day })).map(({ feed }) => feed)
+    const heads = await sql.query(selectHeads, { part, feeds: ending })
+    const columns = { feeds: heads.map(({ feed }) => feed), heads: heads.map(({ head }) => head) }
+    await sql.query(table.keepHeads, { part, day, ...columns })
     await sql.query(table.forgetDay, { part, day })
   })
 }
@@ -125,7 +130,9 @@ async function withLockTimeout(db: Sql, work: (sql: Sql) => Promise<unknown>): P
   for (let tried = 1; ; tried++)
     try {
       await db.transaction(async (sql) => {
-        await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
+        await sql.script(
+          `SET LOCAL lock_timeout = ${lockTimeoutMs}; SELECT pg_advisory_xact_lock(${advisoryLocks.retention})`,
+        )
         await work(sql)
       })
       return true

@@ -99,12 +99,13 @@ export class Membership {
   async #join(): Promise<void> {
     const { db, clock, heard, joined } = this.#options
     const id = randomUUID()
-    const { number } = await db.one(table.registerWorker, { id, now: clock.now() })
+    const { number } = await db.one(table.giveNumber)
     let opened: Listener | undefined
     opened = await db.listen('countersign_work', heard, () => this.#leave(opened), {
       kind: table.lifeLock,
       number,
     })
+    await db.query(table.registerWorker, { id, number, now: clock.now() })
     const former = this.#member
     this.#numbers.add(number)
     if (former)

@@ -143,7 +143,7 @@ export class DeliveryWorker {
       heard: (text) => this.#hear(text),
       joined: () => this.#rejoin(),
     })
-    this.#sequencer = new Sequencer(options)
+    this.#sequencer = new Sequencer({ ...options, numbered: (batch) => this.numbered(batch) })
     this.#settlements = new Settlements(options)
     this.#chores = [
       options.rounds.add({
@@ -164,7 +164,7 @@ export class DeliveryWorker {
     options.changes.subscribe((tag) => this.#reconsider(tag))
     this.#membership.attend()
     this.published(allParts)
-    this.#numbering = allParts.map(() => this.#hearOfNumbers())
+    this.#numbering = allParts.map(() => this.#sequencer.run())
     this.#writing = allParts.map(() => this.#hearOfWritten())
   }
 
@@ -209,10 +209,6 @@ export class DeliveryWorker {
   }
 
   // ---- hearing ----
-
-  async #hearOfNumbers(): Promise<void> {
-    for await (const batch of this.#sequencer.run()) this.numbered(batch)
-  }
 
   async #hearOfWritten(): Promise<void> {
     for await (const { settled, refused, error } of this.#settlements.run()) {

@@ -13,11 +13,17 @@ const alive = `
   alive AS MATERIALIZED (
     SELECT l.objid::bigint AS number FROM pg_locks l WHERE ${isLife})`
 
+export const giveNumber = statement({
+  name: 'give_worker_number',
+  gives: { number: int },
+  text: `SELECT nextval(pg_get_serial_sequence('workers', 'number'))::int AS number`,
+})
+
+/** By whom the lock of this number is held: without it others take the worker for gone. */
 export const registerWorker = statement({
   name: 'register_worker',
-  takes: { id: uuid, now: instant },
-  gives: { number: int },
-  text: 'INSERT INTO workers (id, seen_at, lanes) VALUES (:id, :now, 0) RETURNING number',
+  takes: { id: uuid, number: int, now: instant },
+  text: 'INSERT INTO workers (id, number, seen_at, lanes) VALUES (:id, :number, :now, 0)',
 })
 
 /**

@@ -63,12 +63,14 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
   function tell(news: Parameters<typeof printNews>[0]): void {
     db.query(notify, { news: printNews(news) }).catch(() => {})
   }
-  async function lookSoon(part: number): Promise<NumberedBatch> {
+  /** Answers whether there may be more. */
+  async function lookSoon(part: number): Promise<boolean> {
     const now = clock.now()
-    if (isDistributed()) return carry(db, part, now, shortLockTimeout)
+    if (isDistributed()) return carry(db, part, { now, numbered, patience: shortLockTimeout })
     const looking = step(look, { part, now, most: entriesAtMost })
     const [, rows] = await poolOf(db, part).together([step(setLockTimeout, shortLockTimeout), looking])
-    return numberedBy(part, rows)
+    if (rows.length > 0) numbered(numberedBy(part, rows))
+    return rows.length === entriesAtMost
   }
   return {
     get isLocal() {
@@ -81,9 +83,7 @@ export function openAnnouncer(db: Database, clock: Clock): Announcer {
     numbered,
     async number(part) {
       try {
-        const batch = await lookSoon(part)
-        if (batch.entries.length > 0) numbered(batch)
-        if (batch.isMore) await this.number(part)
+        while (await lookSoon(part));
       } catch (error) {
         if (!isBlocked(error)) throw error
       }

@@ -10,18 +10,17 @@ import { printNews } from './news.ts'
 import { entriesAtMost, type NumberedBatch, numberedBy } from './numbered-batch.ts'
 import { branchOfFeed, poolOf } from './part.ts'
 
-/** `patience`: how long it waits at most for another carrier of the part. */
-export async function carry(
-  db: Database,
-  part: number,
-  now: Date,
-  patience?: Patience,
-): Promise<NumberedBatch> {
-  return (await carryNext(db, part, now, patience)).batch
+interface CarryOptions {
+  readonly now: Date
+  /** Told of what is in the log: before it has left the outbox, where it does no harm. */
+  readonly numbered: (batch: NumberedBatch) => void
+  /** How long it waits at most for another carrier of the part. */
+  readonly patience?: { readonly timeout: string }
 }
 
-interface Patience {
-  readonly timeout: string
+/** Answers whether there may be more. */
+export async function carry(db: Database, part: number, options: CarryOptions): Promise<boolean> {
+  return (await carryNext(db, part, options)).isMore
 }
 
 /**
@@ -29,13 +28,12 @@ interface Patience {
  * now, a sequencer does it later.
  */
 export async function carrySoon(db: Database, part: number, now: Date): Promise<void> {
+  const batches: NumberedBatch[] = []
+  const options = { now, numbered: (batch: NumberedBatch) => batches.push(batch) }
   try {
-    for (let isMore = true; isMore; ) {
-      const { batch, act } = await carryNext(db, part, now, { timeout: '1s' })
-      const feeds = batch.entries.map(({ feed, seq }) => ({ feed, head: seq }))
-      if (feeds.length > 0) await db.query(log.notify, { news: printNews({ feeds, parts: [part] }) })
-      isMore = act !== undefined
-    }
+    while ((await carryNext(db, part, { ...options, patience: { timeout: '1s' } })).act);
+    const feeds = batches.flatMap(({ entries }) => entries.map(({ feed, seq }) => ({ feed, head: seq })))
+    if (feeds.length > 0) await db.query(log.notify, { news: printNews({ feeds, parts: [part] }) })
   } catch (error) {
     if (!isBlocked(error) && !(error instanceof DatabaseUnavailable)) throw error
   }
@@ -43,8 +41,8 @@ export async function carrySoon(db: Database, part: number, now: Date): Promise<
 
 type Act = RowOf<typeof log.takeAct>
 
-/** The events before the next act, or the act where there are none. Answers them, and the act. */
-function carryNext(db: Database, part: number, now: Date, patience?: Patience) {
+/** The events before the next act, or the act where there are none. Answers the act. */
+function carryNext(db: Database, part: number, { now, numbered, patience }: CarryOptions) {
   return db.transaction(async (sql) => {
     if (patience) await sql.query(log.setLockTimeout, patience)
     // In this order: what was published before the act is seen by who has seen the act.
@@ -55,22 +53,18 @@ function carryNext(db: Database, part: number, now: Date, patience?: Patience) {
     ])
     const isMore = events.length === entriesAtMost || act !== undefined
     if (events.length === 0 && act) await carryAct(db, sql, part, act)
-    const entries = events.length === 0 ? [] : await carryEvents(db, sql, { part, now, events })
-    return { batch: numberedBy(part, entries, isMore), act }
+    if (events.length > 0) {
+      const entries = await append(db, part, now, events)
+      if (entries.length > 0) numbered(numberedBy(part, entries))
+      await sql.query(log.deleteCarried, { part, ids: events.map(({ id }) => id) })
+    }
+    return { isMore, act }
   })
 }
 
 type OutboxEvent = RowOf<typeof log.takeOutbox>
 
-async function carryEvents(
-  db: Database,
-  sql: Sql,
-  {
-    part,
-    now,
-    events,
-  }: { readonly part: number; readonly now: Date; readonly events: readonly OutboxEvent[] },
-) {
+async function append(db: Database, part: number, now: Date, events: readonly OutboxEvent[]) {
   const { appended } = await poolOf(db, part).one(log.append, {
     part,
     now,
@@ -85,7 +79,6 @@ async function carryEvents(
     traceparents: events.map(({ traceparent }) => traceparent),
     bodies: events.map(({ body }) => body),
   })
-  await sql.query(log.deleteCarried, { part, ids: events.map(({ id }) => id) })
   return entriesOf(events, appended)
 }
 

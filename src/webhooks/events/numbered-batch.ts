@@ -14,14 +14,11 @@ export interface NumberedBatch {
   readonly entries: readonly NumberedEntry[]
   /** How many lanes were woken. */
   readonly woken: number
-  /** Whether another look may find something. */
-  readonly isMore: boolean
 }
 
 export function numberedBy(
   part: number,
   rows: readonly (NumberedEntry & { readonly woken: number })[],
-  isMore = rows.length === entriesAtMost,
 ): NumberedBatch {
-  return { part, entries: rows, woken: rows[0]?.woken ?? 0, isMore }
+  return { part, entries: rows, woken: rows[0]?.woken ?? 0 }
 }

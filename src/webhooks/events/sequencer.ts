@@ -11,13 +11,22 @@ import { look } from './log.sql.ts'
 import { entriesAtMost, type NumberedBatch, numberedBy } from './numbered-batch.ts'
 import { isDistributed, poolOf } from './part.ts'
 
+interface LookOptions {
+  readonly now: Date
+  /** Told of what has got numbers. */
+  readonly numbered: (batch: NumberedBatch) => void
+}
+
 /**
- * Numbers what became visible in a part. Where parts lie on other servers, what was published beside the
- * publishers is carried there.
+ * Numbers what became visible in a part; answers whether there may be more. Where parts lie on other servers,
+ * what was published beside the publishers is carried there.
  */
-export async function lookAt(db: Database, part: number, now: Date): Promise<NumberedBatch> {
-  if (isDistributed()) return carry(db, part, now)
-  return numberedBy(part, await poolOf(db, part).query(look, { part, now, most: entriesAtMost }))
+export async function lookAt(db: Database, part: number, options: LookOptions): Promise<boolean> {
+  if (isDistributed()) return carry(db, part, options)
+  const { now, numbered } = options
+  const rows = await poolOf(db, part).query(look, { part, now, most: entriesAtMost })
+  if (rows.length > 0) numbered(numberedBy(part, rows))
+  return rows.length === entriesAtMost
 }
 
 /** Of one server, parts at once: the pool's other connections are for requests and housekeeping. */
@@ -27,6 +36,7 @@ interface SequencerOptions {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
+  readonly numbered: LookOptions['numbered']
 }
 
 export class Sequencer {
@@ -46,12 +56,12 @@ export class Sequencer {
     this.#bell.ring()
   }
 
-  /** What was numbered, look by look, until it is closed. One may run for each part. */
-  async *run(): AsyncGenerator<NumberedBatch, void, void> {
+  /** Until it is closed. One may run for each part. */
+  async run(): Promise<void> {
     while (!this.#isClosing) {
       const part = [...this.#wanted].find((each) => this.#mayLook(each))
       if (part === undefined) await this.#bell.rung
-      else yield* this.#lookAt(part)
+      else await this.#lookAt(part)
     }
   }
 
@@ -68,16 +78,15 @@ export class Sequencer {
     return [...this.#busy].filter((each) => poolOf(db, each) === server).length < looksAtOnce
   }
 
-  async *#lookAt(part: number): AsyncGenerator<NumberedBatch, void, void> {
-    const { db, clock, log } = this.#options
+  async #lookAt(part: number): Promise<void> {
     this.#wanted.delete(part)
     this.#busy.add(part)
     try {
-      const batch = await lookAt(db, part, clock.now())
-      if (batch.isMore) this.#wanted.add(part)
-      if (batch.entries.length > 0) yield batch
+      const { db, clock, numbered } = this.#options
+      if (await lookAt(db, part, { now: clock.now(), numbered })) this.#wanted.add(part)
     } catch (error) {
-      if (!this.#isClosing) log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
+      if (!this.#isClosing)
+        this.#options.log.warn({ err: error }, 'the sequencer was interrupted; it goes on by itself')
     } finally {
       this.#busy.delete(part)
       if (this.#wanted.size > 0) this.#bell.ring()
