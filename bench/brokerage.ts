@@ -36,7 +36,7 @@ const copyHolders = `WITH copies AS (
      INSERT INTO holdings (user_id, account_number, role, scopes, created_at, updated_at)
      SELECT id, 'B' || substr(id, 8), 'owner', '{read,write,market,trade,stream}', created_at, created_at
      FROM copies)
-   INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+   INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, consented_at)
    SELECT id, $3, ARRAY['read', 'trade'], ARRAY['B' || substr(id, 8)], created_at, created_at FROM copies`
 
 const insertGrants = `INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url, code_hash,

@@ -48,6 +48,10 @@ export async function measureConsole(
     'a name that nobody has': '/console/users?q=Nemo',
     'search by a name that many have': '/console/search?q=Smith',
     'search by an address': '/console/search?q=app.example.com',
+    'search by a request id': '/console/search?q=r-500000',
+    'search by a request id that never was': '/console/search?q=r-nothing',
+    'search by an entity': '/console/search?q=transaction:77',
+    'search by an e-mail address': '/console/search?q=holder-500000%40example.com',
     'a person': `/console/users/${someone}`,
     partners: '/console/partners',
     'a partner': `/console/partners/${branchId}`,
@@ -60,6 +64,7 @@ export async function measureConsole(
     'what a person did': `/console/audit?actor=user%3A${someone}`,
     'an action that is rare': '/console/audit?action=user.disabled',
     'an action that never was': '/console/audit?action=webhook.skipped',
+    'an act in words, by a name': '/console/audit?action=locked&actor=holder-500000',
     'an address that never was': '/console/audit?address=192.0.2.77',
     'an hour of the log': '/console/audit?from=2026-01-01T00%3A00&to=2026-01-01T01%3A00',
   })

@@ -115,7 +115,7 @@ async function fill(db: Database): Promise<number> {
     INSERT INTO exceptions (part, webhook_id, entity, seq, day, attempts, due_at, written_at)
     SELECT l.part, w.id, l.entity, l.seq, l.day, 1, now() + interval '1 day', now() FROM log l, webhooks w
       WHERE l.seq % 1000 = 0;
-    UPDATE cursors SET failures = 40, failing_since = now() - interval '2 h',
+    UPDATE cursors SET failures = 40, failing_since = now() - interval '2 h', tried_in = term,
       hold_until = now() + interval '1 day'`)
   await fillCounts(db)
   await db.script('VACUUM ANALYZE')

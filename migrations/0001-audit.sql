@@ -14,6 +14,12 @@ CREATE TABLE audit_entries (
 );
 CREATE INDEX audit_entries_by_actor ON audit_entries (actor, id);
 CREATE INDEX audit_entries_by_subject ON audit_entries (subject, id);
+-- By what a request was called. Without what applications do all day: those are API calls, and found there.
+CREATE INDEX audit_entries_by_request ON audit_entries (request_id, id)
+  WHERE request_id IS NOT NULL AND action NOT IN ('code.exchanged', 'token.refreshed', 'token.rotated');
+-- By what was done: what is rare is found at once. The same are left out, and sign-ins, which are no rarity.
+CREATE INDEX audit_entries_by_action ON audit_entries (action, id)
+  WHERE action NOT IN ('code.exchanged', 'token.refreshed', 'token.rotated', 'session.opened', 'session.closed');
 -- Few, and no other index finds them: the person who enabled a provider stays behind its people when the
 -- provider is gone.
 CREATE INDEX audit_entries_of_removed_providers ON audit_entries (at) WHERE action = 'provider.removed';

@@ -105,7 +105,8 @@ CREATE TABLE sessions (
   created_at          timestamptz NOT NULL,
   -- A session that is confirmed gets a new id and a new row; this is when the browser first signed in.
   first_seen_at       timestamptz NOT NULL,
-  authenticated_at    timestamptz NOT NULL,
+  -- Null: nothing was proven here, but on the live site, where it comes from.
+  authenticated_at    timestamptz,
   -- When the second proof of this session was given; null when the password was all.
   strong_at           timestamptz,
   last_seen_at        timestamptz NOT NULL,
@@ -124,13 +125,34 @@ CREATE TABLE sessions (
   own_second_step     boolean,
   -- For signing out there; sealed.
   id_token            bytea,
+  -- The session on the live site that a session of the sandbox comes from. It ends with it.
+  parent_id           bigint,
+  parent_site         text GENERATED ALWAYS AS (CASE WHEN parent_id IS NOT NULL THEN 'live' END) STORED,
+  UNIQUE (id, environment, user_id),
+  CONSTRAINT sessions_of_parent FOREIGN KEY (parent_id, parent_site, user_id)
+    REFERENCES sessions (id, environment, user_id) ON DELETE CASCADE,
+  CONSTRAINT sessions_of_live_in_sandbox CHECK (parent_id IS NULL OR environment = 'sandbox'),
+  CONSTRAINT sessions_proven CHECK (authenticated_at IS NOT NULL OR parent_id IS NOT NULL),
   CONSTRAINT sessions_provider_check CHECK (
     num_nulls(provider_id, provider_subject, provider_vouched_at, provider_vouches, own_second_step) IN (0, 5)
     AND (provider_id IS NOT NULL OR num_nonnulls(provider_sid, id_token) = 0))
 );
 CREATE INDEX sessions_of_user ON sessions (user_id);
 CREATE INDEX sessions_by_age ON sessions (created_at);
+CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX sessions_of_provider ON sessions (provider_id, provider_subject) WHERE provider_id IS NOT NULL;
+
+CREATE TRIGGER refuse_for_test_holder BEFORE INSERT ON sessions FOR EACH ROW
+  WHEN (NEW.environment = 'live') EXECUTE FUNCTION refuse_for_test_holder('user_id');
+
+-- Codes that lead from a session of the live site to the sandbox (src/users/site-switch.ts), one a session.
+CREATE TABLE site_switches (
+  session_id   bigint PRIMARY KEY REFERENCES sessions ON DELETE CASCADE,
+  code_hash    bytea NOT NULL UNIQUE CHECK (length(code_hash) = 32),
+  -- Of the secret of the browser that asked.
+  browser_hash bytea NOT NULL CHECK (length(browser_hash) = 32),
+  made_at      timestamptz NOT NULL
+);
 
 -- One row a bucket (a username, a known device, an address): how often sign-in failed and until when it must
 -- wait.
@@ -249,6 +271,8 @@ CREATE TABLE password_resets (
   CHECK (expires_at > made_at)
 );
 CREATE INDEX password_resets_by_end ON password_resets (expires_at);
+CREATE TRIGGER refuse_for_test_holder BEFORE INSERT ON password_resets
+  FOR EACH ROW EXECUTE FUNCTION refuse_for_test_holder('user_id');
 
 -- It was made for the password, the address and the state of then: a change of one of them ends it.
 CREATE FUNCTION end_password_reset() RETURNS trigger LANGUAGE plpgsql AS $$

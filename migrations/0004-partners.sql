@@ -71,6 +71,8 @@ CREATE TABLE partner_members (
   PRIMARY KEY (branch_id, user_id)
 );
 CREATE INDEX partner_members_of_user ON partner_members (user_id);
+CREATE TRIGGER refuse_for_test_holder BEFORE INSERT ON partner_members
+  FOR EACH ROW EXECUTE FUNCTION refuse_for_test_holder('user_id');
 
 -- Only an owner can make another, so the last one stays, whichever statement writes. The transaction locks
 -- one of the other owners meanwhile as a witness: of two owners who demote each other the second transaction
@@ -143,14 +145,18 @@ CREATE TABLE clients (
   scopes                text[] NOT NULL
     CHECK (scopes <@ ARRAY['read', 'write', 'market', 'trade', 'stream'] AND cardinality(scopes) > 0),
   scopes_at_most        text[] NOT NULL,
+  -- Those that an account holder cannot leave out, where the client asks for them.
+  scopes_required       text[] NOT NULL DEFAULT '{}',
   status                text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'suspended')),
   rotate_refresh_tokens boolean NOT NULL DEFAULT false,
   created_at            timestamptz NOT NULL,
   updated_at            timestamptz NOT NULL,
   CONSTRAINT clients_scopes_within_most CHECK (scopes <@ scopes_at_most
-    AND scopes_at_most <@ ARRAY['read', 'write', 'market', 'trade', 'stream'])
+    AND scopes_at_most <@ ARRAY['read', 'write', 'market', 'trade', 'stream']),
+  CONSTRAINT clients_required_within_most CHECK (scopes_required <@ scopes_at_most)
 );
 CREATE INDEX clients_of_branch ON clients (branch_id);
+CREATE INDEX clients_by_name ON clients USING gin (name_words(name));
 
 -- A partner asks for more; what sets the most answers, by whatever means. What was granted of it is empty
 -- when it was declined.
@@ -203,28 +209,58 @@ CREATE INDEX client_secrets_by_end ON client_secrets (expires_at)
 -- Secrets that have ended too, newest first: a partner asks whether a signature was made by one of them.
 CREATE INDEX client_secrets_of_client ON client_secrets (client_id, id);
 
--- The last calls of each partner that were refused, and why. A ring: the newest hundred of a partner's own,
--- and the newest hundred of those that only claimed to be one of its clients, so that strangers cannot push
--- out what the partner looks for.
-CREATE TABLE refused_calls (
-  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  branch_id   integer NOT NULL REFERENCES partners,
+-- The API calls of a day, for partners' developers and for operators. Three tables in a ring: today's,
+-- yesterday's, and the next, which is emptied before its day begins: nothing leaves by the row. A line holds
+-- nothing that was sent but the request's own id: no header, no value of a query, no body. No foreign key: its
+-- checks would cost more than the lines, and no partner is ever removed.
+CREATE SEQUENCE call_ids;
+CREATE TABLE calls (
+  slot        smallint NOT NULL,
+  id          bigint NOT NULL DEFAULT nextval('call_ids'),
+  branch_id   integer NOT NULL,
   environment text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  -- The caller only said which client it is: it proved nothing, or was not asked to.
   claimed     boolean NOT NULL,
-  client_id   text,
-  -- Each caller has a share of the ring: the client that proved itself, or the address of one that only
-  -- claimed to be a client.
-  caller      text NOT NULL,
+  -- Null for a member who calls with a personal token.
+  client_id   text CHECK (client_id ~ '^[A-Za-z0-9]{24}$'),
   at          timestamptz NOT NULL,
-  method      text NOT NULL,
-  route       text NOT NULL,
-  status      integer NOT NULL,
-  code        text NOT NULL,
-  description text NOT NULL,
-  sent        text NOT NULL,
-  request_id  text NOT NULL
-);
-CREATE INDEX refused_calls_of_branch ON refused_calls (branch_id, environment, claimed, id);
+  method      text NOT NULL CHECK (method ~ '^[A-Z-]{1,20}$'),
+  -- As it stands in the table of routes. Where nothing is at the address, its path, with long words masked.
+  route       text NOT NULL CHECK (route ~ '^/[!-~•]{0,200}$'),
+  status      smallint NOT NULL CHECK (status BETWEEN 100 AND 599),
+  duration_ms real NOT NULL CHECK (duration_ms >= 0),
+  request_id  text NOT NULL CHECK (request_id ~ '^[\w.-]{1,40}$'),
+  -- Of a call that failed: the error's code, the rule behind it (src/partners/failure-causes.ts), and the
+  -- fields at fault, by name.
+  code        text CHECK (code ~ '^[a-z_]{1,40}$'),
+  cause       text CHECK (cause ~ '^[a-z-]{1,40}$'),
+  fields      text[] NOT NULL DEFAULT '{}',
+  -- So many calls of the same caller, before this one, have no line of their own.
+  left_out    integer NOT NULL CHECK (left_out >= 0),
+  CHECK ((code IS NULL) = (cause IS NULL)),
+  CHECK (code IS NOT NULL OR (status < 400 AND fields = '{}')),
+  CHECK (claimed <= (client_id IS NOT NULL)),
+  PRIMARY KEY (id, slot)
+) PARTITION BY LIST (slot);
+CREATE TABLE calls_0 PARTITION OF calls FOR VALUES IN (0);
+CREATE TABLE calls_1 PARTITION OF calls FOR VALUES IN (1);
+CREATE TABLE calls_2 PARTITION OF calls FOR VALUES IN (2);
+CREATE INDEX calls_of_branch ON calls (branch_id, environment, at, id);
+CREATE INDEX failed_calls_of_branch ON calls (branch_id, environment, at, id) WHERE code IS NOT NULL;
+CREATE INDEX failed_calls ON calls (at) WHERE code IS NOT NULL;
+CREATE INDEX calls_by_request ON calls (request_id, at);
+
+-- Empties one of the three, as the owner of the tables, which the gateway need not be. It waits for no reader:
+-- whoever comes later would wait behind it.
+CREATE FUNCTION empty_calls(of_slot integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path FROM CURRENT SET lock_timeout = '25ms' AS $$
+DECLARE
+  is_filled boolean;
+BEGIN
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I)', 'calls_' || of_slot) INTO is_filled;
+  IF is_filled THEN EXECUTE format('TRUNCATE %I', 'calls_' || of_slot); END IF;
+END $$;
+REVOKE ALL ON FUNCTION empty_calls(integer) FROM PUBLIC;
 
 -- The brokerage's own systems, with a credential of their own.
 CREATE TABLE services (

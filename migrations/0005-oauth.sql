@@ -9,7 +9,8 @@ CREATE TABLE authorizations (
   scopes          text[] NOT NULL CHECK (cardinality(scopes) > 0),
   account_numbers text[] NOT NULL,
   approved_at     timestamptz NOT NULL,
-  updated_at      timestamptz NOT NULL,
+  -- When its owner said last what stands: accounts that they came to hold later were never left out.
+  consented_at    timestamptz NOT NULL,
   last_used_at    timestamptz,
   -- A holder may pause an application and resume it: while this is set none of its tokens counts, and none is
   -- lost.
@@ -20,6 +21,19 @@ CREATE TABLE authorizations (
 );
 CREATE UNIQUE INDEX authorizations_one_alive ON authorizations (user_id, client_id) WHERE revoked_at IS NULL;
 CREATE INDEX authorizations_of_client ON authorizations (client_id);
+
+-- Test holders approve clients of their own partner in the sandbox, and no others.
+CREATE FUNCTION authorizations_of_test_holder() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM public.users u, public.clients c WHERE u.id = NEW.user_id AND c.id = NEW.client_id
+    AND u.role = 'test' AND (c.branch_id, c.environment) <> (u.test_of, 'sandbox')) THEN
+    RAISE EXCEPTION USING ERRCODE = 'KIND1',
+      MESSAGE = 'Test holders approve the sandbox clients of their own partner alone.';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER authorizations_of_test_holder BEFORE INSERT ON authorizations
+  FOR EACH ROW EXECUTE FUNCTION authorizations_of_test_holder();
 
 -- How often an application used each scope, a row a day, for the person who decides whether to keep it.
 CREATE TABLE authorization_uses (

@@ -10,8 +10,8 @@ CREATE TABLE notices (
   kind       text NOT NULL CHECK (kind IN (
     'sign-in', 'application', 'address', 'password', 'password-reset', 'second-factor', 'recovery-codes',
     'api-token', 'access-ended',
-    'webhook-failing', 'webhook-disabled', 'secret-expiring', 'partner-decided', 'partner-message',
-    'invitation', 'member-joined',
+    'webhook-failing', 'webhook-recovered', 'webhook-disabled', 'secret-expiring', 'partner-decided',
+    'partner-message', 'invitation', 'member-joined', 'operations',
     'staff-password', 'proposal', 'break-glass', 'power')),
   key        text NOT NULL UNIQUE CHECK (length(key) <= 200),
   facts      jsonb NOT NULL,

@@ -184,8 +184,7 @@ BEGIN
         ELSE ARRAY(SELECT n FROM unnest(a.account_numbers) AS n WHERE n <> ALL (lost.numbers)) END,
       revoked_at = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers) THEN moment END,
       revoked_reason = CASE WHEN a.account_numbers <@ lost.numbers OR '*' = ANY (lost.numbers)
-        THEN reason END,
-      updated_at = moment
+        THEN reason END
     FROM lost CROSS JOIN LATERAL (
       SELECT x.id FROM authorizations x WHERE x.user_id = lost.user_id AND x.revoked_at IS NULL
         AND (x.account_numbers && lost.numbers OR '*' = ANY (lost.numbers)) OFFSET 0) AS found
@@ -352,6 +351,7 @@ BEGIN
     PERFORM narrow_authorizations(gone, array_fill('*'::text, ARRAY[cardinality(gone)]), 'customer removed',
       actor, moment);
     UPDATE api_tokens SET revoked_at = moment WHERE user_id = ANY (gone) AND revoked_at IS NULL;
+    DELETE FROM saved_views WHERE user_id = ANY (gone);
   END IF;
   IF cardinality(gone || locked || unlocked) > 0 THEN
     DELETE FROM sessions WHERE user_id = ANY (gone || locked);

@@ -37,6 +37,7 @@ CREATE TABLE webhooks (
   CHECK ((state = 'disabled') = (disabled_reason IS NOT NULL))
 );
 CREATE INDEX webhooks_of_branch ON webhooks (branch_id, environment, id) WHERE state <> 'deleted';
+CREATE INDEX webhooks_rated ON webhooks (id) WHERE rate_limit IS NOT NULL AND state = 'active';
 -- Webhooks are made seldom: what is new goes into the index at once, and no search reads a list of what is
 -- not in it yet.
 CREATE INDEX webhooks_by_address ON webhooks USING gin (address_words(url)) WITH (fastupdate = off)

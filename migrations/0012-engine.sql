@@ -65,6 +65,7 @@ CREATE TABLE outbox_acts (
   may_act    boolean,
   kinds      text[],
   actions    jsonb,
+  address    bigint,
   PRIMARY KEY (part, id)
 );
 
@@ -151,13 +152,22 @@ CREATE TABLE cursors (
   hold_until    timestamptz NOT NULL DEFAULT '-infinity',
   -- When that was said: by a clock that has been set back since, it does not count.
   held_at       timestamptz NOT NULL DEFAULT '-infinity',
-  -- Attempts in a row that were not accepted, and since when.
+  -- A hash of its URL: where it leads. A new address begins a new term, and so do a resumption and the
+  -- approval of its partner.
+  address       bigint NOT NULL,
+  term          integer NOT NULL DEFAULT 0,
+  term_began    text NOT NULL DEFAULT 'created'
+    CHECK (term_began IN ('created', 'resumed', 'approved', 'readdressed')),
+  -- The term of the last attempt; null: none was made. Attempts in a row that were not accepted, and since
+  -- when: of one term. Only `settle` writes these three, so that no act makes a webhook look well.
+  tried_in      integer CHECK (tried_in <= term),
   failures      integer NOT NULL DEFAULT 0,
   failing_since timestamptz,
   -- How often something was asked for again: each time is a round of its own.
   rounds        integer NOT NULL DEFAULT 0,
   PRIMARY KEY (part, webhook_id),
-  CHECK ((failures = 0) = (failing_since IS NULL))
+  CHECK ((failures = 0) = (failing_since IS NULL)),
+  CHECK (failures = 0 OR tried_in IS NOT NULL)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX cursors_of_feed ON cursors (part, feed, webhook_id);
 CREATE INDEX cursors_to_take ON cursors (part, wake_at) WHERE holder IS NULL AND is_open;
@@ -165,7 +175,8 @@ CREATE INDEX cursors_to_take ON cursors (part, wake_at) WHERE holder IS NULL AND
 CREATE INDEX cursors_by_rest ON cursors (part, rested_at) WHERE holder IS NULL AND is_open
   AND wake_at > '-infinity';
 CREATE INDEX cursors_held ON cursors (part, holder) WHERE holder IS NOT NULL;
-CREATE INDEX cursors_failing ON cursors (part, failing_since) WHERE failing_since IS NOT NULL;
+CREATE INDEX cursors_failing ON cursors (part, failing_since)
+  WHERE failing_since IS NOT NULL AND tried_in = term;
 
 -- What a webhook wanted, from which number on. The row that stood when an event was numbered decides. Below
 -- the first row nothing is the webhook's.
@@ -277,6 +288,8 @@ CREATE TABLE replay_cursors (
   total       integer,
   -- How many that waited for their next attempt it made due when it began.
   pulled      integer NOT NULL DEFAULT 0,
+  -- The first number that was unfinished when it began: what was delivered since is counted from there.
+  oldest      bigint,
   state       text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'finished', 'canceled')),
   created_at  timestamptz NOT NULL,
   finished_at timestamptz,
@@ -748,7 +761,9 @@ BEGIN
   UPDATE cursors c SET position = greatest(c.position, l.position),
     hold_until = coalesce(l.hold, c.hold_until), held_at = CASE WHEN l.hold IS NULL
     THEN c.held_at ELSE now END, failures = coalesce(l.failures, c.failures),
-    failing_since = CASE WHEN l.failures IS NULL THEN c.failing_since ELSE l.since END
+    failing_since = CASE WHEN l.failures IS NULL THEN c.failing_since ELSE l.since END,
+    -- Its holder has loaded the cursor since the last act, or its epoch would be an older one.
+    tried_in = CASE WHEN l.failures IS NULL THEN c.tried_in ELSE c.term END
   FROM unnest(lw, lposition, lhold, lfailures, lsince) AS l (w, position, hold, failures, since)
   WHERE c.part = p AND c.webhook_id = l.w AND l.w = ANY (held)
     AND (l.position IS NOT NULL OR l.hold IS NOT NULL OR l.failures IS NOT NULL);
@@ -850,7 +865,7 @@ END $$;
 -- At the newest there is; or, where there was one before, where that was: a cursor follows from its filters,
 -- and from what became of what they let through.
 CREATE FUNCTION create_cursor(p smallint, w bigint, f integer, open boolean, wanted text[],
-  wanted_actions jsonb, allowed boolean) RETURNS void LANGUAGE plpgsql AS $$
+  wanted_actions jsonb, allowed boolean, leads_to bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   head bigint;
   since bigint;
@@ -860,11 +875,11 @@ BEGIN
   head := feed_head(p, f);
   since := (SELECT greatest(min(r.from_seq) - 1, (SELECT max(s.upto) FROM passes s
     WHERE s.part = p AND s.webhook_id = w)) FROM filters r WHERE r.part = p AND r.webhook_id = w);
-  INSERT INTO cursors (part, webhook_id, feed, position, is_active, kinds, actions, may_act)
-    VALUES (p, w, f, head, open, wanted, wanted_actions, allowed);
+  INSERT INTO cursors (part, webhook_id, feed, position, is_active, kinds, actions, may_act, address)
+    VALUES (p, w, f, head, open, wanted, wanted_actions, allowed, leads_to);
   IF since IS NOT NULL THEN
     reached := reach_from(p, w, f, since);
-    UPDATE cursors SET position = reached, rounds = coalesce(greatest(
+    UPDATE cursors SET position = reached, term_began = 'resumed', rounds = coalesce(greatest(
       (SELECT max(o.round) FROM outcomes o WHERE o.part = p AND o.webhook_id = w), (SELECT max(g.round)
         FROM agains g WHERE g.part = p AND g.webhook_id = w),
       (SELECT max(r.round) FROM replay_cursors r WHERE r.part = p AND r.webhook_id = w)), 0)
@@ -891,15 +906,14 @@ BEGIN
 END $$;
 
 -- Pause, resume, disable. What is opened is tried at once, whatever its receiver asked for before; time in
--- which nothing could be sent is no time of failure.
+-- which nothing could be sent is no time of failure: a term begins, and its holder counts anew.
 CREATE FUNCTION open_cursors(p smallint, webhooks bigint[], open boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM cursors WHERE part = p AND webhook_id = ANY (webhooks) AND is_active <> open
     ORDER BY webhook_id FOR NO KEY UPDATE;
   UPDATE cursors SET is_active = open, epoch = epoch + 1, wake_at = '-infinity', hold_until = CASE WHEN open
-    THEN '-infinity' ELSE hold_until END,
-    failures = CASE WHEN open THEN 0 ELSE failures END, failing_since = CASE WHEN open
-      THEN NULL ELSE failing_since END
+    THEN '-infinity' ELSE hold_until END, term = CASE WHEN open THEN term + 1 ELSE term END,
+    term_began = CASE WHEN open THEN 'resumed' ELSE term_began END
   WHERE part = p AND webhook_id = ANY (webhooks) AND is_active <> open;
 END $$;
 
@@ -910,9 +924,17 @@ BEGIN
     FOR NO KEY UPDATE;
   UPDATE cursors SET may_act = allowed, epoch = epoch + 1, wake_at = '-infinity', hold_until =
     CASE WHEN allowed THEN '-infinity' ELSE hold_until END,
-    failures = CASE WHEN allowed THEN 0 ELSE failures END, failing_since = CASE WHEN allowed
-      THEN NULL ELSE failing_since END
+    term = CASE WHEN allowed THEN term + 1 ELSE term END,
+    term_began = CASE WHEN allowed THEN 'approved' ELSE term_began END
   WHERE part = p AND feed = f AND may_act <> allowed;
+END $$;
+
+-- What an earlier address asked for does not count at the new one.
+CREATE FUNCTION readdress_cursor(p smallint, w bigint, leads_to bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM touch_cursor(p, w);
+  UPDATE cursors SET address = leads_to, hold_until = '-infinity', term = term + 1, term_began = 'readdressed'
+    WHERE part = p AND webhook_id = w;
 END $$;
 
 CREATE FUNCTION delete_cursor(p smallint, w bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -1067,17 +1089,18 @@ END $$;
 
 -- A cursor becomes what the configuration of its webhook says, whatever it was.
 CREATE FUNCTION follow_webhook(p smallint, w bigint, f integer, open boolean, allowed boolean, wanted text[],
-  wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
+  wanted_actions jsonb, leads_to bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   c cursors;
 BEGIN
   SELECT * INTO c FROM cursors WHERE part = p AND webhook_id = w;
   IF c.webhook_id IS NULL THEN
-    PERFORM create_cursor(p, w, f, open, wanted, wanted_actions, allowed);
+    PERFORM create_cursor(p, w, f, open, wanted, wanted_actions, allowed, leads_to);
     RETURN;
   END IF;
   IF c.kinds <> wanted OR c.actions <> wanted_actions
     THEN PERFORM filter_cursor(p, w, wanted, wanted_actions); END IF;
+  IF c.address <> leads_to THEN PERFORM readdress_cursor(p, w, leads_to); END IF;
   PERFORM open_cursors(p, ARRAY[w], open);
   IF c.may_act <> allowed THEN PERFORM allow_feed(p, f, allowed); END IF;
 END $$;
@@ -1085,27 +1108,27 @@ END $$;
 -- What a webhook became, or its partner: kinds are null where the webhook is gone, and the webhook is null
 -- where all of a feed are meant. It may be said again.
 CREATE FUNCTION follow_act(p smallint, w bigint, f integer, open boolean, allowed boolean, wanted text[],
-  wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
+  wanted_actions jsonb, leads_to bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF w IS NULL THEN
     PERFORM allow_feed(p, f, allowed);
   ELSIF wanted IS NULL THEN
     PERFORM delete_cursor(p, w);
   ELSE
-    PERFORM follow_webhook(p, w, f, open, allowed, wanted, wanted_actions);
+    PERFORM follow_webhook(p, w, f, open, allowed, wanted, wanted_actions, leads_to);
   END IF;
 END $$;
 
 -- The transaction that changes a webhook or its partner calls this, with the row of the webhook locked. The
 -- part follows in the same transaction, or where it lies on another server after it, in its order.
 CREATE FUNCTION tell_part(of_part smallint, w bigint, f integer, open boolean, allowed boolean,
-  wanted text[], wanted_actions jsonb) RETURNS void LANGUAGE plpgsql AS $$
+  wanted text[], wanted_actions jsonb, leads_to bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT is_distributed() THEN
-    PERFORM follow_act(of_part, w, f, open, allowed, wanted, wanted_actions);
+    PERFORM follow_act(of_part, w, f, open, allowed, wanted, wanted_actions, leads_to);
     RETURN;
   END IF;
-  INSERT INTO outbox_acts (part, webhook_id, feed, is_active, may_act, kinds, actions)
-    VALUES (of_part, w, f, open, allowed, wanted, wanted_actions);
+  INSERT INTO outbox_acts (part, webhook_id, feed, is_active, may_act, kinds, actions, address)
+    VALUES (of_part, w, f, open, allowed, wanted, wanted_actions, leads_to);
   PERFORM pg_notify('countersign_work', '  ' || of_part);
 END $$;

@@ -18,7 +18,7 @@ GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO countersign_gateway;
 ALTER DEFAULT PRIVILEGES FOR ROLE countersign IN SCHEMA public GRANT USAGE,
   SELECT ON SEQUENCES TO countersign_gateway;
 -- Days of deliveries are tables: the gateway opens and drops them as their owner.
-GRANT EXECUTE ON FUNCTION open_day(integer), drop_day(text, integer) TO countersign_gateway;
+GRANT EXECUTE ON FUNCTION open_day(integer), drop_day(text, integer), empty_calls(integer) TO countersign_gateway;
 REVOKE UPDATE, DELETE ON audit_entries, audit_blocks, audit_heads FROM countersign_gateway;
 REVOKE DELETE ON audit_anchor_keys FROM countersign_gateway;
 REVOKE INSERT, UPDATE, DELETE ON schema_migrations FROM countersign_gateway;

@@ -27,8 +27,8 @@ for (const part of document.querySelectorAll('[data-live]')) {
     source.onmessage = ({ data }) => {
       // What somebody is using just now is not taken from under their hands.
       if (part.contains(document.activeElement) || !getSelection().isCollapsed) return
-      // Nor what they have opened to act on.
-      if (part.querySelector('details[open] form, .menu[open]')) return
+      // Nor what they have opened to act on, or ticked.
+      if (part.querySelector('details[open] form, .menu[open], input:checked')) return
       part.innerHTML = JSON.parse(data)
     }
     source.addEventListener('over', () => stop('You may no longer see this page.'))

@@ -33,11 +33,12 @@ async function get(options) {
     allowCredentials: withBytes(allowCredentials),
   }
   const given = await navigator.credentials.get({ publicKey })
-  const { clientDataJSON, authenticatorData, signature } = given.response
+  const { clientDataJSON, authenticatorData, signature, userHandle } = given.response
   return print(given, {
     clientDataJSON: toText(clientDataJSON),
     authenticatorData: toText(authenticatorData),
     signature: toText(signature),
+    ...(userHandle && { userHandle: toText(userHandle) }),
   })
 }
 

@@ -24,7 +24,7 @@ import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { CodeExchange } from './oauth/code-exchange.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
-import type { RefusedCalls } from './partners/refused-calls.ts'
+import type { CallLog } from './partners/call-log.ts'
 import type { Config } from './settings/config.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import type { Passwords } from './users/password.ts'
@@ -78,8 +78,8 @@ export interface SharedContext extends RateLimits {
   readonly branchSignal: BranchSignal
   /** For callers that want to see at once what becomes of what they have published. */
   readonly numbering: Announcer
-  /** The last refused calls of each partner. */
-  readonly refusedCalls: RefusedCalls
+  /** The calls of partners' clients. */
+  readonly callLog: CallLog
   /** What signs the deliveries of each webhook. */
   readonly signingSecrets: SecretKeeper
   /** The verification of the audit chain that runs here, or ran last. */

@@ -34,7 +34,7 @@ const statementsElsewhere = ['src/database/']
  */
 const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/api/gates/gates.ts': ['client_id', 'client_secret'],
-  'src/api/frame/refused-call.ts': ['client_id'],
+  'src/api/frame/call-description.ts': ['client_id'],
   'src/demo/demo-provider.ts': ['acr_values'],
   'src/identity/journey.ts': [
     ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token'],

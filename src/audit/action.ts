@@ -7,7 +7,7 @@ export type AuditAction =
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
   | `partner.${'applied' | 'renamed' | 'approved' | 'declined' | 'suspended' | 'message_sent' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_resent' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed' | 'role_changed'}`
-  | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
+  | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_required' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
   | `brand.${'drafted' | 'draft_discarded' | 'activated' | 'returned'}`
   | `service.${'created' | 'provisioning_set' | 'revoked'}`
   | `provider.${'added' | 'drafted' | 'changed' | 'removed' | 'credential_replaced'}`
@@ -16,12 +16,14 @@ export type AuditAction =
   | `code.${'exchanged' | 'replayed' | 'presented_by_other_client'}`
   | `token.${'refreshed' | 'rotated' | 'reuse_detected' | 'revoked'}`
   | `webhook.${'created' | 'updated' | 'deleted' | 'paused' | 'resumed' | 'disabled' | 'expired' | 'secret_rotated' | 'redelivered' | 'replayed' | 'replay_canceled' | 'recovered' | 'probed' | 'delivery_skipped' | 'skipped'}`
+  | `alert.${'address_added' | 'code_sent' | 'address_confirmed' | 'address_removed' | 'changed' | 'tested'}`
   | `source.${'created' | 'role_allowed' | 'role_withdrawn'}`
   | `provisioning.${'applied' | 'merged' | 'linked'}`
   | `import.${'started' | 'finished' | 'allowed' | 'stopped'}`
   | `keys.${'rotated' | 'pruned'}`
   | `proposal.${'made' | 'approved' | 'declined' | 'withdrawn' | 'outdated' | 'bypassed'}`
   | `audit.${'verified' | 'exported'}`
+  | 'list.exported'
 
 /** Recorded by a trigger, whichever program makes the change (migrations/0006-notices.sql). */
 export type TriggeredAction = 'user.email_changed'

@@ -1,17 +1,23 @@
-import { instant, int, orNull, text } from '../database/column.ts'
+import { instant, int, list, orNull, text } from '../database/column.ts'
 import { firstSince } from '../database/halving.ts'
 import { statement } from '../database/statement.ts'
+import type { AuditAction } from './action.ts'
 import { entryColumns, entryRow } from './entries.sql.ts'
+
+const ofApplications = `('code.exchanged', 'token.refreshed', 'token.rotated')`
 
 /**
  * `reached` is where the window ends; 0 when there is no more below. A window in which nothing is found
  * answers one row without an entry. Compared as pairs, because only the index of the column has that order:
  * see webhooks/deliveries/delivery-search.sql.ts.
  */
-function search(name: string, of: 'actor' | 'subject' | undefined) {
+function search(name: string, of?: 'actor' | 'subject' | 'request_id') {
+  const value = of === 'request_id' ? 'requestId' : of
+  // Its index has no others.
+  const indexed = of === 'request_id' ? ` AND action NOT IN ${ofApplications}` : ''
   const between = (low: string) =>
     of
-      ? `(${of}, id) < (:${of}::text, :before) AND (${of}, id) >= (:${of}::text, ${low})`
+      ? `(${of}, id) < (:${value}::text, :before) AND (${of}, id) >= (:${value}::text, ${low})${indexed}`
       : `id < :before AND id >= ${low}`
   const newestFirst = of ? `ORDER BY ${of} DESC, id DESC` : 'ORDER BY id DESC'
   return statement({
@@ -22,8 +28,9 @@ function search(name: string, of: 'actor' | 'subject' | undefined) {
       window: int,
       most: int,
       actor: orNull(text),
-      action: orNull(text),
+      actions: orNull(list(text)),
       subject: orNull(text),
+      requestId: orNull(text),
       environment: orNull(text),
       address: orNull(text),
       from: orNull(instant),
@@ -46,8 +53,9 @@ function search(name: string, of: 'actor' | 'subject' | undefined) {
        SELECT ${entryColumns} FROM audit_entries
        WHERE ${between('greatest(:lowest, reached.id)')}
          AND (:actor::text IS NULL OR actor = :actor)
-         AND (:action::text IS NULL OR action = :action OR starts_with(action, :action || '.'))
+         AND (:actions::text[] IS NULL OR action = ANY (:actions))
          AND (:subject::text IS NULL OR subject = :subject)
+         AND (:requestId::text IS NULL OR request_id = :requestId)
          AND (:environment::text IS NULL OR coalesce(environment, 'none') = :environment)
          AND (:address::text IS NULL OR address = :address)
          AND (:from::timestamptz IS NULL OR at >= :from) AND (:to::timestamptz IS NULL OR at < :to)
@@ -56,10 +64,42 @@ function search(name: string, of: 'actor' | 'subject' | undefined) {
   })
 }
 
-export const searchAll = search('search_entries', undefined)
+/** What happens all day, of which there is no index by action. */
+export const frequentActions = [
+  'code.exchanged',
+  'token.refreshed',
+  'token.rotated',
+  'session.opened',
+  'session.closed',
+] as const satisfies readonly AuditAction[]
+const frequent = frequentActions.map((action) => `'${action}'`).join(', ')
+
+/** Of each action the newest, down its index. */
+export const selectOfActions = statement({
+  name: 'select_entries_of_actions',
+  takes: {
+    actions: list(text),
+    before: int,
+    lowest: int,
+    most: int,
+    from: orNull(instant),
+    to: orNull(instant),
+  },
+  gives: entryRow,
+  text: `SELECT newest.* FROM unnest(:actions::text[]) AS sought (what) CROSS JOIN LATERAL (
+     SELECT ${entryColumns} FROM audit_entries
+     WHERE action = what AND action NOT IN (${frequent}) AND id < :before AND id >= :lowest
+       AND (:from::timestamptz IS NULL OR at >= :from) AND (:to::timestamptz IS NULL OR at < :to)
+     ORDER BY id DESC LIMIT :most) newest
+   ORDER BY newest.id DESC LIMIT :most`,
+})
+
+export const searchAll = search('search_entries')
 
 export const searchActor = search('search_entries_of_actor', 'actor')
 
 export const searchSubject = search('search_entries_of_subject', 'subject')
+
+export const searchRequest = search('search_entries_of_request', 'request_id')
 
 export const selectFirstSince = firstSince('select_first_entry_since', 'audit_entries', 'at')

@@ -7,15 +7,26 @@ import { after, minute } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { findFirstSince } from '../database/halving.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import type { AuditAction } from './action.ts'
 import type { AuditEntry } from './audit.ts'
 import { selectIds } from './entries.sql.ts'
-import { searchActor, searchAll, searchSubject, selectFirstSince } from './entry-search.sql.ts'
+import {
+  frequentActions,
+  searchActor,
+  searchAll,
+  searchRequest,
+  searchSubject,
+  selectFirstSince,
+  selectOfActions,
+} from './entry-search.sql.ts'
 
 export interface EntryQuestion {
   readonly actor?: string | undefined
-  /** A whole action, or its first half: `client` finds `client.created`. */
-  readonly action?: string | undefined
+  /** Any of these. */
+  readonly actions?: readonly AuditAction[] | undefined
   readonly subject?: string | undefined
+  /** Of the request; codes exchanged and tokens refreshed are not found by it. */
+  readonly requestId?: string | undefined
   /** `none` for what belongs to no environment. */
   readonly environment?: Environment | 'none' | undefined
   readonly address?: string | undefined
@@ -39,7 +50,7 @@ const usualWindow = 20_000
 /** Entries of one actor or about one subject lie far apart. */
 const scatteredWindow = 4_000
 /** The first window is read however long it takes. A reader who wants all of a log without end exports it. */
-const usualBudgetMs = 70
+const usualBudgetMs = 40
 /**
  * Entries get their number when they are written and their time when the act began: numbers grow with time,
  * but for so much.
@@ -52,13 +63,22 @@ export async function searchEntries(
   beforeId: number | undefined,
   { most, windowEntries, budgetMs = usualBudgetMs }: SearchLimits,
 ): Promise<FoundEntries> {
-  const { actor, subject, from, to } = question
+  const { from, to } = question
+  if (question.actions?.length === 0) return { entries: [], next: undefined }
   const endsAt = performance.now() + budgetMs
   const lowest = from ? await findFirstSince(sql, selectFirstSince, after(from, -slackMs)) : 0
   const highest = to
     ? await findFirstSince(sql, selectFirstSince, after(to, slackMs))
     : Number.MAX_SAFE_INTEGER
-  const chosen = subject !== undefined ? searchSubject : actor !== undefined ? searchActor : searchAll
+  const { actions } = question
+  if (isByIndex(question) && actions) {
+    const rows = await sql.query(selectOfActions, {
+      ...{ actions, before: Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, highest), lowest },
+      ...{ most: most + 1, from, to },
+    })
+    return { entries: rows.slice(0, most), next: rows.length > most ? rows[most - 1]!.id : undefined }
+  }
+  const chosen = chooseStatement(question)
   const window = windowEntries ?? (chosen === searchAll ? usualWindow : scatteredWindow)
   const found: AuditEntry[] = []
   let before = Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, highest)
@@ -70,6 +90,28 @@ export async function searchEntries(
     before = rows[0]?.reached ?? 0
   } while (before > 0 && performance.now() < endsAt)
   return { entries: found, next: before > 0 ? before : undefined }
+}
+
+/** Whether nothing but rare actions is asked for. */
+function isByIndex({ actions, actor, subject, requestId, environment, address }: EntryQuestion): boolean {
+  const others = [actor, subject, requestId, environment, address]
+  const frequent: readonly AuditAction[] = frequentActions
+  return (
+    others.every((each) => each === undefined) &&
+    actions !== undefined &&
+    !actions.some((action) => frequent.includes(action))
+  )
+}
+
+function chooseStatement({ requestId, subject, actor }: EntryQuestion) {
+  if (requestId !== undefined) return searchRequest
+  if (subject !== undefined) return searchSubject
+  return actor !== undefined ? searchActor : searchAll
+}
+
+/** What was recorded of one request, but for what applications do all day. */
+export async function findRequest(sql: Sql, requestId: string, most: number): Promise<readonly AuditEntry[]> {
+  return (await searchEntries(sql, { requestId }, undefined, { most })).entries
 }
 
 type MaybeEntry = { readonly [Name in keyof AuditEntry]: AuditEntry[Name] | null }

@@ -44,9 +44,13 @@ const person = { permission: 'users.manage', bound: 'over whom' } as const
 const provider = { permission: 'providers.manage', tells: ['administrators'] } as const
 
 const powers = {
+  // The second makes the account as well, and sends it a link.
   'user.role_given': {
     ...{ permission: 'staff.manage', bound: 'hands out', tells: ['administrators'] },
-    ...{ console: ['/console/staff/:id/give'], commands: ['staff give', 'user create'] },
+    ...{
+      console: ['/console/staff/:id/give', '/console/staff/new/create'],
+      commands: ['staff give', 'user create'],
+    },
   },
   'user.role_taken': {
     ...{ permission: 'staff.manage', bound: 'hands out', tells: ['administrators'] },
@@ -56,6 +60,7 @@ const powers = {
   'user.roles_provided': { tells: [] },
   'user.created': {
     ...{ permission: 'users.manage', console: ['/console/users/create'], commands: ['user create'] },
+    ...{ own: ['/partner/invitation/:token/join'], opensAccount: true },
     tells: ['administrators, of staff'],
   },
   'user.enabled': {
@@ -134,7 +139,10 @@ const powers = {
   },
   'provisioning.merged': { tells: [] },
   'user.enabled_by_source': { tells: [] },
-  'import.started': { commands: ['import'], endpoints: ['POST /internal/v1/imports'], tells: [] },
+  'import.started': {
+    ...{ permission: 'imports.manage', console: ['/console/imports/new/upload'], commands: ['import'] },
+    ...{ endpoints: ['POST /internal/v1/imports'], tells: [] },
+  },
   'import.allowed': {
     ...{ permission: 'imports.manage', fourEyes: 'import.removal', console: ['/console/imports/:id/remove'] },
     ...{ commands: ['import allow'], tells: [] },
@@ -171,7 +179,7 @@ const powers = {
     ...{ commands: ['partner invite'], tells: [] },
   },
   'partner.member_added': {
-    own: ['/partner/invitation/:token/accept'],
+    own: ['/partner/invitation/:token/accept', '/partner/invitation/:token/join'],
     commands: ['partner add-member'],
     tells: [],
   },
@@ -198,6 +206,10 @@ const powers = {
   'client.scopes_set': {
     ...{ ...partner, fourEyes: 'partner.widen-scopes', console: [`${ofClient}/scopes`], tells: [] },
     commands: ['client update'],
+  },
+  // Account holders can no longer leave these out.
+  'client.scopes_required': {
+    ...{ ...partner, console: [`${ofClient}/required`], commands: ['client update'], tells: [] },
   },
   'client.scopes_granted': {
     ...{ ...partner, fourEyes: 'partner.widen-scopes', console: [`${ofClient}/scopes/grant`], tells: [] },

@@ -58,7 +58,9 @@ function staffRole(said: Act['said']): string {
 
 const words: Readonly<Record<AuditAction, Words>> = {
   'user.created': ({ by, to, said }) =>
-    say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
+    said('role') === 'member'
+      ? say`${to} made an account by an invitation`
+      : say`${by} created ${to}${said('role') === 'operator' ? ' as an operator' : ''}`,
   'user.renamed': ({ by, to, said }) => say`${by} changed the user name of ${to} to ${said('to')}`,
   'user.named': ({ to, said }) => say`${said('provider')} told the name of ${to}: ${said('name')}`,
   'user.disabled': ({ by, to }) => say`${by} locked ${to}`,
@@ -83,7 +85,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'user.role_taken': ({ by, to, said }) => say`${by} took the role ${staffRole(said)} from ${to}`,
   'user.roles_provided': ({ to, said }) =>
     say`An identity provider changed the roles of ${to}: given ${said('given')}, taken ${said('taken')}`,
-  'session.opened': ({ by, said }) => say`${by} signed in${atProvider(said)}${withFactor(said)}`,
+  'session.opened': ({ by, said }) =>
+    say`${by} signed in${atProvider(said)}${withFactor(said)}${fromSite(said)}`,
   'session.confirmed': ({ by, said }) =>
     say`${by} confirmed that it was them${atProvider(said)}${withFactor(said)}`,
   'session.refused': ({ to, said }) => say`A ${refusedAt(said)} of ${to} was refused`,
@@ -142,6 +145,8 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.secret_issued': ({ by, to }) => say`${by} issued a new secret of client ${to}`,
   'client.secret_revoked': ({ by, to }) => say`${by} revoked a secret of client ${to}`,
   'client.scopes_set': ({ by, to, said }) => say`${by} allowed client ${to} at most: ${said('scopesAtMost')}`,
+  'client.scopes_required': ({ by, to, said }) =>
+    say`${by} let client ${to} require: ${said('scopesRequired')}`,
   'client.scopes_asked': ({ by, to, said }) =>
     say`${by} asked for wider scopes of client ${to}: ${said('scopes')}`,
   'client.scopes_granted': ({ by, to, said }) =>
@@ -216,6 +221,13 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'webhook.delivery_skipped': ({ by, to, said }) =>
     say`${by} skipped delivery ${said('deliveryId')} of ${to}: ${said('reason')}`,
   'webhook.skipped': ({ by, to, said }) => say`${by} skipped all that waited for ${to}: ${said('reason')}`,
+  'alert.address_added': ({ by, said }) => say`${by} added ${said('host')} as an address for alerts`,
+  'alert.address_confirmed': ({ by, to }) => say`${by} confirmed ${to}`,
+  'alert.address_removed': ({ by, said }) => say`${by} removed ${said('host')} as an address for alerts`,
+  'alert.code_sent': ({ by, to }) => say`${by} had a new code sent to ${to}`,
+  'alert.tested': ({ by, to }) => say`${by} had a test sent to ${to}`,
+  'alert.changed': ({ by, to, said }) =>
+    say`${by} changed what ${to} tells of: ${said('what')}, after ${said('waitMinutes')} minutes`,
   'provisioning.linked': ({ by, to, said }) =>
     say`${by} said that ${to} is ${said('externalId')} of ${said('source')}`,
   'source.created': ({ by, to }) => say`${by} named ${to}`,
@@ -247,6 +259,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${by} did on the command line what takes two people: ${proposed(said)} ${to}`,
   'audit.verified': ({ by, said }) =>
     say`${by} verified the audit log: ${said('intact') === 'true' ? 'intact' : 'broken'}`,
+  'list.exported': ({ by, said }) => say`${by} exported the list of ${said('list')}`,
   'audit.exported': ({ by, said }) => say`${by} exported entries of the audit log as ${said('format')}`,
 }
 
@@ -256,6 +269,10 @@ function kindOf(said: Act['said']): string {
 
 function atProvider(said: Act['said']): string {
   return said('provider') === '–' ? '' : ` at ${said('provider')}`
+}
+
+function fromSite(said: Act['said']): string {
+  return said('from') === '–' ? '' : `, from ${said('from')}`
 }
 
 function withFactor(said: Act['said']): string {
@@ -308,6 +325,46 @@ function counter(details: EntryFacts['details']): Act['count'] {
     const number = Number(details[name])
     return Number.isFinite(number) ? `${number.toLocaleString('en')} ${number === 1 ? one : many}` : many
   }
+}
+
+const somebody = { id: 'user:somebody' }
+const another = { id: 'user:another' }
+
+/** Every action, as its sentence tells it without names: done to oneself, and to another. */
+const plainWords: ReadonlyMap<AuditAction, string> = new Map(
+  (Object.keys(words) as AuditAction[]).map((action) => {
+    const plain = [somebody, another].map(({ id: subject }) =>
+      tell({ actor: somebody.id, action, subject, details: {} })
+        .filter((part) => typeof part === 'string')
+        .join(' '),
+    )
+    return [action, [...new Set(plain)].join(' / ')]
+  }),
+)
+
+/** Each with its words. */
+export function listActions(): readonly (readonly [AuditAction, string])[] {
+  return [...plainWords]
+}
+
+/**
+ * The actions that a person means: by name (`client.created`), by its first half (`client`), or by words of
+ * its sentence (`locked`).
+ */
+export function findActions(typed: string): AuditAction[] {
+  const sought = typed.toLowerCase().replace(/\.$/, '')
+  const all = [...plainWords.keys()]
+  const named = all.filter((action) => action === sought || action.startsWith(`${sought}.`))
+  if (named.length > 0) return named
+  const parts = sought.split(/[^\p{L}\p{N}-]+/u).filter((part) => part !== '')
+  const wordsOf = (action: AuditAction) =>
+    ` ${plainWords
+      .get(action)!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}-]+/gu, ' ')}`
+  return parts.length === 0
+    ? []
+    : all.filter((action) => parts.every((part) => wordsOf(action).includes(` ${part}`)))
 }
 
 /** Everything that the sentences of these entries name. */

@@ -12,6 +12,7 @@ import type { BrandRow, BrandWords, ImagePlace } from './brand-row.ts'
 import { brandFields } from './brand-words.ts'
 import * as table from './brands.sql.ts'
 import { type CheckedImage, storeImage } from './image.ts'
+import { describeFaintLogo, findFaintLogos } from './logo.ts'
 
 export interface BrandsOfSite {
   readonly draft: BrandRow | undefined
@@ -78,6 +79,8 @@ export function activateDraft(db: Sql, environment: Environment, version: number
     if (!draft)
       throw new Conflict('There is no draft any more: it has been activated or discarded meanwhile.')
     refuseOther(draft, version)
+    const [faint] = await findFaintLogos(sql, draft)
+    if (faint) throw new Conflict(describeFaintLogo(faint))
     await putInForce(sql, environment, draft, act, 'brand.activated')
     return active?.id
   })

@@ -63,7 +63,10 @@ export function brandOf(row: BrandRow): Brand {
 }
 
 /** One for both where there is one. */
-function logosOf({ logoLight, logoDark }: BrandRow): ByMode<StoredPicture | undefined> {
+export function logosOf({
+  logoLight,
+  logoDark,
+}: Pick<BrandRow, 'logoLight' | 'logoDark'>): ByMode<StoredPicture | undefined> {
   return { light: logoLight ?? logoDark ?? undefined, dark: logoDark ?? logoLight ?? undefined }
 }
 

@@ -17,13 +17,12 @@ export interface Palette {
   readonly field: string
   readonly act: string
   readonly 'act-ink': string
-  readonly 'good-paper': string
 }
 
 /** What means the same under every brand, as the style sheet has it. */
-export const fixed: ByMode<Readonly<Record<'money' | 'end' | 'focus', string>>> = {
-  light: { money: '#8a5200', end: '#a3251c', focus: '#1f7ae0' },
-  dark: { money: '#f3b95f', end: '#ff8a80', focus: '#7ab8ff' },
+export const fixed: ByMode<Readonly<Record<'good' | 'good-paper' | 'money' | 'end' | 'focus', string>>> = {
+  light: { good: '#17663a', 'good-paper': '#e4f5ea', money: '#8a5200', end: '#a3251c', focus: '#1f7ae0' },
+  dark: { good: '#63cf95', 'good-paper': '#12311f', money: '#f3b95f', end: '#ff8a80', focus: '#7ab8ff' },
 }
 
 /** Of words, and of what only has to be seen. */
@@ -37,9 +36,9 @@ export function makePalette(colours: Colours, mode: Mode): Palette {
   const paper = colours.background[mode]
   const pole = mode === 'light' ? black : white
   const card = mode === 'light' ? white : mix(paper, white, 0.06)
+  const papers = [paper, card, fixed[mode]['good-paper']]
   const firstOn = (from: number, ratio: number) =>
-    shades(from, 1).find((shade) => isSeen(mix(paper, pole, shade), [paper, card], ratio)) ?? 1
-  const tint = shades(0.12, 0).find((shade) => contrast(act, mix(card, act, shade)) >= readable) ?? 0
+    shades(from, 1).find((shade) => isSeen(mix(paper, pole, shade), papers, ratio)) ?? 1
   return {
     paper,
     card,
@@ -49,7 +48,6 @@ export function makePalette(colours: Colours, mode: Mode): Palette {
     field: mix(paper, pole, firstOn(0.42, visible + 0.1)),
     act,
     'act-ink': contrast(act, white) >= readable ? white : black,
-    'good-paper': mix(card, act, tint),
   }
 }
 
@@ -61,6 +59,14 @@ function shades(from: number, to: number): number[] {
 function isSeen(colour: string, papers: readonly string[], ratio: number): boolean {
   return papers.every((paper) => contrast(colour, paper) >= ratio)
 }
+
+/** As the form calls them. */
+export const colourLabels = {
+  accentLight: 'Accent, light',
+  accentDark: 'Accent, dark',
+  backgroundLight: 'Background, light',
+  backgroundDark: 'Background, dark',
+} as const
 
 type Pair = readonly [field: string, what: string, colour: string, on: string, paper: string, least: number]
 
@@ -77,9 +83,11 @@ export function findContrastProblems(colours: Colours): FieldProblem[] {
 
 function pairsOf(colours: Colours, mode: Mode): Pair[] {
   const { paper, card, ink, faint, act } = makePalette(colours, mode)
-  const { money, end, focus } = fixed[mode]
+  const { good, money, end, focus } = fixed[mode]
   const [accent, background] =
-    mode === 'light' ? ['accentLight', 'backgroundLight'] : ['accentDark', 'backgroundDark']
+    mode === 'light'
+      ? (['accentLight', 'backgroundLight'] as const)
+      : (['accentDark', 'backgroundDark'] as const)
   const onBackground = (what: string, colour: string, least: number): Pair => [
     background,
     what,
@@ -93,9 +101,10 @@ function pairsOf(colours: Colours, mode: Mode): Pair[] {
     onBackground('secondary text', faint, readable),
     onBackground('red for errors', end, readable),
     onBackground('amber for money', money, readable),
+    onBackground('green for what went well', good, visible),
     onBackground('the focus ring', focus, visible),
-    [accent, 'links in this colour', act, 'the background', paper, readable],
-    [accent, 'links in this colour', act, 'cards', card, readable],
+    [accent, 'links in this colour', act, `“${colourLabels[background]}”`, paper, readable],
+    [accent, 'links in this colour', act, `cards on “${colourLabels[background]}”`, card, readable],
   ]
 }
 

@@ -20,7 +20,7 @@ interface Chunk {
   readonly data: Buffer
 }
 
-interface Head {
+export interface Head {
   readonly width: number
   readonly height: number
   readonly bitsPerPixel: number
@@ -28,17 +28,29 @@ interface Head {
   readonly isInterlaced: boolean
 }
 
-export async function readPng(bytes: Buffer): Promise<ReencodedImage> {
+interface UnpackedPng {
+  readonly head: Head
+  readonly chunks: readonly Chunk[]
+  readonly palette: Buffer | undefined
+  readonly transparency: Buffer | undefined
+  /** Row by row, each after the number of its filter. */
+  readonly pixels: Buffer
+}
+
+export async function unpackPng(bytes: Buffer): Promise<UnpackedPng> {
   refuse(!bytes.subarray(0, 8).equals(signature), 'does not begin like one')
   // Before anything else of it: what it would unpack to is what it costs.
   const head = readHead(readChunk(bytes, 8))
   const chunks = readChunks(bytes)
   const pixels = await readPixels(head, Buffer.concat(chunks.filter(isPixels).map(({ data }) => data)))
+  const dataOf = (type: string) => chunks.find((chunk) => chunk.type === type)?.data
+  return { head, chunks, palette: dataOf('PLTE'), transparency: dataOf('tRNS'), pixels }
+}
+
+export async function readPng(bytes: Buffer): Promise<ReencodedImage> {
+  const { head, chunks, palette, pixels } = await unpackPng(bytes)
   const kept = chunks.filter(({ type }) => type === 'IHDR' || type === 'PLTE' || type === 'tRNS')
-  checkPalette(
-    head,
-    kept.find(({ type }) => type === 'PLTE'),
-  )
+  checkPalette(head, palette)
   const written = [
     ...kept,
     { type: 'IDAT', data: await deflateAsync(pixels, { level: 9 }) },
@@ -60,9 +72,9 @@ function refuse(isWrong: boolean, why: string): void {
 const refusal = (why: string) => new ImageRefusal(`is not a PNG that can be used: it ${why}`)
 
 /** Three bytes a colour, of 256 at most. */
-function checkPalette({ colourType }: Head, palette: Chunk | undefined): void {
+function checkPalette({ colourType }: Head, palette: Buffer | undefined): void {
   refuse(colourType === 3 && !palette, 'has no palette')
-  const bytes = palette?.data.length ?? 0
+  const bytes = palette?.length ?? 0
   refuse(bytes % 3 !== 0 || bytes > 768, 'has a palette that is none')
 }
 
@@ -167,7 +179,7 @@ const adam7 = [
   [0, 1, 1, 2],
 ] as const
 
-function passesOf({ width, height, isInterlaced }: Head): (readonly [number, number])[] {
+export function passesOf({ width, height, isInterlaced }: Head): (readonly [number, number])[] {
   if (!isInterlaced) return [[width, height]]
   return adam7
     .map(([x, y, stepX, stepY]) => [Math.ceil((width - x) / stepX), Math.ceil((height - y) / stepY)] as const)

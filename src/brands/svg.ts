@@ -28,14 +28,14 @@ const ignored =
   /^(version|baseProfile|class|xml:space|enable-background|xmlns:xlink|data-[\w-]+|role|aria-hidden|focusable)$/
 const svgSpace = 'http://www.w3.org/2000/svg'
 
-interface Element {
+export interface SvgElement {
   readonly name: string
   readonly attributes: Map<string, string>
-  readonly children: Element[]
+  readonly children: SvgElement[]
 }
 
 export function readSvg(bytes: Buffer): ReencodedImage {
-  const root = parse(decode(bytes))
+  const root = parseSvg(decode(bytes))
   const [width, height] = sizeOf(root)
   if (!root.attributes.has('viewBox')) root.attributes.set('viewBox', `0 0 ${width} ${height}`)
   root.attributes.delete('width')
@@ -61,9 +61,9 @@ function decode(bytes: Buffer): string {
 const pieces =
   /<!--(?:(?!--)[\s\S])*-->|<\?xml\s[^?<>]*\?>|<\/([A-Za-z][\w:.-]*)\s*>|<([A-Za-z][\w:.-]*)((?:\s+[A-Za-z_][\w:.-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|([^<]+)/gy
 
-function parse(text: string): Element {
-  const open: Element[] = []
-  let root: Element | undefined
+export function parseSvg(text: string): SvgElement {
+  const open: SvgElement[] = []
+  let root: SvgElement | undefined
   let count = 0
   pieces.lastIndex = 0
   while (pieces.lastIndex < text.length) {
@@ -88,12 +88,12 @@ function parse(text: string): Element {
   return root
 }
 
-function checkWords(words: string, parent: Element | undefined): void {
+function checkWords(words: string, parent: SvgElement | undefined): void {
   if (words.trim() !== '' && !(parent && leftOut.has(parent.name)))
     throw refused('has text, which has to be drawn as shapes')
 }
 
-function readElement(name: string, written: string, open: readonly Element[]): Element {
+function readElement(name: string, written: string, open: readonly SvgElement[]): SvgElement {
   const parent = open.at(-1)
   const isKnown = known.has(name) || leftOut.has(name)
   if (!isKnown || (parent && leftOut.has(parent.name))) throw refused(`has a <${name}>, which is not allowed`)
@@ -160,7 +160,7 @@ function add(into: Map<string, string>, name: string, value: string): void {
   into.set(name, value)
 }
 
-function sizeOf({ attributes }: Element): [number, number] {
+function sizeOf({ attributes }: SvgElement): [number, number] {
   const [, , boxWidth, boxHeight, ...more] = (attributes.get('viewBox') ?? '').split(/[\s,]+/).map(Number)
   const [width, height] =
     boxWidth !== undefined && boxHeight !== undefined && more.length === 0
@@ -175,7 +175,7 @@ function lengthOf(attributes: Map<string, string>, name: string): number {
   return Number(/^([\d.]+)(px)?$/.exec(attributes.get(name) ?? '')?.[1])
 }
 
-function print({ name, attributes, children }: Element, more = ''): string {
+function print({ name, attributes, children }: SvgElement, more = ''): string {
   const written = [...attributes].map(([key, value]) => ` ${key}="${value}"`).join('')
   const inside = children.filter((child) => !leftOut.has(child.name)).map((child) => print(child))
   return `<${name}${more}${written}${inside.length === 0 ? '/>' : `>${inside.join('')}</${name}>`}`

@@ -1,4 +1,5 @@
 import { after } from '../clock.ts'
+import type { Sql } from '../database/database.ts'
 import {
   type Client,
   createClient,
@@ -8,6 +9,7 @@ import {
   scopesOfNewClients,
   setClientStatus,
   setScopesAtMost,
+  setScopesRequired,
   updateClient,
 } from '../partners/client.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secret.ts'
@@ -19,6 +21,7 @@ import { covers, type Scope } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
 import type { Command, WriteContext } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
+import { namePartners } from './names.ts'
 
 const acting = ({ config, act }: WriteContext) => ({ ...act(), development: isDevelopment(config) })
 
@@ -84,7 +87,7 @@ export const clientCommands: readonly Command[] = [
     async run({ db, print }, words) {
       const key = words.find('partner')
       const branchId = key === undefined ? undefined : (await getPartner(db, key)).branchId
-      print.table((await listClients(db, branchId)).map(fieldsOf), 'There are no clients.')
+      print.table(await withPartners(db, await listClients(db, branchId)), 'There are no clients.')
     },
   },
   {
@@ -94,8 +97,9 @@ export const clientCommands: readonly Command[] = [
     positionals: ['client'],
     async run({ db, clock, print }, { positional }) {
       const client = await getClient(db, positional('client'))
+      const [fields] = await withPartners(db, [client])
       print.record({
-        ...fieldsOf(client),
+        ...fields,
         secrets: (await listSecrets(db, client.id, clock.now())).map(
           ({ id, hint, signsFrom }) => `${id} (…${hint}), signs webhooks from ${signsFrom.toISOString()}`,
         ),
@@ -116,6 +120,11 @@ export const clientCommands: readonly Command[] = [
         value: 'SCOPES',
         meaning: 'what it may ask for at most; answers what the partner asked for',
       },
+      {
+        name: 'required',
+        value: 'SCOPES|none',
+        meaning: 'what account holders cannot leave out where it asks for that',
+      },
       rotationOption,
     ],
     async run(context, words) {
@@ -128,11 +137,13 @@ export const clientCommands: readonly Command[] = [
         }).filter(([, value]) => value !== undefined),
       )
       const atMost = parseMost(words.find('scope'))
+      const required = parseRequired(words.find('required'))
       const { db, act, print } = context
       if (Object.keys(change).length > 0) await updateClient(db, client, change, acting(context))
       if (atMost && !covers(client.scopesAtMost, atMost))
         await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (atMost) await setScopesAtMost(db, client, atMost, act())
+      if (required) await setScopesRequired(db, await getClient(db, client.id), required, act())
       print.record(fieldsOf(await getClient(db, client.id)))
     },
   },
@@ -207,11 +218,22 @@ export const clientCommands: readonly Command[] = [
   },
 ]
 
+async function withPartners(db: Sql, clients: readonly Client[]) {
+  const names = await namePartners(
+    db,
+    clients.map((client) => client.branchId),
+  )
+  return clients.map((client) => {
+    const { id, ...fields } = fieldsOf(client)
+    return { id, partner: names.get(client.branchId) ?? null, ...fields }
+  })
+}
+
 function fieldsOf(client: Client) {
   const { id, environment, name, scopes, status } = client
   return {
     ...{ id, branch_id: client.branchId, environment, name, callback_url: client.callbackUrl },
-    ...{ scopes, scopes_at_most: client.scopesAtMost, status },
+    ...{ scopes, scopes_at_most: client.scopesAtMost, scopes_required: client.scopesRequired, status },
     ...{ rotate_refresh_tokens: client.rotateRefreshTokens, created_at: client.createdAt },
   }
 }
@@ -224,6 +246,13 @@ function parseMost(text: string | undefined): readonly Scope[] | undefined {
   const atMost = text === undefined ? undefined : parseClientScopes(text)
   if (atMost && 'field' in atMost) throw new Invalid([atMost])
   return atMost
+}
+
+function parseRequired(text: string | undefined): readonly Scope[] | undefined {
+  if (text === undefined || text === 'none') return text === undefined ? undefined : []
+  const required = parseClientScopes(text)
+  if ('field' in required) throw new Invalid([{ ...required, field: 'required' }])
+  return required
 }
 
 async function describeRequest(db: WriteContext['db'], clientId: string): Promise<Record<string, unknown>> {

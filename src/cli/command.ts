@@ -6,7 +6,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { Config } from '../settings/config.ts'
 import { ConfigError } from '../settings/read.ts'
-import { messageOf } from '../text/thrown.ts'
+import { didYouMean, findNearest } from './nearest.ts'
 
 export interface Option {
   readonly name: string
@@ -109,7 +109,8 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-const everywhere: readonly Option[] = [
+/** What every command takes. */
+export const everywhere: readonly Option[] = [
   { name: 'json', meaning: 'print JSON' },
   { name: 'help', meaning: 'show this help' },
 ]
@@ -119,16 +120,25 @@ export function parseWords(command: CommandDescription, args: readonly string[])
   const descriptors = Object.fromEntries(
     options.map((option): [string, ParseArgsOptionDescriptor] => [
       option.name,
-      { type: option.value ? 'string' : 'boolean', multiple: option.multiple ?? false },
+      {
+        type: option.value ? 'string' : 'boolean',
+        multiple: option.multiple ?? false,
+        ...(option.name === 'help' && { short: 'h' }),
+      },
     ]),
   )
-  let parsed: ReturnType<typeof parseArgs>
-  try {
-    parsed = parseArgs({ args: [...args], options: descriptors, allowPositionals: true, strict: true })
-  } catch (error) {
-    throw new UsageError(messageOf(error))
-  }
-  const { values, positionals } = parsed
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options: descriptors,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
+  for (const token of tokens) if (token.kind === 'option') checkOption(command, options, token)
+  const repeated = options.find(
+    ({ name, multiple }) => !multiple && tokens.filter((each) => isOption(each, name)).length > 1,
+  )
+  if (repeated) throw new UsageError(`--${repeated.name} was given twice.`)
   if (!values.help) checkWords(command, values, positionals)
   const own = command.positionals ?? []
   const names = command.optional ? [...own, command.optional.word] : own
@@ -141,6 +151,37 @@ export function parseWords(command: CommandDescription, args: readonly string[])
     all,
     has: (name) => values[name] !== undefined,
   }
+}
+
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
+type OptionToken = Extract<Token, { kind: 'option' }>
+
+const isOption = (token: Token, name: string) => token.kind === 'option' && token.name === name
+
+/** Node's own words for these are about how to call its parser. */
+function checkOption(
+  command: CommandDescription,
+  options: readonly Option[],
+  { name, rawName, value, inlineValue }: OptionToken,
+): void {
+  const option = options.find((each) => each.name === name)
+  if (!option) {
+    const nearest = findNearest(
+      rawName,
+      options.map((each) => `--${each.name}`),
+    )
+    throw new UsageError(
+      `"${command.name}" has no option ${rawName}.${didYouMean(nearest)} See: countersign ${command.name} --help`,
+    )
+  }
+  if (option.value === undefined && value !== undefined)
+    throw new UsageError(`--${name} takes no value: it is there, or it is left out.`)
+  if (option.value === undefined) return
+  if (value === undefined) throw new UsageError(`--${name} needs a value: --${name} ${option.value}`)
+  if (!inlineValue && value.startsWith('-') && value !== '-')
+    throw new UsageError(
+      `--${name} needs a value: --${name} ${option.value}. One that begins with "-": --${name}=${value}`,
+    )
 }
 
 /** The words were checked: one that is missing was not asked for. */

@@ -16,12 +16,14 @@ import {
   UsageError,
   type WriteContext,
 } from './command.ts'
+import { completionCommand } from './completion.ts'
 import { deliveryCommands } from './delivery.ts'
 import { eventCommands } from './event.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './keys.ts'
 import { linkCommands } from './link.ts'
 import { listen, listenOptions } from './listen.ts'
+import { didYouMean, findNearest } from './nearest.ts'
 import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
@@ -59,14 +61,12 @@ const listenCommand: Command = {
   needs: 'nothing',
   summary: "Streams a branch's events to this terminal and, with --forward-to, to a local program.",
   options: listenOptions,
-  run(_, words) {
-    const { dataDir, clientSecret } = readListenSettings()
-    return listen(words, dataDir, clientSecret)
-  },
+  run: (_, words) => listen(words, readListenSettings()),
 }
 
 export const commands: readonly Command[] = [
   listenCommand,
+  completionCommand(() => [serveInHelp, ...commands]),
   migrateCommand,
   doctorCommand,
   settingsCommand,
@@ -90,7 +90,7 @@ export const commands: readonly Command[] = [
 export async function runCommand(args: readonly string[]): Promise<void> {
   const [first, second] = args
   const command = commands.find(({ name }) => name === first || name === `${first} ${second}`)
-  if (!command) return showOverview(first, second)
+  if (!command) return showOverview(args.filter((word) => !word.startsWith('-')))
   const words = parseWords(command, args.slice(command.name.split(' ').length))
   if (words.has('help')) {
     process.stdout.write(printHelp(command))
@@ -130,16 +130,28 @@ async function onDatabase(
   }
 }
 
-function showOverview(group: string | undefined, verb: string | undefined): void {
-  const shown = commands.filter(({ name }) => name.startsWith(`${group} `))
-  const named = verb === undefined || verb.startsWith('-') ? group : `${group} ${verb}`
-  const known =
-    named === group && (group === undefined || group === 'help' || group === '--help' || shown.length > 0)
-  const rows = (shown.length > 0 ? shown : commands).map(
-    ({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`,
+/** Of all commands, or of those that begin with one word. */
+function showOverview(words: readonly string[]): void {
+  const [group] = words
+  const members = commands.filter(({ name }) => name.startsWith(`${group} `))
+  const shown = members.length > 0 ? members : [serveInHelp, ...commands]
+  if (group === undefined || (words.length === 1 && members.length > 0)) {
+    process.stdout.write(printOverview(shown))
+    return
+  }
+  const typed = words.slice(0, members.length > 0 ? 2 : 1).join(' ')
+  const names = shown.flatMap(({ name }) => (members.length > 0 ? [name] : [name, name.split(' ')[0]!]))
+  const meant = findNearest(words.slice(0, 2).join(' '), names) ?? findNearest(typed, names)
+  const more = members.length > 0 ? `\n\n${printOverview(members)}` : '\nSee: countersign help'
+  throw new UsageError(
+    `There is no command "${typed}".${didYouMean(meant && `"countersign ${meant}"`)}${more}`,
   )
-  const serveRow = shown.length > 0 ? [] : [`  ${'serve'.padEnd(26)}Runs the gateway`]
-  const text = ['Say: countersign <command> [--help] [--json]', '', ...serveRow, ...rows, ''].join('\n')
-  if (!known) throw new UsageError(`There is no command "${named}".\n\n${text}`)
-  process.stdout.write(text)
+}
+
+/** It is run before any of these is loaded. */
+const serveInHelp = { name: 'serve', summary: 'Runs the gateway.', options: [] }
+
+function printOverview(shown: readonly Pick<Command, 'name' | 'summary'>[]): string {
+  const rows = shown.map(({ name, summary }) => `  ${name.padEnd(26)}${summary.split('.')[0]}`)
+  return ['Say: countersign <command> [--help] [--json]', '', ...rows, ''].join('\n')
 }

@@ -6,8 +6,10 @@ import {
   redeliver,
 } from '../webhooks/deliveries/delivery.ts'
 import { listDeliveries } from '../webhooks/deliveries/delivery-search.ts'
+import { findNextMoment } from '../webhooks/deliveries/next-attempt.ts'
 import { skipDelivery } from '../webhooks/deliveries/skip.ts'
 import { printEventId } from '../webhooks/events/event.ts'
+import { getLane } from '../webhooks/health/lane-health.ts'
 import type { Command } from './command.ts'
 import { atWebhook, branchOf, branchOptions, parseReason, reasonOption } from './on-webhook.ts'
 
@@ -24,20 +26,19 @@ export const deliveryCommands: readonly Command[] = [
       { name: 'entity', value: 'ENTITY', meaning: 'such as transaction:42' },
       { name: 'limit', value: 'N', meaning: '50 unless given' },
     ],
-    async ({ db }, webhook, words) => {
+    async ({ db, clock }, webhook, words) => {
       const filter = { state: words.find('state') as 'waiting' | undefined, entity: words.find('entity') }
       const most = Number(words.find('limit') ?? 50) || 50
       const { deliveries } = await listDeliveries(db, webhook, filter, undefined, most)
-      return deliveries.map(({ id, kind, action, entity, state, attempts, createdAt, dueAt }) => ({
-        id,
-        kind,
-        action,
-        entity,
-        state,
-        attempts,
-        created_at: createdAt,
-        due_at: dueAt,
-      }))
+      const now = clock.now()
+      const { condition } = await getLane(db, webhook.id, now)
+      return deliveries.map((delivery) => {
+        const { id, kind, action, entity, state, attempts, createdAt } = delivery
+        return {
+          ...{ id, kind, action, entity, state, attempts, created_at: createdAt },
+          next_attempt_at: findNextMoment(delivery, condition, now) ?? null,
+        }
+      })
     },
   ),
   {
@@ -50,7 +51,10 @@ export const deliveryCommands: readonly Command[] = [
       const branch = await branchOf(context, words)
       const delivery = await getDelivery(context.db, branch, words.positional('delivery'))
       const attempts = await listAttempts(context.db, branch, delivery)
-      context.print.record({ ...fieldsOf(delivery), log: attempts.map(attemptFields) })
+      const now = context.clock.now()
+      const { condition } = await getLane(context.db, delivery.webhookId, now)
+      const next = findNextMoment(delivery, condition, now) ?? null
+      context.print.record({ ...fieldsOf(delivery, next), log: attempts.map(attemptFields) })
     },
   },
   {
@@ -82,11 +86,12 @@ export const deliveryCommands: readonly Command[] = [
   },
 ]
 
-function fieldsOf(delivery: DeliveryWithBody) {
-  const { id, webhookId, state, entity, dueAt, attempts, createdAt, settledAt } = delivery
+function fieldsOf(delivery: DeliveryWithBody, nextAttemptAt: Date | null) {
+  const { id, webhookId, state, entity, attempts, createdAt, settledAt } = delivery
   const { repeats, reason, canceledBy, uid, kind, action, body, simulated } = delivery
   return {
-    ...{ id, webhook_id: webhookId, event_id: printEventId(uid), state, entity, due_at: dueAt, attempts },
+    ...{ id, webhook_id: webhookId, event_id: printEventId(uid), state, entity, attempts },
+    next_attempt_at: nextAttemptAt,
     created_at: createdAt,
     ...{ settled_at: settledAt, repeats, reason, canceled_by: canceledBy, kind, action, body, simulated },
   }

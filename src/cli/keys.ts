@@ -1,3 +1,4 @@
+import { sealedAlertSecrets } from '../alerts/target.ts'
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { recordAct } from '../audit/audit.ts'
 import { generateKey, openVault, printKey, readKeyFile, type Vault, writeKeyFile } from '../crypto/vault.ts'
@@ -21,13 +22,15 @@ async function resealUnderCurrent({
   const clientSecrets = await reseal(db, vault, sealedClientSecrets, progress)
   const webhookSecrets = await reseal(db, vault, sealedWebhookSecrets, progress)
   const webhookHeaders = await reseal(db, vault, sealedWebhookHeaders, progress)
+  const alertSecrets = await reseal(db, vault, sealedAlertSecrets, progress)
   const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
   const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
   const providers = await reseal(db, vault, sealedProviders, progress)
   print.progress('')
   return {
     vault,
-    resealed: clientSecrets + webhookSecrets + webhookHeaders + totpSecrets + anchorKeys + providers,
+    resealed:
+      clientSecrets + webhookSecrets + webhookHeaders + alertSecrets + totpSecrets + anchorKeys + providers,
   }
 }
 

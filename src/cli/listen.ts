@@ -1,17 +1,19 @@
 /**
  * `countersign listen`: streams a branch's events to a terminal and, with --forward-to, to a local program,
  * signed as a real delivery is. Talks to a gateway over HTTP only; with a demo on this machine it finds
- * everything in demo.json.
+ * everything in the demo.json of the gateway that runs.
  */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from 'undici'
+import { findRunningDemos } from '../demo/running-demos.ts'
+import type { ListenSettings } from '../settings/config.ts'
 import { escapeText } from '../text/printable.ts'
-import { messageOf } from '../text/thrown.ts'
 import { printSignatures } from '../webhooks/outbound/signature.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
 import { secretOption, takeSecret } from './secret-file.ts'
+import { explain } from './system-errors.ts'
 
 export const listenOptions: readonly Option[] = [
   { name: 'forward-to', value: 'URL', meaning: 'a local program to POST each event to' },
@@ -44,28 +46,28 @@ interface StreamedEvent {
 
 const reconnectMs = 1_000
 
-export async function listen(
-  words: CommandWords,
-  dataDir: string,
-  secretFromEnvironment: string | undefined,
-): Promise<void> {
-  const target = getTarget(words, dataDir, secretFromEnvironment)
+export async function listen(words: CommandWords, settings: ListenSettings): Promise<void> {
   const forwardTo = words.find('forward-to')
   if (forwardTo !== undefined && !URL.canParse(forwardTo))
     throw new UsageError('--forward-to must be a URL, such as http://localhost:3000/hooks')
+  const target = getTarget(words, settings)
   const secret = takeSecret(words, 'secret') ?? target.clientSecret
-  let last = words.has('after') ? Number(words.get('after')) : await getNewest(target)
-  say(`Listening to ${target.url}${forwardTo ? `, forwarding to ${forwardTo}` : ''}. Control-C ends it.`)
+  const isJson = words.has('json')
+  let last = words.has('after') ? parseAfter(words.get('after')) : await getNewest(target).catch(tellAway)
+  if (!isJson)
+    say(`Listening to ${target.url}${forwardTo ? `, forwarding to ${forwardTo}` : ''}. Control-C ends it.`)
   for (;;) {
     try {
       for await (const event of stream(target, last)) {
         last = event.sequence
-        const outcome = forwardTo === undefined ? event.body : await forward(forwardTo, event, secret)
-        say(`${event.sequence}  ${event.kind} ${event.action}  ${event.entity}  ${event.eventId}  ${outcome}`)
+        const answer = forwardTo === undefined ? undefined : await forward(forwardTo, event, secret)
+        const { sequence, eventId, kind, action, entity, body } = event
+        if (isJson) say(JSON.stringify(answer === undefined ? event : { ...event, answer }))
+        else say(`${sequence}  ${kind} ${action}  ${entity}  ${eventId}  ${answer ? `→ ${answer}` : body}`)
       }
     } catch (error) {
       if (error instanceof UsageError) throw error
-      say(`The connection ended (${messageOf(error)}); trying again.`)
+      process.stderr.write(`The connection ended. ${explain(error)} Trying again.\n`)
     }
     await wait(reconnectMs)
   }
@@ -75,17 +77,37 @@ function say(text: string): void {
   process.stdout.write(`${escapeText(text)}\n`)
 }
 
-function getTarget(words: CommandWords, dataDir: string, secretFromEnvironment: string | undefined): Target {
-  const demo = readDemo(join(dataDir, 'demo.json'))
+function parseAfter(text: string): number {
+  if (!/^\d{1,15}$/.test(text))
+    throw new UsageError('--after takes the number of an event, such as 17, or 0.')
+  return Number(text)
+}
+
+function getTarget(words: CommandWords, settings: ListenSettings): Target {
+  const isTold = words.has('url') && words.has('client-id')
+  const demo = isTold ? undefined : findDemo(settings)
   const known = words.has('sandbox')
     ? { ...demo?.sandbox, url: demo?.sandboxUrl }
     : { ...demo, url: demo?.baseUrl }
   const url = words.find('url') ?? known.url
   const clientId = words.find('client-id') ?? known.clientId
-  const clientSecret = takeSecret(words, 'client-secret') ?? secretFromEnvironment ?? known.clientSecret
+  const clientSecret = takeSecret(words, 'client-secret') ?? settings.clientSecret ?? known.clientSecret
   if (!url || !clientId || !clientSecret)
-    throw new UsageError('Say which gateway and client: --url, --client-id and --client-secret-file.')
+    throw new UsageError(
+      'No gateway with demo data runs here. Say which one and as which client: --url, --client-id and --client-secret-file.',
+    )
+  if (!URL.canParse(url)) throw new UsageError('--url must be a URL, such as http://localhost:8080')
   return { url: url.replace(/\/$/, ''), clientId, clientSecret }
+}
+
+/** Of the data folder that was named; otherwise of the gateway that runs, whichever folder it has. */
+function findDemo({ dataDir, isDataDirGiven }: ListenSettings): DemoFile | undefined {
+  if (isDataDirGiven) return readDemo(dataDir)
+  const running = findRunningDemos()
+  if (running.includes(resolve(dataDir)) || running.length === 0) return readDemo(dataDir)
+  if (running.length === 1) return readDemo(running[0]!)
+  const choices = running.map((folder) => `  DATA_DIR=${folder} npx countersign listen`)
+  throw new UsageError(`Several gateways run here. Say which:\n\n${choices.join('\n')}`)
 }
 
 interface DemoFile {
@@ -96,9 +118,9 @@ interface DemoFile {
   readonly sandbox?: { readonly clientId?: string; readonly clientSecret?: string }
 }
 
-function readDemo(path: string): DemoFile | undefined {
+function readDemo(dataDir: string): DemoFile | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as DemoFile
+    return JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile
   } catch {
     return undefined
   }
@@ -115,6 +137,12 @@ async function open({ url, clientId, clientSecret }: Target, query: string, acce
   throw answer.statusCode < 500
     ? new UsageError(`The gateway refused: ${text}`)
     : new Error(`status ${answer.statusCode}`)
+}
+
+/** What it cannot reach at first is a mistake, such as another port; later it waits. */
+function tellAway(error: unknown): never {
+  if (error instanceof UsageError) throw error
+  throw new Error(`${explain(error)} Is the gateway running? --url names another.`)
 }
 
 async function getNewest(target: Target): Promise<number> {
@@ -152,8 +180,8 @@ async function forward(url: string, { eventId, body }: StreamedEvent, secret: st
   try {
     const answer = await request(url, { method: 'POST', headers, body })
     await answer.body.dump()
-    return `→ ${answer.statusCode}`
+    return String(answer.statusCode)
   } catch (error) {
-    return `→ ${messageOf(error)}`
+    return explain(error)
   }
 }

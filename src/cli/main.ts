@@ -1,14 +1,20 @@
 #!/usr/bin/env node
 import { readConfig } from '../settings/config.ts'
+import { readVersion } from '../settings/version.ts'
 import { escapeLines } from '../text/printable.ts'
-import { messageOf } from '../text/thrown.ts'
 import { exitCodeOf, UsageError } from './command.ts'
+import { explain } from './system-errors.ts'
 
 /** A gateway and a command need little of each other: each loads what it needs. */
 async function main(args: readonly string[]): Promise<void> {
+  if (args[0] === 'help') return main([...args.slice(1), '--help'])
+  if (args[0] === '--version' || args[0] === 'version') {
+    process.stdout.write(`countersign ${readVersion()}\n`)
+    return
+  }
   if (args[0] !== 'serve') return (await import('./commands.ts')).runCommand(args)
   const { printServeHelp, serve } = await import('./serve.ts')
-  if (args.includes('--help')) {
+  if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(printServeHelp())
     return
   }
@@ -29,6 +35,6 @@ process.stdout.on('error', leaveQuietly)
 process.stderr.on('error', leaveQuietly)
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${escapeLines(messageOf(error))}\n`)
+  process.stderr.write(`${escapeLines(explain(error))}\n`)
   process.exitCode = exitCodeOf(error)
 })

@@ -1,10 +1,19 @@
+import { styleText } from 'node:util'
 import { escapeLines, escapeText } from '../text/printable.ts'
 import type { Printer } from './command.ts'
 
-/** Tables and fields for people, or one JSON value for programs. */
+/**
+ * Tables and fields for people, or one JSON value for programs. In a terminal a row is a line of its width, with
+ * colours unless NO_COLOR is set; a file or a program gets all of it, plain.
+ */
 export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.stdout): Printer {
   const write = (text: string): void => {
     out.write(`${escapeLines(text)}\n`)
+  }
+  const paint = openPaint(out)
+  const writeTable = (table: Table, rows: readonly Row[], hasHead: boolean) => {
+    const lines = [...(hasHead ? [table.head] : []), ...rows.map(table.print)]
+    return out.write(`${lines.join('\n')}\n`)
   }
   return {
     record(fields) {
@@ -12,14 +21,13 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
       const width = Math.max(...Object.keys(fields).map((name) => name.length))
       for (const [name, value] of Object.entries(fields))
         for (const [place, line] of linesOf(value).entries())
-          write(`${(place === 0 ? name : '').padEnd(width + 2)}${line}`)
+          out.write(`${paint.name((place === 0 ? name : '').padEnd(width + 2))}${paint.value(line)}\n`)
     },
     table(rows, empty) {
       if (json) return write(JSON.stringify(rows, null, 2))
-      const table = openTable(rows)
+      const table = openTable(rows, out, paint)
       if (!table) return write(empty)
-      write(table.head)
-      for (const row of rows) write(table.print(row))
+      writeTable(table, rows, true)
     },
     async pages(pages, empty) {
       let printed = 0
@@ -27,15 +35,14 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
       for await (const rows of pages) {
         // The reader has left, and the command does nothing but print.
         if (out.destroyed) return
-        if (!json && !table) {
-          table = openTable(rows)
-          if (table) write(table.head)
-        }
-        const texts = rows.map((row, place) =>
-          table ? `${table.print(row)}\n` : printElement(row, printed + place),
-        )
+        const isFirst = !table
+        if (!json) table ??= openTable(rows, out, paint)
+        const took = table
+          ? writeTable(table, rows, isFirst)
+          : rows.length === 0 ||
+            out.write(escapeLines(rows.map((row, place) => printElement(row, printed + place)).join('')))
         printed += rows.length
-        if (texts.length > 0 && !out.write(escapeLines(texts.join('')))) await drained(out)
+        if (!took) await drained(out)
       }
       if (json) write(printed === 0 ? '[]' : '\n]')
       else if (printed === 0) write(empty)
@@ -47,27 +54,93 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
   }
 }
 
+type Row = Record<string, unknown>
+
 interface Table {
   /** The names of its columns. */
   readonly head: string
-  print(row: Record<string, unknown>): string
+  print(row: Row): string
 }
 
-/** As wide as these rows need: what is longer than anything in them stands out. Undefined without a row. */
-function openTable(rows: readonly Record<string, unknown>[]): Table | undefined {
+const betweenColumns = '  '
+
+/**
+ * As wide as these rows need: what is longer than anything in them stands out. Where the terminal is narrower, the
+ * widest columns are cut. Undefined without a row.
+ */
+function openTable(rows: readonly Row[], out: NodeJS.WriteStream, paint: Paint): Table | undefined {
   const [first] = rows
   if (!first) return undefined
-  const columns = Object.keys(first).map((name) => ({
-    name,
-    width: rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length),
-  }))
-  const inColumns = (textOf: (name: string) => string) =>
-    columns
-      .map(({ name, width }) => textOf(name).padEnd(width))
-      .join('  ')
+  const names = Object.keys(first)
+  const needed = names.map((name) =>
+    rows.reduce((most, row) => Math.max(most, show(row[name]).length), name.length),
+  )
+  const room = (out.isTTY && out.columns) || Infinity
+  const widths = fitInto(room - betweenColumns.length * (names.length - 1), needed)
+  const inColumns = (textOf: (name: string) => string, colour: (text: string) => string) =>
+    names
+      .map((name, place) => {
+        const text = textOf(name)
+        const width = widths[place]!
+        const cell = width < needed[place]! && text.length > width ? `${text.slice(0, width - 1)}…` : text
+        const isLast = place === names.length - 1
+        return colour(cell) + (isLast ? '' : ' '.repeat(Math.max(0, width - cell.length)))
+      })
+      .join(betweenColumns)
       .trimEnd()
-  return { head: inColumns((name) => name), print: (row) => inColumns((name) => show(row[name])) }
+  return {
+    head: inColumns((name) => name, paint.name),
+    print: (row) => inColumns((name) => show(row[name]), paint.value),
+  }
 }
+
+const leastWidth = 6
+
+/** The widest give way first, each to no less than what can still be told apart. */
+export function fitInto(room: number, needed: readonly number[]): number[] {
+  const widths = [...needed]
+  for (let over = sumOf(widths) - room; over > 0; over = sumOf(widths) - room) {
+    const widest = Math.max(...widths)
+    if (widest <= leastWidth) break
+    const next = Math.max(leastWidth, ...widths.filter((width) => width < widest))
+    const shared = widths.filter((width) => width === widest).length
+    const cut = Math.max(1, Math.min(widest - next, Math.ceil(over / shared)))
+    for (const [place, width] of widths.entries())
+      if (width === widest) widths[place] = Math.max(leastWidth, widest - cut)
+  }
+  return widths
+}
+
+const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0)
+
+interface Paint {
+  name(text: string): string
+  /** Of a state by what it means; what is not there is faint. */
+  value(text: string): string
+}
+
+function openPaint(out: NodeJS.WriteStream): Paint {
+  if (!out.isTTY) return { name: (text) => text, value: (text) => text }
+  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+    styleText(style, text, { stream: out })
+  return {
+    name: (text) => paint('bold', text),
+    value(text) {
+      if (text === '-') return paint('dim', text)
+      const colour = colours.find(([, words]) => words.test(text))?.[0]
+      return colour ? paint(colour, text) : text
+    },
+  }
+}
+
+const colours = [
+  ['green', /^(active|approved|healthy|delivered|done|finished|up to date)$/],
+  [
+    'yellow',
+    /^(applied|paused|waiting|retrying|blocked|late|running|on hold|not tried since.*|needs approval)$/,
+  ],
+  ['red', /^(failing.*|disabled|suspended|declined|exhausted|expired|canceled|revoked|stopped)$/],
+] as const
 
 /** As it stands in the JSON of the whole list. */
 function printElement(row: Record<string, unknown>, place: number): string {

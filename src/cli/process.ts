@@ -9,5 +9,5 @@ import { readConfig } from '../settings/config.ts'
 
 const [, , number, processes] = process.argv
 const config = { ...readConfig(), processes: Number(processes) }
-const log = openLog(config.logLevel, openOutput(true)).child({ process: Number(number) })
+const log = openLog(config.logLevel, openOutput(config.logLevel, true)).child({ process: Number(number) })
 await serveAsChild(config, log, Number(number))

@@ -3,8 +3,8 @@
  * user of the machine, and the shell keeps them.
  */
 import { readFileSync } from 'node:fs'
-import { messageOf } from '../text/thrown.ts'
 import { type CommandWords, type Option, UsageError } from './command.ts'
+import { explain } from './system-errors.ts'
 
 export function secretOption(name: string, meaning: string, more: Pick<Option, 'required'> = {}): Option {
   return { name: `${name}-file`, value: 'FILE', meaning: `${meaning}; - reads standard input`, ...more }
@@ -30,6 +30,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
-    throw new UsageError(`The secret could not be read: ${messageOf(error)}`)
+    throw new UsageError(`The secret could not be read: ${explain(error)}`)
   }
 }

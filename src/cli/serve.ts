@@ -19,7 +19,7 @@ interface RunningServer extends DemoHouse {
 }
 
 export async function serve(config: Config): Promise<void> {
-  const log = openLog(config.logLevel, openOutput(config.processes > 1))
+  const log = openLog(config.logLevel, openOutput(config.logLevel, config.processes > 1))
   // Not before signals are heard: making the cluster of a first start takes its time, and nothing is heard
   // meanwhile.
   const starting = Promise.resolve().then(() => start(config, log))
@@ -68,12 +68,22 @@ function childProgram(): string {
 }
 
 async function showDemo(server: RunningServer): Promise<RunningServer> {
-  const { ensureDemo, printDemo } = await import('../demo/demo.ts')
+  const [{ ensureDemo, printDemo }, { announceDemo }] = await Promise.all([
+    import('../demo/demo.ts'),
+    import('../demo/running-demos.ts'),
+  ])
   const demo = await ensureDemo(server)
   const { config } = server.context
   const provider = demo && config.signIn.demoProvider ? await openDemoIdp(server, demo) : undefined
   if (demo && config.logLevel !== 'silent') process.stdout.write(printDemo(demo) + (provider?.told ?? ''))
-  return { ...server, close: () => Promise.all([provider?.close(), server.close()]).then(() => {}) }
+  const withdraw = demo ? announceDemo(config.dataDir) : () => {}
+  return {
+    ...server,
+    async close() {
+      withdraw()
+      await Promise.all([provider?.close(), server.close()])
+    },
+  }
 }
 
 async function openDemoIdp(server: RunningServer, demo: Demo) {

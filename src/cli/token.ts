@@ -1,5 +1,7 @@
+import { after } from '../clock.ts'
 import { parseToken } from '../crypto/token.ts'
 import { listAuthorizations, revokeAuthorization } from '../oauth/authorization.ts'
+import { parseClientScopes } from '../partners/client.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import {
   changeProvisioning,
@@ -11,8 +13,10 @@ import {
 import { findTextProblem } from '../text/name.ts'
 import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
+import { scopes } from '../vocabulary/scope.ts'
 import { type Command, UsageError, type WriteContext } from './command.ts'
-import { parseEnvironment } from './environment.ts'
+import { parseDuration, parseEnvironment } from './environment.ts'
+import { nameUsers } from './names.ts'
 import { getSecret, secretOption } from './secret-file.ts'
 
 export const tokenCommands: readonly Command[] = [
@@ -24,12 +28,33 @@ export const tokenCommands: readonly Command[] = [
       { name: 'user', value: 'NAME|ID', required: true, meaning: 'whose token' },
       { name: 'name', value: 'TEXT', required: true, meaning: 'what it is for' },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
+      {
+        name: 'scope',
+        value: 'SCOPES',
+        meaning: 'what it may do, such as "read,market": everything unless given',
+      },
+      { name: 'ends-after', value: 'DURATION', meaning: 'such as 90d: it does not end unless given' },
     ],
     async run({ db, act, print }, words) {
       const user = await getUserNamed(db, words.get('user'))
-      const draft = { environment: parseEnvironment(words.find('environment')), name: words.get('name') }
-      const { record, token } = await createApiToken(db, user, draft, act())
-      print.record({ id: record.id, username: user.username, ...draft, token: token.text })
+      const acting = act()
+      const scope = words.find('scope')
+      const chosen = scope === undefined ? scopes : parseClientScopes(scope)
+      if ('field' in chosen) throw new Invalid([chosen])
+      const lifetime = words.find('ends-after')
+      const draft = {
+        environment: parseEnvironment(words.find('environment')),
+        name: words.get('name'),
+        scopes: chosen,
+        expiresAt:
+          lifetime === undefined ? undefined : after(acting.at, parseDuration(lifetime, 'ends-after')),
+      }
+      const { record, token } = await createApiToken(db, user, draft, acting)
+      const { environment, name, expiresAt } = record
+      print.record({
+        ...{ id: record.id, username: user.username, environment, name, scopes: record.scopes },
+        ...{ ends_at: expiresAt, token: token.text },
+      })
     },
   },
   {
@@ -41,9 +66,10 @@ export const tokenCommands: readonly Command[] = [
       const user = await getUserNamed(db, words.get('user'))
       const rows = await listApiTokens(db, user.id)
       print.table(
-        rows.map(({ id, environment, name, hint, createdAt, lastUsedAt }) => ({
-          ...{ id, environment, name, hint },
+        rows.map(({ id, environment, name, scopes, hint, createdAt, expiresAt, lastUsedAt }) => ({
+          ...{ id, environment, name, scopes, hint },
           created_at: createdAt,
+          ends_at: expiresAt,
           last_used_at: lastUsedAt,
         })),
         'The user has no API tokens.',
@@ -80,10 +106,15 @@ export const tokenCommands: readonly Command[] = [
       const key = words.find('user')
       const userId = key === undefined ? undefined : (await getUserNamed(db, key)).id
       const rows = await listAuthorizations(db, { userId, clientId: words.find('client') })
+      const names = await nameUsers(
+        db,
+        rows.map((row) => row.userId),
+      )
       print.table(
         rows.map(({ id, userId, clientName, environment, scopes, approvedAt, lastUsedAt, pausedAt }) => ({
           id,
           user_id: userId,
+          user_name: names.get(userId) ?? null,
           client_name: clientName,
           environment,
           scopes,

@@ -234,8 +234,8 @@ function readHolding(words: CommandWords) {
   }
 }
 
-function printUser({ createdAt, lockedBy, ...user }: User): Record<string, unknown> {
-  return { ...user, locked_by: lockedBy, created_at: createdAt }
+function printUser({ createdAt, lockedBy, testOf, ...user }: User): Record<string, unknown> {
+  return { ...user, locked_by: lockedBy, test_holder_of: testOf, created_at: createdAt }
 }
 
 function statusCommand(verb: string, summary: string, status: 'active' | 'disabled'): Command {

@@ -2,8 +2,8 @@ import { after } from '../clock.ts'
 import { listClients } from '../partners/client.ts'
 import { listSecrets } from '../partners/client-secret.ts'
 import { Invalid } from '../problem.ts'
-import { laneLabels } from '../web/console/webhooks/lane-words.ts'
-import { isFailing, nameAnswer } from '../web/parts/failure-words.ts'
+import { nameAnswer } from '../web/parts/failure-words.ts'
+import { labelOf } from '../web/parts/health-words.ts'
 import { countRecovery, startRecovery } from '../webhooks/deliveries/recovery.ts'
 import {
   countReplay,
@@ -13,6 +13,7 @@ import {
   startReplay,
 } from '../webhooks/deliveries/replay.ts'
 import { type Skip, startSkip } from '../webhooks/deliveries/skip.ts'
+import { isFailing, isUnsettled } from '../webhooks/health/condition.ts'
 import { readFailures, type WebhookFailure } from '../webhooks/health/failure.ts'
 import { getLane, type LaneHealth, listLanes } from '../webhooks/health/lane-health.ts'
 import { findCause } from '../webhooks/health/likely-cause.ts'
@@ -232,10 +233,11 @@ async function shown({ db }: ReadContext, webhook: Webhook) {
 }
 
 /** In the words of the pages: "failing: one retry a minute", and why. */
-function healthFields({ condition, failingSince }: LaneHealth, failure: WebhookFailure | undefined) {
-  const last = isFailing(condition) ? failure?.last : undefined
+function healthFields(lane: LaneHealth, failure: WebhookFailure | undefined) {
+  const { condition, failingSince } = lane
+  const last = isFailing(condition) || isUnsettled(condition) ? failure?.last : undefined
   return {
-    health: laneLabels[condition],
+    health: labelOf(lane),
     failing_since: failingSince,
     why: last ? `${nameAnswer(last)}: ${findCause(last).title}` : null,
   }

@@ -3,6 +3,7 @@
  * driver prepares each once a connection. `Sql` joins the caller's transaction, `Database` opens its own.
  */
 import pg from 'pg'
+import { Conflict } from '../problem.ts'
 import { codeOf, messageOf } from '../text/thrown.ts'
 import { copyIn } from './copy.ts'
 import { atServer, type Server } from './hosts.ts'
@@ -397,6 +398,7 @@ async function listen(
 }
 
 function explain(error: unknown): unknown {
+  if (codeOf(error) === ofAnotherKind) return new Conflict(messageOf(error))
   if (!isAway(error)) return error
   // Said by the server that was asked: the connection that failed is one of its own.
   const isOfWorker = error instanceof pg.DatabaseError && codeOf(error)?.startsWith('08')
@@ -404,6 +406,9 @@ function explain(error: unknown): unknown {
     ? new WorkerAway(`A worker of the database is away: ${messageOf(error)}`, { cause: error })
     : new DatabaseUnavailable(`The database is away: ${messageOf(error)}`, { cause: error })
 }
+
+/** Said by triggers of a person whom an act is not for (migrations/0002-people.sql), in words for the caller. */
+const ofAnotherKind = 'KIND1'
 
 /** Whether PostgreSQL chose this transaction to end a circle of waiting ones: the same again may succeed. */
 function isDeadlock(error: unknown): boolean {
@@ -413,11 +418,6 @@ function isDeadlock(error: unknown): boolean {
 /** Whether others held what a statement needed, for too long or in a circle. */
 export function isBlocked(error: unknown): boolean {
   return isDeadlock(error) || codeOf(error) === '55P03'
-}
-
-/** Whether a table that a statement names is not there. */
-export function isMissing(error: unknown): boolean {
-  return codeOf(error) === '42P01'
 }
 
 /** Whether a statement failed on the named unique or check constraint. */

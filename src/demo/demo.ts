@@ -219,5 +219,7 @@ export function printDemo(demo: Demo): string {
     curl -s -u ${clientId}:${clientSecret} -H "Content-Type: application/json" ${baseUrl}/v2/webhooks/transaction \\
       -d '{"transactionId":42,"clearingAccount":"1234","type":"TRANSACTION","action":"COMPLETED","branchId":${demo.branchId},"email":"alice@example.com","amount":500.10,"direction":"DEPOSIT"}'
 
+  Requests are not shown here: LOG_LEVEL=debug does that. Control-C ends it.
+
 `
 }

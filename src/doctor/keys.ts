@@ -1,7 +1,9 @@
 /**
  * The keys that seal stored secrets: there, kept from others, and able to open everything that was sealed.
  */
+
 import { statSync } from 'node:fs'
+import { sealedAlertSecrets } from '../alerts/target.ts'
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { openVault, readKeyFile, type SecretKey, sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
@@ -66,6 +68,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
   await count(db, vault, keys[0]?.id, sealedClientSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedWebhookSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedWebhookHeaders, tally)
+  await count(db, vault, keys[0]?.id, sealedAlertSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedTotpSecrets, tally)
   await count(db, vault, keys[0]?.id, sealedAnchorKey, tally)
   await count(db, vault, keys[0]?.id, sealedProviders, tally)

@@ -1,6 +1,7 @@
 /** What waits: events for their number, deliveries for their attempt, webhooks for a partner to fix them. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import type { Condition } from '../webhooks/health/condition.ts'
 import { allThatWait, readDepths, readOldest } from '../webhooks/health/depths.ts'
 import { type Answer, grade, ok, printDuration, warn } from './finding.ts'
 import { limits } from './limits.ts'
@@ -39,12 +40,15 @@ function judgeAge(
 }
 
 export async function checkWebhooks(db: Database, clock: Clock): Promise<Answer> {
-  const { breakersOpen, lanesFull, webhooksDisabled, exhausted } = await readDepths(db, clock.now())
-  const found = `${breakersOpen} webhooks keep failing, ${webhooksDisabled} are disabled, ${exhausted} deliveries failed after all retries.`
+  const { webhooks, lanesFull, exhausted } = await readDepths(db, clock.now())
+  const count = (condition: Condition) => webhooks.get(condition) ?? 0
+  const [open, disabled, untried] = [count('breaker open'), count('disabled'), count('not tried')]
+  const failing = `${count('failing') + open} webhooks fail, ${open} of them with one retry a minute`
+  const found = `${failing}; ${disabled} are disabled, ${untried} have queued deliveries and were not tried since they were resumed or changed; ${exhausted} deliveries failed after all retries.`
   const advice =
     'Tell those partners: "countersign webhook list --partner NAME" shows them and why, "countersign delivery list" every attempt.'
   if (lanesFull > 0)
     return { finding: warn(`${found} ${lanesFull} begin nothing new: as many entities fail as may.`, advice) }
-  if (breakersOpen === 0 && webhooksDisabled === 0) return { finding: ok(found) }
+  if (open === 0 && disabled === 0) return { finding: ok(found) }
   return { finding: warn(found, advice) }
 }

@@ -25,7 +25,7 @@ import { openBearers } from '../oauth/bearer.ts'
 import { openKnownClients, openKnownServices } from '../oauth/client-authentication.ts'
 import { openClientDirectory } from '../oauth/client-directory.ts'
 import { openLastUse } from '../oauth/last-use.ts'
-import { openRefusedCalls } from '../partners/refused-calls.ts'
+import { openCallLog } from '../partners/call-log.ts'
 import type { Config } from '../settings/config.ts'
 import { messageOf } from '../text/thrown.ts'
 import type { Tracing } from '../tracing/tracing.ts'
@@ -43,7 +43,7 @@ import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { alone, type Sibling } from './sibling.ts'
 import { listen, openApp, openSite } from './site.ts'
-import { openDelivery, openNotices } from './worker-role.ts'
+import { openAlerts, openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
   readonly baseUrl: string
@@ -147,7 +147,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const metricsServer =
       metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
     if (metricsServer) closers.push(metricsServer.close)
-    if (config.roles.includes('worker')) closers.push(openNotices(shared, { live, sandbox }, rounds))
+    if (config.roles.includes('worker'))
+      for (const open of [openNotices, openAlerts]) closers.push(open(shared, { live, sandbox }, rounds))
     const metricsUrl = metricsServer ? metricsServer.url : undefined
     return { baseUrl: live, sandboxUrl: sandbox, metricsUrl, context: shared, close }
   } catch (error) {
@@ -175,7 +176,7 @@ type BaseContext = Pick<
 
 /** What both sites, the rounds and the worker have in common. */
 function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): SharedContext {
-  const { config, clock, log, db, changes, vault } = base
+  const { config, clock, log, metrics, db, changes, vault } = base
   const clients = openClientDirectory(db, changes)
   return {
     ...base,
@@ -198,7 +199,7 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
     eventSignal: openSignal(),
     branchSignal: openBranchSignal(),
     numbering: announcer,
-    refusedCalls: openRefusedCalls(db, log),
+    callLog: openCallLog(db, clock, log, metrics?.callsLeftOut),
     signingSecrets: openSecretKeeper(db, vault, changes),
     chainCheck: openChainCheck({ db, vault, clock, log, file: config.auditAnchorFile }),
   }

@@ -18,6 +18,7 @@ import { deleteExpiredAccessTokens } from '../oauth/access-tokens.sql.ts'
 import { removeOldActivity } from '../oauth/activity.ts'
 import { removeOldAnswers } from '../oauth/authorization.ts'
 import { deleteSpentGrants } from '../oauth/codes.sql.ts'
+import { emptyNextCalls } from '../partners/calls.ts'
 import { removeOldInvitations } from '../partners/invitation.ts'
 import { areRemoving } from '../provisioning/imports.sql.ts'
 import { removeOldWaiting } from '../provisioning/provisioning.ts'
@@ -112,18 +113,18 @@ export function openHousekeeping(context: SharedContext, rounds: Rounds, keepsHo
   const tasks = [
     repeat(context.log, 'last use', second, () => context.lastUse.flush()),
     repeat(context.log, 'activity', minute, () => context.activity.flush()),
-    repeat(context.log, 'refused calls', second, () => context.refusedCalls.flush()),
+    repeat(context.log, 'calls', second, () => context.callLog.flush()),
     repeat(context.log, 'attempt counts', 5 * second, () => context.attemptCounter.flush()),
     ...(keepsHouse ? keepHouse(context, rounds, anchors) : []),
   ]
   return {
     async close() {
       await Promise.all(tasks.map((task) => task.stop()))
-      const { lastUse, activity, refusedCalls, attemptCounter } = context
+      const { lastUse, activity, callLog, attemptCounter } = context
       for (const [name, write] of [
         ['last use', () => lastUse.flush()],
         ['activity', () => activity.flush()],
-        ['refused calls', () => refusedCalls.flush()],
+        ['calls', () => callLog.flush()],
         ['attempt counts', () => attemptCounter.flush()],
         ['anchors', async () => keepsHouse && anchors.write()],
       ] as const)
@@ -140,6 +141,7 @@ function keepHouse(context: SharedContext, rounds: Rounds, anchors: AnchorWriter
   return [
     repeat(context.log, 'audit anchor', minute, () => anchors.write()),
     repeat(context.log, 'removal', minute, () => removeDead(context)),
+    repeat(context.log, 'old calls', minute, () => emptyNextCalls(context.db, context.clock.now())),
     repeat(context.log, 'days', minute, () => turnDays(context)),
     repeat(context.log, 'counts', minute, () => keepCounts(context)),
     repeat(context.log, 'promises', minute, () => sweeper.sweep()),

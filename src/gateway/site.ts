@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { describeRefusedCall } from '../api/frame/refused-call.ts'
+import { describeCall } from '../api/frame/call-description.ts'
 import { describeRoutes } from '../api/openapi/endpoint.ts'
 import { apiRoutes } from '../api/routes.ts'
 import { second } from '../clock.ts'
@@ -16,7 +16,6 @@ import { type Database, DatabaseUnavailable } from '../database/database.ts'
 import { selectNothing } from '../database/server.sql.ts'
 import { addressOf, refuseOtherMethods } from '../http/addresses.ts'
 import type { OperationSchema } from '../http/described-route.ts'
-import type { RefusalListener } from '../http/errors.ts'
 import { openRateLimit } from '../http/rate-limit.ts'
 import type { SchemaCompilers } from '../http/schema-compilers.ts'
 import { openServer } from '../http/server.ts'
@@ -67,8 +66,8 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
     checkReady: openFlights(() => checkReady(db)).join,
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
-    refused: recordRefusedCalls(context),
     turnedAway: metrics && ((requests) => metrics.turnedAway(environment, requests)),
+    ended: (request, reply) => noteCall(context, request, reply),
     answered: metrics && ((request, reply) => metrics.request(countedOf(environment, request, reply))),
   })
   // A worker alone has nothing to say but how it is.
@@ -97,11 +96,9 @@ function isDescribed<Row extends { schema: unknown }>(row: Row): row is Row & { 
 }
 
 /** For the partner whose call it was. */
-function recordRefusedCalls({ refusedCalls, environment, clock }: Context): RefusalListener {
-  return (request, problem) => {
-    const call = describeRefusedCall(request, problem)
-    if (call) refusedCalls.record({ ...call, environment, at: clock.now() })
-  }
+function noteCall(context: Context, request: FastifyRequest, reply: FastifyReply): void {
+  const call = describeCall(context, request, reply)
+  if (call) context.callLog.note(call)
 }
 
 function countedOf(site: string, request: FastifyRequest, reply: FastifyReply): CountedRequest {

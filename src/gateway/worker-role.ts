@@ -1,5 +1,11 @@
-/** What a node with the role `worker` does beside answering: deliveries, and notices. */
+/** What a node with the role `worker` does beside answering: deliveries, notices, and alerts. */
+import { areAlertsDue } from '../alerts/alerts.sql.ts'
+import { sendDueAlerts } from '../alerts/dispatch.ts'
+import { findDue, removeOldAlerts } from '../alerts/due.ts'
+import { openOwnTroubles } from '../alerts/own-troubles.ts'
 import type { ImageStore } from '../brands/image.ts'
+import { minute } from '../clock.ts'
+import { repeat } from '../concurrency/repeat.ts'
 import type { SharedContext } from '../context.ts'
 import type { Rounds } from '../database/rounds.ts'
 import { wideLines } from '../http/log.ts'
@@ -7,14 +13,12 @@ import type { NoticeWords } from '../notices/message.ts'
 import { noticeWords } from '../notices/notice-words.ts'
 import { openCourier } from '../notices/open-courier.ts'
 import { type NoticeToSend, openPost } from '../notices/post.ts'
-import { watchEndingSecrets } from '../partners/secret-notices.ts'
 import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { type AttemptRecord, logAttempt } from '../webhooks/engine/attempt-record.ts'
 import { DeliveryWorker, usualLingerMs } from '../webhooks/engine/worker.ts'
 import type { Announcer } from '../webhooks/events/announcer.ts'
 import { branchKey } from '../webhooks/events/branch-signal.ts'
 import { branchOfFeed } from '../webhooks/events/part.ts'
-import { watchFailingWebhooks } from '../webhooks/health/webhook-notices.ts'
 import { openSender } from '../webhooks/outbound/attempt.ts'
 import { openBuiltIn } from '../webhooks/subscriptions/built-in-receiver.ts'
 import { openHeaderKeeper } from '../webhooks/subscriptions/webhook-headers.ts'
@@ -67,7 +71,31 @@ export function openNotices(
     return withLogo(noticeWords(notice, addresses, vault, { live, sandbox }), images)
   }
   const deps = { db, clock, log, closing, courier, findWords }
-  return openPost(deps, rounds, [watchFailingWebhooks, watchEndingSecrets]).close
+  return openPost(deps, rounds).close
+}
+
+/** By a sender of its own: nothing that is handed over inside takes alerts. */
+export function openAlerts(
+  shared: SharedContext,
+  addresses: SiteAddresses,
+  rounds: Rounds,
+): () => Promise<void> {
+  const { config, db, clock, log, vault, brands, closing } = shared
+  const { dnsServers, certificateAuthority } = config.webhooks
+  const sender = openSender({ policy: config.webhooks, dnsServers, certificateAuthority })
+  const nameOfBrokerage = async () => (await brands.find('live')).name
+  const deps = { db, clock, log, vault, sender, addresses, nameOfBrokerage, closing }
+  const troubles = openOwnTroubles({ db, clock, vault, config })
+  const tasks = [
+    rounds.add({ name: 'alerts', question: areAlertsDue, work: () => sendDueAlerts(deps) }),
+    repeat(log, 'what is due to be told', minute, () => findDue(db, clock.now())),
+    repeat(log, 'troubles of the brokerage', minute, () => troubles.find()),
+    repeat(log, 'old alerts', minute, () => removeOldAlerts(db, clock.now())),
+  ]
+  return async () => {
+    await sender.close()
+    await Promise.all(tasks.map((task) => task.stop()))
+  }
 }
 
 /** Programs that read mail show a PNG; of other logos they show nothing, and the name stands there. */

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../problem.ts'
+import { messageOf } from '../text/thrown.ts'
 import { type Form, parseForm } from './form.ts'
 
 declare module 'fastify' {
@@ -27,7 +28,9 @@ export function addBodyParsers(app: FastifyInstance): void {
     readWhole(request, body, json, (problem, text) => {
       if (problem) return done(problem)
       request.bodyText = text
-      parseJson(request, text, done)
+      parseJson(request, text, (error, parsed) =>
+        error && isCutShort(text) ? done(cutShort()) : done(error, parsed),
+      )
     })
   })
   // Only for routes that take lines: no other handler reads a body that is still coming.
@@ -53,17 +56,34 @@ export function addBodyParsers(app: FastifyInstance): void {
  * For the few addresses that take files, each for itself: forms as multipart/form-data (RFC 7578), read by
  * the parser that Node's own fetch has. It is loaded by the first of them.
  */
-export function addFileParser(app: FastifyInstance): void {
+export function addFileParser(
+  app: FastifyInstance,
+  isKnown: (request: FastifyRequest) => Promise<boolean>,
+): void {
   app.addContentTypeParser(
     'multipart/form-data',
     (request, body: IncomingMessage, callback: FormCallback) => {
-      readWhole(request, body, multipart, (problem, text) => {
-        if (problem) callback(problem)
-        else parseFiles(request, text).then((form) => callback(null, form), callback)
-      })
+      const read = (limit: number) =>
+        readWhole(
+          request,
+          body,
+          multipart,
+          (problem, text) => {
+            if (problem) callback(problem)
+            else parseFiles(request, text).then((form) => callback(null, form), callback)
+          },
+          limit,
+        )
+      const limit = request.routeOptions.bodyLimit
+      const ofStrangers = Math.min(limit, strangersFileBytes)
+      if (limit === ofStrangers || Number(request.headers['content-length']) <= ofStrangers) read(ofStrangers)
+      else isKnown(request).then((known) => read(known ? limit : ofStrangers), callback)
     },
   )
 }
+
+/** What is read before anybody looks who sends it. */
+const strangersFileBytes = 256 * 1024
 
 async function readFormData(sent: Response): Promise<FormData> {
   try {
@@ -128,8 +148,8 @@ function readWhole(
   body: IncomingMessage,
   reading: BodyFormat,
   callback: TextCallback,
+  limit = request.routeOptions.bodyLimit,
 ): void {
-  const limit = request.routeOptions.bodyLimit
   const finish = (problem: Problem | null, bytes: Buffer = empty) => {
     if (problem) return callback(problem, '')
     const text = reading.decode(bytes)
@@ -202,7 +222,23 @@ const tooLong = () =>
   new Problem(413, 'invalid_request', 'The request body is larger than this endpoint accepts.')
 const brokenOff = () => new Problem(400, 'invalid_request', 'The request ended before its body did.')
 const hasNul = () => new Problem(400, 'invalid_request', 'The form contains a NUL character.')
+const cutShort = () =>
+  new Problem(400, 'invalid_request', 'The request body ends before its JSON does. It was cut short.')
 const notUtf8 = () => new Problem(400, 'invalid_request', 'The request body is not UTF-8.')
+
+/** JSON that went wrong nowhere but at its end. */
+function isCutShort(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return false
+  } catch (error) {
+    const message = messageOf(error)
+    const place = / at position (\d+)/.exec(message)?.[1]
+    return (
+      text.trim() !== '' && (place === undefined ? /end of JSON/.test(message) : Number(place) >= text.length)
+    )
+  }
+}
 
 type LinesCallback = (error: Error | null, body?: IncomingMessage) => void
 

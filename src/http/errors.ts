@@ -16,14 +16,10 @@ import { addressOf } from './addresses.ts'
 
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
 
-/** Told of every refusal, before it is answered. */
-export type RefusalListener = (request: FastifyRequest, problem: Problem) => void
-
-export function errorHandler(log: Logger, printPage: PrintPage, refused?: RefusalListener) {
+export function errorHandler(log: Logger, printPage: PrintPage) {
   const tellTurnedAway = openTurnedAway(log)
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
-    refused?.(request, problem)
     if (problem.status >= 500) {
       if (error instanceof Problem || error instanceof DatabaseBusy) tellTurnedAway(problem)
       else log.error({ err: error, request_id: request.id }, 'request failed')
@@ -57,7 +53,7 @@ export function sendProblem(
   reply: FastifyReply,
   printPage: PrintPage,
 ): void {
-  request.refusal = problem.code
+  request.refusal = problem
   const shape = addressOf(request).errors ?? (asksForHtml(request) ? 'page' : 'api')
   reply.status(problem.status).headers(problem.headers).header('cache-control', 'no-store')
   if (shape === 'oauth') reply.header('pragma', 'no-cache')

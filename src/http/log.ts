@@ -6,10 +6,11 @@ import fs from 'node:fs'
 import { isatty } from 'node:tty'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { escapeLines } from '../text/printable.ts'
+import type { Problem } from '../problem.ts'
 import { codeOf } from '../text/thrown.ts'
 import { addressOf } from './addresses.ts'
 import { hearOfLeaving } from './leaving.ts'
+import { printForTerminal } from './terminal-log.ts'
 
 /**
  * The caller that a request was recognised to come from, as far as it is known. Never what a client merely
@@ -22,11 +23,16 @@ export interface RequestIdentity {
   readonly serviceId?: string | undefined
 }
 
+/** A whole problem, or the code alone. */
+type RequestRefusal = Pick<Problem, 'code'> & Partial<Pick<Problem, 'message' | 'fields'>>
+
 declare module 'fastify' {
   interface FastifyRequest {
     who: RequestIdentity | undefined
-    /** The code of the error that was answered. */
-    refusal: string | undefined
+    /** Whose credentials they were, where they count no more. */
+    formerly: RequestIdentity | undefined
+    /** The error that was answered. */
+    refusal: RequestRefusal | undefined
   }
 }
 
@@ -49,10 +55,9 @@ const atOnceBytes = 4 * 1024
 
 /**
  * Lines are written together, a few times a second; the last ones when the process ends. Several processes
- * write so little at once that no line of one comes into a line of another. A terminal is not moved by what
- * they hold.
+ * write so little at once that no line of one comes into a line of another. A terminal is for a person.
  */
-export function openOutput(isShared = false): DestinationStream {
+export function openOutput(level: string, isShared = false): DestinationStream {
   const sizes = isShared ? { minLength: atOnceBytes / 2, maxWrite: atOnceBytes } : { minLength: 4 * 1024 }
   const output = pino.destination({ fd: 1, sync: false, ...sizes, maxLength: 16 * 1024 * 1024 })
   setInterval(() => output.flush(), flushEveryMs).unref()
@@ -60,9 +65,11 @@ export function openOutput(isShared = false): DestinationStream {
   // Before the stream's own last words, too.
   process.prependOnceListener('exit', takeForWritten)
   if (!isatty(1)) return output
+  const showsAll = level === 'debug' || level === 'trace'
   return {
     write(line) {
-      output.write(escapeLines(line))
+      const shown = printForTerminal(line, showsAll)
+      if (shown !== undefined) output.write(shown)
     },
   }
 }
@@ -125,7 +132,7 @@ export function logAnswer(lines: Logger, request: FastifyRequest, reply: Fastify
     {
       ...describeRequest(request),
       status: reply.statusCode,
-      refusal: request.refusal,
+      refusal: request.refusal?.code,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       bytes_out: countBytes(reply.getHeader('content-length')),
     },

@@ -3,7 +3,7 @@
  * brokerage.
  */
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener as NodeListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, {
@@ -20,9 +20,10 @@ import { collectAddresses, findMisuse, routerOptions } from './addresses.ts'
 import { addBodyParsers } from './body.ts'
 import { answerBrokenRequest, type BrokenRequest, refuseTunnel } from './broken-request.ts'
 import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
-import { errorHandler, type PrintPage, type RefusalListener, sendProblem } from './errors.ts'
+import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
 import { hasIdleTimeout } from './idle-timeout.ts'
+import { hearOfLeaving } from './leaving.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './schema-compilers.ts'
 import { secure } from './secure.ts'
@@ -33,6 +34,8 @@ import { type OpenSpan, traceRequests } from './spans.ts'
  * megabytes.
  */
 const { createServer } = process.getBuiltinModule('node:http')
+
+type RequestListener = (request: FastifyRequest, reply: FastifyReply) => void
 
 export interface ServerOptions {
   readonly limits: Limits
@@ -46,10 +49,10 @@ export interface ServerOptions {
   readonly requiresHttps: () => boolean
   /** Given when spans are collected. */
   readonly openSpan?: OpenSpan | undefined
-  /** Told of every refusal. */
-  readonly refused?: RefusalListener | undefined
   /** Told of every request that was answered. */
-  readonly answered?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
+  readonly answered?: RequestListener | undefined
+  /** Told of every request that has ended: it was answered, or its caller has left before. */
+  readonly ended?: RequestListener | undefined
   readonly turnedAway?: DoorOptions['turnedAway']
   /** Given where several servers share them. */
   readonly compilers?: SchemaCompilers
@@ -77,7 +80,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const served: FastifyServerOptions = {
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
-    serverFactory: (handle: RequestListener) => {
+    serverFactory: (handle: NodeListener) => {
       const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
       const server = tls
         ? createSecureServer({ ...tls, ...secure, ...timeouts }, listener)
@@ -126,9 +129,10 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   collectAddresses(app)
   addBodyParsers(app)
   app.decorateRequest('who', undefined)
+  app.decorateRequest('formerly', undefined)
   app.decorateRequest('refusal', undefined)
   app.decorateRequest('span', undefined)
-  app.setErrorHandler(errorHandler(options.log, options.printErrorPage, options.refused))
+  app.setErrorHandler(handleError)
   if (options.openSpan) traceRequests(app, options.openSpan)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -149,13 +153,14 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     else sendProblem(new NotFound(), request, reply, options.printErrorPage)
   })
   logRequests(app, lines)
-  const { answered } = options
-  if (answered) {
+  const { answered, ended } = options
+  if (answered || ended)
     app.addHook('onResponse', (request, reply, done) => {
-      answered(request, reply)
+      answered?.(request, reply)
+      ended?.(request, reply)
       done()
     })
-  }
+  if (ended) hearOfLeaving(app, ended)
   addHealth(app, options.checkReady)
   return app
 }

@@ -48,6 +48,7 @@ export function traceRequests(app: FastifyInstance, openSpan: OpenSpan): void {
 }
 
 function endSpan(request: FastifyRequest, status: number | undefined): void {
-  const { method, id: requestId, who, refusal } = request
+  const { method, id: requestId, who } = request
+  const refusal = request.refusal?.code
   request.span?.end({ method, route: addressOf(request).url, requestId, who, refusal, status })
 }

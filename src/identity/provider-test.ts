@@ -5,9 +5,11 @@
 import { type Clock, second } from '../clock.ts'
 import { findUnreachable } from '../network/guarded-fetch.ts'
 import { messageOf } from '../text/thrown.ts'
-import { type Provider, vouches } from './provider.ts'
+import type { DiscoveryResult } from './discovery.ts'
+import { type Provider, type ProviderFacts, vouches } from './provider.ts'
+import type { ProviderDraft } from './provider-draft.ts'
 import { providerClock } from './provider-look.ts'
-import type { Upstream, Upstreams } from './upstream.ts'
+import type { AnyUpstream, Upstreams } from './upstream.ts'
 
 export interface ProviderFinding {
   readonly check: string
@@ -21,27 +23,45 @@ const finding = (check: string, state: ProviderFinding['state'], told: string): 
   told,
 })
 
-export async function testProvider(
+export function testProvider(
   upstreams: Upstreams,
   clock: Clock,
   provider: Provider,
 ): Promise<ProviderFinding[]> {
+  return judgeAnswers(clock, provider, provider.aheadMs, () => upstreams.ask(provider))
+}
+
+/** Before it is written down. */
+export function testDraft(
+  upstreams: Upstreams,
+  clock: Clock,
+  draft: ProviderDraft,
+): Promise<ProviderFinding[]> {
+  return judgeAnswers(clock, draft, null, () => upstreams.askDraft(draft))
+}
+
+async function judgeAnswers(
+  clock: Clock,
+  provider: ProviderFacts,
+  aheadMs: number | null,
+  askIt: () => Promise<DiscoveryResult & { upstream: AnyUpstream }>,
+): Promise<ProviderFinding[]> {
   try {
-    const { upstream, unusable, date } = await upstreams.ask(provider)
+    const { upstream, unusable, date } = await askIt()
     const findings = [
       finding('Metadata', 'good', `${provider.issuer} answers, and calls itself that.`),
       ...unusable.map((name) => finding(name, 'warning', 'It is no https address, and is left out.')),
       await testKeys(upstream),
-      judgeClock(provider, clock.now(), date),
+      judgeClock(aheadMs, clock.now(), date),
       await testCredential(upstream),
     ]
-    return [...findings, ...judge(upstream)]
+    return [...findings, ...judge(upstream, provider)]
   } catch (error) {
     return [finding('Metadata', 'wrong', messageOf(error))]
   }
 }
 
-async function testKeys(upstream: Upstream): Promise<ProviderFinding> {
+async function testKeys(upstream: AnyUpstream): Promise<ProviderFinding> {
   try {
     const { keys } = await upstream.keys()
     return finding('Keys', 'good', `${keys.length} of its keys can sign.`)
@@ -51,8 +71,8 @@ async function testKeys(upstream: Upstream): Promise<ProviderFinding> {
 }
 
 /** By its answer, or else by the last token that it issued. */
-function judgeClock(provider: Provider, now: Date, date: Date | undefined): ProviderFinding {
-  const aheadMs = date ? now.getTime() - date.getTime() : provider.aheadMs
+function judgeClock(lastMs: number | null, now: Date, date: Date | undefined): ProviderFinding {
+  const aheadMs = date ? now.getTime() - date.getTime() : lastMs
   if (aheadMs === null)
     return finding('Clock', 'warning', 'It does not say what time it is there. The first sign-in will tell.')
   const seconds = Math.round(Math.abs(aheadMs) / second)
@@ -66,7 +86,7 @@ function judgeClock(provider: Provider, now: Date, date: Date | undefined): Prov
  * A code that was never issued: a client that the provider knows is told that the code is wrong, any other
  * that it is not known.
  */
-async function testCredential({ library, configuration }: Upstream): Promise<ProviderFinding> {
+async function testCredential({ library, configuration }: AnyUpstream): Promise<ProviderFinding> {
   const parameters = {
     code: 'countersign-test',
     redirect_uri: 'https://countersign.invalid/',
@@ -101,7 +121,7 @@ async function testCredential({ library, configuration }: Upstream): Promise<Pro
   }
 }
 
-function judge({ metadata, provider }: Upstream): ProviderFinding[] {
+function judge({ metadata }: AnyUpstream, provider: ProviderFacts): ProviderFinding[] {
   const { code_challenge_methods_supported: challenges = [], acr_values_supported: levels } = metadata
   const unknown = levels ? provider.strongAcr.filter((each) => !levels.includes(each)) : []
   return [
@@ -132,11 +152,11 @@ function judge({ metadata, provider }: Upstream): ProviderFinding[] {
 }
 
 /** An issuer of Keycloak names its realm. */
-const isKeycloak = ({ issuer }: Provider) => /\/realms\/[^/]+$/.test(issuer)
+const isKeycloak = ({ issuer }: ProviderFacts) => /\/realms\/[^/]+$/.test(issuer)
 
 function judgeLogout(
-  { backchannel_logout_supported: sends }: Upstream['metadata'],
-  provider: Provider,
+  { backchannel_logout_supported: sends }: AnyUpstream['metadata'],
+  provider: ProviderFacts,
 ): ProviderFinding {
   const check = 'Sign-out from there'
   if (!sends)
@@ -157,7 +177,7 @@ function judgeLogout(
   )
 }
 
-function judgeStrength(provider: Provider, unknown: readonly string[]): ProviderFinding {
+function judgeStrength(provider: ProviderFacts, unknown: readonly string[]): ProviderFinding {
   if (unknown.length > 0)
     return finding(
       'Second factor',

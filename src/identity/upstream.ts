@@ -12,8 +12,8 @@ import { fetchTimeoutMs, findUnreachable, type GuardedFetch } from '../network/g
 import { findIssuedMs } from './claims.ts'
 import { askForKeys, type DiscoveryResult, discover, readJson } from './discovery.ts'
 import { importPrivateKey } from './private-key.ts'
-import { type Provider, readCredential } from './provider.ts'
-import type { ProviderCredential } from './provider-draft.ts'
+import { type Provider, type ProviderFacts, readCredential } from './provider.ts'
+import type { ProviderCredential, ProviderDraft } from './provider-draft.ts'
 import * as table from './providers.sql.ts'
 
 const staleMs = 24 * hour
@@ -41,18 +41,24 @@ export interface Upstreams {
   open(provider: Provider, how: { readonly mayBeAway: boolean }): Promise<Upstream>
   /** Asks the provider now, whatever was kept. Throws `ProviderAway` and `ProviderFault`. */
   ask(provider: Provider): Promise<DiscoveryResult & { readonly upstream: Upstream }>
+  /** The same of one that is not written down: nothing that it says is kept. Throws `Unreachable` where it is away. */
+  askDraft(draft: ProviderDraft): Promise<DiscoveryResult & { readonly upstream: AnyUpstream }>
 }
 
-export interface Upstream {
+/** Of a provider that may be a draft. */
+export interface AnyUpstream {
   readonly library: typeof library
   readonly configuration: library.Configuration
   readonly metadata: library.ServerMetadata
-  readonly provider: Provider
   /**
    * Those that it signs with, fetched within a minute or, where it is away, before. For a key that is not
    * among them it is asked again, each ten seconds at most.
    */
   keys(kid?: string): Promise<library.JWKS>
+}
+
+export interface Upstream extends AnyUpstream {
+  readonly provider: Provider
 }
 
 interface UpstreamDependencies {
@@ -150,6 +156,15 @@ export function openUpstreams(deps: UpstreamDependencies): Upstreams {
         upstream: await configure(deps, askKeys, provider, discovered.metadata, undefined),
       }
     },
+    async askDraft(draft) {
+      const discovered = await discover(deps.fetch, draft, deps.allowLoopback)
+      const { metadata } = discovered
+      const keys = () => askForKeys(deps.fetch, metadata.jwks_uri!)
+      return {
+        ...discovered,
+        upstream: { ...(await configureClient(deps, draft, draft, metadata, deps.fetch)), metadata, keys },
+      }
+    },
   }
 }
 
@@ -165,21 +180,14 @@ async function configure(
   metadata: library.ServerMetadata,
   kept: Documents['keys'],
 ): Promise<Upstream> {
-  const client = await import('openid-client')
-  const nowMs = deps.clock.now().getTime()
-  // The library asks the machine, and is told how far that is from our time.
-  const wallMs = systemClock.now().getTime()
-  const skew = { [client.clockSkew]: Math.round((nowMs - wallMs) / second), [client.clockTolerance]: 30 }
-  const proof = await proofOf(client, await readCredential(deps.db, deps.vault, provider))
-  const configuration = new client.Configuration(metadata, provider.clientId, skew, proof)
+  const credential = await readCredential(deps.db, deps.vault, provider)
   const fetch = measuring(deps, provider, metadata, keepingKeys(deps, provider, metadata, kept))
-  configuration.timeout = fetchTimeoutMs / second
-  configuration[client.customFetch] = fetch
-  if (deps.allowLoopback) client.allowInsecureRequests(configuration)
-  client.enableNonRepudiationChecks(configuration)
+  const configured = await configureClient(deps, provider, credential, metadata, fetch)
+  const { library: client, configuration } = configured
   if (kept) {
-    const ageMs = Math.max(0, nowMs - kept.fetchedAt.getTime())
-    client.setJwksCache(configuration, { jwks: kept.document, uat: Math.floor((wallMs - ageMs) / second) })
+    const ageMs = Math.max(0, deps.clock.now().getTime() - kept.fetchedAt.getTime())
+    const fetchedMs = systemClock.now().getTime() - ageMs
+    client.setJwksCache(configuration, { jwks: kept.document, uat: Math.floor(fetchedMs / second) })
   }
   const isYoung = kept !== undefined && kept.fetchedAt > after(deps.clock.now(), -seenLatelyMs)
   const keys = async (kid?: string) => {
@@ -187,7 +195,27 @@ async function configure(
     if (isYoung && isThere) return kept.document
     return fetchKeys(provider.id, () => askForKeys(fetch, metadata.jwks_uri!))
   }
-  return { library: client, configuration, metadata, provider, keys }
+  return { ...configured, metadata, provider, keys }
+}
+
+async function configureClient(
+  { clock, allowLoopback }: UpstreamDependencies,
+  { clientId }: Pick<ProviderFacts, 'clientId'>,
+  credential: ProviderCredential,
+  metadata: library.ServerMetadata,
+  fetch: GuardedFetch,
+) {
+  const client = await import('openid-client')
+  // The library asks the machine, and is told how far that is from our time.
+  const aheadMs = clock.now().getTime() - systemClock.now().getTime()
+  const skew = { [client.clockSkew]: Math.round(aheadMs / second), [client.clockTolerance]: 30 }
+  const proof = await proofOf(client, credential)
+  const configuration = new client.Configuration(metadata, clientId, skew, proof)
+  configuration.timeout = fetchTimeoutMs / second
+  configuration[client.customFetch] = fetch
+  if (allowLoopback) client.allowInsecureRequests(configuration)
+  client.enableNonRepudiationChecks(configuration)
+  return { library: client, configuration }
 }
 
 async function proofOf(client: typeof library, given: ProviderCredential): Promise<library.ClientAuth> {

@@ -15,10 +15,12 @@ import {
 } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import type { LeftOut } from '../partners/call-log.ts'
 import { listSources } from '../provisioning/reconciliation.ts'
 import { keysOf } from '../vocabulary/record-of.ts'
 import type { AttemptRecord } from '../webhooks/engine/attempt-record.ts'
 import { findAwayParts } from '../webhooks/events/away-parts.ts'
+import { conditions } from '../webhooks/health/condition.ts'
 import { type Depths, readDepths } from '../webhooks/health/depths.ts'
 import { type BrokenPromise, promises } from '../webhooks/health/invariants.ts'
 import { addApprovals, addProviders } from './people-wait.ts'
@@ -38,6 +40,8 @@ export interface CountedRequest {
 
 export interface Metrics {
   request(request: CountedRequest): void
+  /** API calls that have no line in the log that partners read. */
+  callsLeftOut(why: LeftOut, calls: number): void
   /** Requests that found no room. */
   turnedAway(site: string, requests: number): void
   attempt(attempt: AttemptRecord): void
@@ -97,6 +101,12 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
     labelNames: ['site'],
     registers,
   })
+  const leftOut = new Counter({
+    name: 'countersign_calls_left_out_total',
+    help: 'API calls that the log of calls counts without a line (sampled), or does not have at all (lost).',
+    labelNames: ['why'],
+    registers,
+  })
   const attempts = new Counter({
     name: 'countersign_attempts_total',
     help: 'Attempts to deliver, by what became of them.',
@@ -128,6 +138,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
       requests.inc({ site, method, route, status })
       requestSeconds.observe({ site, route }, seconds)
     },
+    callsLeftOut: (why, calls) => leftOut.inc({ why }, calls),
     turnedAway: (site, requests) => turnedAway.inc({ site }, requests),
     attempt({ delivery, outcome: { kind: outcome }, timing, answeredAt }) {
       attempts.inc({ outcome })
@@ -156,7 +167,7 @@ function addPromises(registers: Registry[]): Metrics['swept'] {
   }
 }
 
-const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
+const depthHelp: Record<Exclude<keyof Depths, 'webhooks'>, [name: string, help: string]> = {
   inbox: ['countersign_outbox_events', 'Events that were published and wait for their number.'],
   waiting: ['countersign_waiting_deliveries', 'Deliveries that wait for their attempt.'],
   blocked: ['countersign_blocked_deliveries', 'Deliveries that wait for an earlier one of their entity.'],
@@ -173,8 +184,6 @@ const depthHelp: Record<keyof Depths, [name: string, help: string]> = {
     'countersign_lanes_full',
     'Lanes with as many failing entities as one may have, which begin nothing new.',
   ],
-  breakersOpen: ['countersign_breakers_open', 'Webhooks that fail and are only probed.'],
-  webhooksDisabled: ['countersign_webhooks_disabled', 'Webhooks that were switched off because they fail.'],
 }
 
 function addDepths(registers: Registry[], db: Database, clock: Clock): void {
@@ -187,6 +196,7 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
     }
     return known
   }
+  addConditions(registers, read)
   for (const key of keysOf(depthHelp)) {
     const [name, help] = depthHelp[key]
     new Gauge({
@@ -203,6 +213,21 @@ function addDepths(registers: Registry[], db: Database, clock: Clock): void {
       },
     })
   }
+}
+
+/** As they are judged everywhere. */
+function addConditions(registers: Registry[], read: () => Promise<Depths>): void {
+  new Gauge({
+    name: 'countersign_webhooks',
+    help: 'Webhooks, by how they are: what their last attempts said, and what waits.',
+    labelNames: ['condition'],
+    ...{ registers, aggregator: 'first' },
+    async collect() {
+      this.reset()
+      const counts = (await read().catch(() => undefined))?.webhooks
+      if (counts) for (const condition of conditions) this.set({ condition }, counts.get(condition) ?? 0)
+    },
+  })
 }
 
 function addAwayParts(registers: Registry[], db: Database): void {

@@ -3,6 +3,7 @@
  * composed.
  */
 import type { AuditEntry } from '../audit/audit.ts'
+import type { AlertKind } from '../vocabulary/alert-kind.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { MemberRole } from '../vocabulary/member-role.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
@@ -38,6 +39,7 @@ export interface NoticeFacts {
   readonly 'recovery-codes': GuardFacts
   readonly 'api-token': GuardFacts & { readonly environment: Environment; readonly name: string }
   readonly 'webhook-failing': WebhookFacts & { readonly since: string }
+  readonly 'webhook-recovered': WebhookFacts & { readonly since: string }
   readonly 'webhook-disabled': WebhookFacts & { readonly reason: string }
   readonly 'secret-expiring': {
     readonly environment: Environment
@@ -80,6 +82,8 @@ export interface NoticeFacts {
   readonly 'member-joined': PartnerFacts & { readonly name: string; readonly role: MemberRole }
   /** The person it is about is named only behind a sign-in. */
   readonly proposal: { readonly kind: ProposalKind; readonly proposalId: number; readonly expiresAt: string }
+  /** As an address of the brokerage is told it (alert.ts). */
+  readonly operations: { readonly kind: AlertKind; readonly facts: object }
   readonly 'break-glass': { readonly kind: ProposalKind; readonly by: string; readonly subject: string }
   /**
    * An entry of the log that changes a person's power (src/audit/powers.ts). The trigger `tell_of_power`
@@ -128,11 +132,13 @@ export type GuardKind = 'address' | 'password' | 'second-factor' | 'recovery-cod
  */
 export const declinable = [
   'webhook-failing',
+  'webhook-recovered',
   'webhook-disabled',
   'secret-expiring',
   'partner-decided',
   'partner-message',
   'member-joined',
+  'operations',
 ] as const
 export type DeclinableKind = (typeof declinable)[number]
 

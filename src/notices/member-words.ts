@@ -17,7 +17,7 @@ export const memberTellers: { readonly [Kind in 'invitation' | 'member-joined']:
       ['Role', `${facts.role}. ${roleWords[facts.role].text}`],
       ['Expires', printMoment(new Date(facts.expiresAt))],
     ],
-    advice: `To accept or decline, open this link and sign in with your own account at ${brands.live.name}:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
+    advice: `To accept or decline, open this link and sign in with your own account at ${brands.live.name}. Without one, the page says how you get one:\n\n${addresses.live}${printLinkPath(facts, vault)}`,
     notes: [
       'The link works once. Whoever has it can accept in your place, so do not pass it on.',
       'If you did not expect this message, ignore it: nothing happens.',

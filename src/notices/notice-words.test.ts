@@ -60,6 +60,8 @@ function everyKind(text: string): NoticeToSend[] {
     'recovery-codes': guard,
     'api-token': { ...guard, environment, name: text },
     'webhook-failing': { ...webhook, since: at.toISOString() },
+    'webhook-recovered': { ...webhook, since: at.toISOString() },
+    operations: { kind: 'disabled', facts: { ...webhook, reason: text } },
     'webhook-disabled': { ...webhook, reason: text },
     'secret-expiring': {
       ...{ environment, partner: text, branchId: 7, client: text },

@@ -99,9 +99,20 @@ const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
     environment: facts.environment,
     subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” is failing`,
     happened:
-      'This webhook has been failing for an hour. Deliveries are queued and retried at increasing intervals.',
+      'This webhook is failing: no delivery was accepted since then. Deliveries are queued and retried at increasing intervals.',
     facts: [...webhookFacts(facts), ['Failing since', printMoment(new Date(facts.since))]],
     advice: `See why at ${webhookPage(facts, addresses)}/incident and fix the receiver: queued deliveries are then sent automatically. After five days without one success the webhook is disabled.`,
+  }),
+  'webhook-recovered': (facts, at, addresses) => ({
+    environment: facts.environment,
+    subject: `Webhook ${facts.webhookId} of “${oneLine(facts.partner)}” works again`,
+    happened: 'This webhook, which had been failing, accepts deliveries again.',
+    facts: [
+      ...webhookFacts(facts),
+      ['Had been failing since', printMoment(new Date(facts.since))],
+      ['Found working', printMoment(at)],
+    ],
+    advice: `Queued deliveries are being sent. What failed after all retries can be sent again at ${webhookPage(facts, addresses)}.`,
   }),
   'webhook-disabled': (facts, at, addresses) => ({
     environment: facts.environment,
@@ -283,7 +294,11 @@ function factorWords({
   }
 }
 
-function webhookFacts({ webhookId, partner, url }: NoticeFacts['webhook-disabled' | 'webhook-failing']) {
+function webhookFacts({
+  webhookId,
+  partner,
+  url,
+}: NoticeFacts['webhook-disabled' | 'webhook-failing' | 'webhook-recovered']) {
   const host = URL.canParse(url) ? new URL(url).host : 'an address that cannot be read'
   return [
     ['Webhook', `${webhookId}, at ${oneLine(host)}`],
@@ -292,7 +307,11 @@ function webhookFacts({ webhookId, partner, url }: NoticeFacts['webhook-disabled
 }
 
 function webhookPage(
-  { environment, branchId, webhookId }: NoticeFacts['webhook-failing' | 'webhook-disabled'],
+  {
+    environment,
+    branchId,
+    webhookId,
+  }: NoticeFacts['webhook-failing' | 'webhook-disabled' | 'webhook-recovered'],
   addresses: SiteAddresses,
 ) {
   return `${addresses[environment]}/partner/${branchId}/webhooks/${webhookId}`

@@ -110,22 +110,15 @@ export async function removeOldNotices(sql: Sql, now: Date): Promise<void> {
   while ((await sql.query(table.deleteOldNotices, values)).length === batchSize);
 }
 
-/**
- * Looks for states that no act has caused and that a person should know of; answers how many notices that
- * made.
- */
-type Watch = (db: Database, now: Date) => Promise<number>
-
 interface Post {
   close(): Promise<void>
 }
 
-export function openPost(deps: PostDependencies, rounds: Rounds, watches: readonly Watch[]): Post {
+export function openPost(deps: PostDependencies, rounds: Rounds): Post {
   const { db, clock, log } = deps
   const tasks = [
     rounds.add({ name: 'notices', question: table.areNoticesDue, work: () => sendDue(deps) }),
     repeat(log, 'old notices', minute, () => removeOldNotices(db, clock.now())),
-    ...watches.map((watch) => repeat(log, 'watch', minute, () => watch(db, clock.now()))),
   ]
   return {
     async close() {

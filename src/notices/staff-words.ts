@@ -1,13 +1,20 @@
 /** What the brokerage's staff is told: of what takes two people, and of a way in that is for emergencies. */
 import { type Sentence, tell } from '../audit/sentence.ts'
 import { cut } from '../text/cut.ts'
+import type { AlertKind } from '../vocabulary/alert-kind.ts'
 import { deviceWords } from '../vocabulary/device-words.ts'
 import { proposalWords } from '../vocabulary/proposal-words.ts'
+import { type Alert, printAlert } from './alert.ts'
 import { oneLine } from './message.ts'
 import { type NoticeWriter, printMoment } from './notice-text.ts'
 
 export const staffTellers: {
-  readonly [Kind in 'proposal' | 'break-glass' | 'power' | 'staff-password']: NoticeWriter<Kind>
+  readonly [Kind in
+    | 'proposal'
+    | 'break-glass'
+    | 'power'
+    | 'staff-password'
+    | 'operations']: NoticeWriter<Kind>
 } = {
   proposal: ({ kind, proposalId, expiresAt }, at, addresses) => ({
     environment: 'live',
@@ -20,6 +27,16 @@ export const staffTellers: {
     ],
     advice: `Read it and decide at ${addresses.live}/console/proposals/${proposalId} after signing in.`,
   }),
+  operations: (alert, at, addresses) => {
+    const { text, link } = printAlert(alert as Alert, addresses, 'staff')
+    return {
+      environment: 'live',
+      subject: operationSubjects[alert.kind],
+      happened: text,
+      facts: [['When', printMoment(at)]],
+      advice: `Look at ${link} after signing in.`,
+    }
+  },
   'break-glass': ({ kind, by, subject }, at, addresses) => ({
     environment: 'live',
     subject: 'Four eyes were bypassed on the command line',
@@ -57,6 +74,15 @@ export const staffTellers: {
     ],
     advice: `That is meant for when the provider is away. If it was not: ask them, and lock them out at ${addresses.live}/console/users if it was somebody else.`,
   }),
+}
+
+const operationSubjects: Readonly<Record<AlertKind, string>> = {
+  failing: 'A partner’s webhook is failing',
+  recovered: 'A partner’s webhook works again',
+  disabled: 'A partner’s webhook is disabled',
+  expiring: 'Something ends soon',
+  lag: 'Deliveries are late',
+  provider: 'An identity provider cannot be used',
 }
 
 /** Whole, but for a part of others' words that is too long. */

@@ -25,6 +25,7 @@ const client: Registration = {
   callbackUrl: 'https://app.example.com/cb?tenant=7',
   scopes: ['read', 'market', 'trade'],
   scopesAtMost: ['read', 'market', 'trade'],
+  scopesRequired: [],
   status: 'active',
   rotateRefreshTokens: false,
   createdAt: new Date(0),

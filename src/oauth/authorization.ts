@@ -22,7 +22,8 @@ export interface Authorization {
   /** Whether accounts were shared at all: then it counts while one of them is left. */
   readonly sharedAccounts: boolean
   readonly approvedAt: Date
-  readonly updatedAt: Date
+  /** When its owner said last what stands. */
+  readonly consentedAt: Date
   readonly lastUsedAt: Date | null
   readonly pausedAt: Date | null
   readonly clientName: string
@@ -118,7 +119,7 @@ export async function setAuthorizationPaused(
   act: Act,
 ): Promise<void> {
   await db.transaction(async (sql) => {
-    const values = { id, userId: ownerId, pausedAt: paused ? act.at : null, at: act.at }
+    const values = { id, userId: ownerId, pausedAt: paused ? act.at : null }
     const [changed] = await sql.query(table.setPaused, values)
     if (!changed) throw new NotFound(`There is no authorization ${id} to ${paused ? 'pause' : 'resume'}.`)
     const details = { authorizationId: id, userId: ownerId }
@@ -136,7 +137,7 @@ export async function pauseAuthorizationsOf(sql: Sql, userId: string, act: Act):
 }
 
 /** What a user's approval of a client is good for now. */
-export type StandingApproval = Pick<Authorization, 'scopes' | 'accountNumbers' | 'pausedAt'>
+export type StandingApproval = Pick<Authorization, 'scopes' | 'accountNumbers' | 'consentedAt' | 'pausedAt'>
 
 export async function findStanding(
   sql: Sql,

@@ -30,11 +30,11 @@ export const approveRequest = statement({
      SELECT FROM authorizations WHERE user_id = :userId AND client_id = :clientId AND revoked_at IS NULL
        AND paused_at IS NOT NULL),
    approved AS (
-     INSERT INTO authorizations AS a (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+     INSERT INTO authorizations AS a (user_id, client_id, scopes, account_numbers, approved_at, consented_at)
      SELECT :userId, :clientId, :scopes::text[], :accountNumbers::text[], :at, :at FROM answered
      ON CONFLICT (user_id, client_id) WHERE revoked_at IS NULL DO UPDATE SET
-       scopes = excluded.scopes, account_numbers = excluded.account_numbers, updated_at = excluded.updated_at,
-         paused_at = NULL
+       scopes = excluded.scopes, account_numbers = excluded.account_numbers,
+       consented_at = excluded.consented_at, paused_at = NULL
      RETURNING id, xmax = 0 AS is_new)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url,
      code_challenge, code_hash, code_expires_at, approved_at)
@@ -65,6 +65,7 @@ const goodFor = `ARRAY(SELECT scope FROM unnest(a.scopes) AS scope WHERE scope =
 const standingRow = {
   scopes: list(oneOf(...scopes)),
   accountNumbers: list(text),
+  consentedAt: instant,
   pausedAt: orNull(instant),
 }
 
@@ -72,7 +73,7 @@ export const selectStanding = statement({
   name: 'select_standing_authorization',
   takes: { userId: text, clientId: text },
   gives: standingRow,
-  text: `SELECT ${goodFor}, a.paused_at AS "pausedAt"
+  text: `SELECT ${goodFor}, a.consented_at AS "consentedAt", a.paused_at AS "pausedAt"
    FROM authorizations a JOIN clients c ON c.id = a.client_id
    WHERE a.user_id = :userId AND a.client_id = :clientId AND a.revoked_at IS NULL`,
 })
@@ -84,7 +85,6 @@ const row = {
   clientId: text,
   sharedAccounts: bool,
   approvedAt: instant,
-  updatedAt: instant,
   lastUsedAt: orNull(instant),
   clientName: text,
   environment: oneOf(...environments),
@@ -98,14 +98,14 @@ const row = {
 /** Those that live, newest first. */
 const living = (which: string) => `SELECT a.id, a.user_id AS "userId", a.client_id AS "clientId", ${goodFor},
      cardinality(a.account_numbers) > 0 AS "sharedAccounts", a.approved_at AS "approvedAt",
-     a.updated_at AS "updatedAt", a.last_used_at AS "lastUsedAt", a.paused_at AS "pausedAt",
+     a.consented_at AS "consentedAt", a.last_used_at AS "lastUsedAt", a.paused_at AS "pausedAt",
      c.name AS "clientName", c.environment, c.callback_url AS "callbackUrl", c.status AS "clientStatus",
      p.name AS "partnerName", p.status AS "partnerStatus",
      EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
              WHERE g.authorization_id = a.id AND g.revoked_at IS NULL) AND p.refresh_access AS lasting
    FROM authorizations a JOIN clients c ON c.id = a.client_id JOIN partners p USING (branch_id)
    WHERE a.revoked_at IS NULL ${which}
-   ORDER BY a.updated_at DESC, a.id DESC`
+   ORDER BY a.consented_at DESC, a.id DESC`
 
 export const selectAll = statement({ name: 'select_authorizations', gives: row, text: living('') })
 
@@ -127,7 +127,7 @@ export const revokeAuthorization = statement({
   name: 'revoke_authorization',
   takes: { id: int, userId: orNull(text), at: instant, reason: text },
   gives: { userId: text, clientId: text },
-  text: `UPDATE authorizations SET revoked_at = :at, revoked_reason = :reason, updated_at = :at
+  text: `UPDATE authorizations SET revoked_at = :at, revoked_reason = :reason
    WHERE id = :id AND (:userId::text IS NULL OR user_id = :userId) AND revoked_at IS NULL
      RETURNING user_id AS "userId", client_id AS "clientId"`,
 })
@@ -135,9 +135,9 @@ export const revokeAuthorization = statement({
 /** With `pausedAt`, pauses; without, resumes. A second click finds nothing to change. */
 export const setPaused = statement({
   name: 'set_authorization_paused',
-  takes: { id: int, userId: text, pausedAt: orNull(instant), at: instant },
+  takes: { id: int, userId: text, pausedAt: orNull(instant) },
   gives: { clientId: text },
-  text: `UPDATE authorizations SET paused_at = :pausedAt::timestamptz, updated_at = :at
+  text: `UPDATE authorizations SET paused_at = :pausedAt::timestamptz
    WHERE id = :id AND user_id = :userId AND revoked_at IS NULL
      AND (paused_at IS NULL) = (:pausedAt::timestamptz IS NOT NULL)
    RETURNING client_id AS "clientId"`,
@@ -147,7 +147,7 @@ export const pauseAll = statement({
   name: 'pause_authorizations',
   takes: { userId: text, at: instant },
   gives: { id: int, clientId: text },
-  text: `UPDATE authorizations SET paused_at = :at, updated_at = :at
+  text: `UPDATE authorizations SET paused_at = :at
    WHERE user_id = :userId AND revoked_at IS NULL AND paused_at IS NULL
    RETURNING id, client_id AS "clientId"`,
 })

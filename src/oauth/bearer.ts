@@ -10,7 +10,7 @@ import type { Sql } from '../database/database.ts'
 import { openMemory, type TaggedValue } from '../database/memory.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import type { Environment } from '../vocabulary/environment.ts'
-import { type Scope, scopes } from '../vocabulary/scope.ts'
+import type { Scope } from '../vocabulary/scope.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
 import { BearerError, noAccountText, pausedText } from './oauth-error.ts'
 
@@ -40,11 +40,20 @@ export interface Bearers {
   /** Undefined for anything that is not, or no longer, in force. */
   find(token: Token): Promise<Bearer | undefined>
   /** The same for callers that owe the client an explanation: temporary obstacles are told apart. */
-  judge(token: Token): Promise<Bearer | Obstacle | undefined>
+  judge(token: Token): Promise<Bearer | RefusedBearer | undefined>
+}
+
+/** A token that was in force, or is in the way of something. */
+export interface RefusedBearer {
+  /** Undefined where it has ended for good. */
+  readonly obstacle: Obstacle | undefined
+  /** Whose it was. */
+  readonly clientId: string
+  readonly branchId: number
 }
 
 /** The user has paused the application, or holds none of the accounts any more that the token was given. */
-export type Obstacle = 'paused' | 'no-account'
+type Obstacle = 'paused' | 'no-account'
 
 /** Tens of thousands by estimate: a token that comes again after so many others is looked up. */
 const keptBytes = 32 * 1024 * 1024
@@ -53,38 +62,48 @@ export function openBearers(db: Sql, changes: Changes, clock: Clock): Bearers {
   const memory = openMemory<Bearer>(changes, keptBytes)
   const living = (bearer: Bearer | undefined) =>
     bearer && clock.now().getTime() < bearer.expiresAtMs ? bearer : undefined
-  async function judge(token: Token): Promise<Bearer | Obstacle | undefined> {
-    let obstacle: Obstacle | undefined
+  async function judge(token: Token): Promise<Bearer | RefusedBearer | undefined> {
+    let refused: RefusedBearer | undefined
     const found = await memory.learn(fingerprint(token.text), async () => {
       const read = await readBearer(db, token)
-      if (typeof read !== 'string') return read
-      obstacle = read
+      if (!read || 'value' in read) return read
+      refused = read
       return undefined
     })
-    return obstacle ?? living(found)
+    return refused ?? living(found) ?? ended(found)
   }
   return {
     recall: (text) => (text.length === tokenLength ? living(memory.recall(fingerprint(text))) : undefined),
     async find(token) {
       const found = await judge(token)
-      return typeof found === 'string' ? undefined : found
+      return found && 'obstacle' in found ? undefined : found
     },
     judge,
   }
 }
 
-function readBearer(db: Sql, token: Token): Promise<TaggedValue<Bearer> | Obstacle | undefined> {
+function ended(bearer: Bearer | undefined): RefusedBearer | undefined {
+  const { clientId, branchId } = bearer ?? {}
+  if (clientId === undefined || branchId === undefined) return undefined
+  return { obstacle: undefined, clientId, branchId }
+}
+
+function readBearer(db: Sql, token: Token): Promise<TaggedValue<Bearer> | RefusedBearer | undefined> {
   if (token.kind === 'access') return readAccessToken(db, token)
   if (token.kind === 'personal') return readPersonalToken(db, token)
   return Promise.resolve(undefined)
 }
 
-async function readAccessToken(db: Sql, token: Token): Promise<TaggedValue<Bearer> | Obstacle | undefined> {
+async function readAccessToken(
+  db: Sql,
+  token: Token,
+): Promise<TaggedValue<Bearer> | RefusedBearer | undefined> {
   const [row] = await db.query(selectAccessToken, { hash: token.hash })
-  if (!row?.inForce) return undefined
-  if (row.paused) return 'paused'
-  if (!row.holds) return 'no-account'
+  if (!row) return undefined
   const { id, grantId, authorizationId, userId, clientId, branchId } = row
+  if (!row.inForce) return { obstacle: undefined, clientId, branchId }
+  if (row.paused) return { obstacle: 'paused', clientId, branchId }
+  if (!row.holds) return { obstacle: 'no-account', clientId, branchId }
   return {
     value: {
       kind: 'access',
@@ -112,7 +131,7 @@ async function readAccessToken(db: Sql, token: Token): Promise<TaggedValue<Beare
 }
 
 async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bearer> | undefined> {
-  const [row] = await db.query(selectApiTokenByHash, { hash: token.hash, scopes })
+  const [row] = await db.query(selectApiTokenByHash, { hash: token.hash })
   if (!row || row.revokedAt !== null || row.status !== 'active') return undefined
   return {
     value: {
@@ -121,13 +140,13 @@ async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bea
       tokenId: row.id,
       userId: row.userId,
       username: row.username,
-      scopes,
+      scopes: row.scopes,
       clientId: undefined,
       branchId: undefined,
       authorizationId: undefined,
       accountNumbers: row.accountNumbers,
       issuedAtMs: undefined,
-      expiresAtMs: Number.POSITIVE_INFINITY,
+      expiresAtMs: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
     },
     tags: [`api_token:${row.id}`, `user:${row.userId}`],
   }
@@ -156,6 +175,7 @@ const kindWords = {
   session: 'a session',
   invitation: 'an invitation',
   reset: 'a link for a new password',
+  switch: 'a code for the way into the sandbox',
 } as const
 
 /** Which kinds of token are taken somewhere, and what to send there. */

@@ -42,17 +42,18 @@ export const selectScopesAsked = statement({
     name: text,
     clientId: text,
     client: text,
+    environment: oneOf(...environments),
     scopes: list(oneOf(...scopes)),
     reason: text,
     since: instant,
   },
-  text: `SELECT r.id, p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, r.scopes,
-     r.reason, r.asked_at AS since
+  text: `SELECT r.id, p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment,
+     r.scopes, r.reason, r.asked_at AS since
    FROM scope_requests r JOIN clients c ON c.id = r.client_id JOIN partners p ON p.branch_id = c.branch_id
    WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`,
 })
 
-/** Secrets that are still used: the others may end without a notice. */
+/** Of live clients, secrets that are still used: the others may end without a notice. */
 export const selectEndingSecrets = statement({
   name: 'select_ending_secrets',
   takes: { now: instant, before: instant, usedSince: instant, most: int },
@@ -61,14 +62,13 @@ export const selectEndingSecrets = statement({
     name: text,
     clientId: text,
     client: text,
-    environment: oneOf(...environments),
     hint: text,
     endsAt: sure(instant),
     lastUsedAt: sure(instant),
   },
-  text: `SELECT p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment,
-     s.hint, s.expires_at AS "endsAt", s.last_used_at AS "lastUsedAt"
+  text: `SELECT p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, s.hint, s.expires_at AS "endsAt", s.last_used_at AS "lastUsedAt"
    FROM client_secrets s JOIN clients c ON c.id = s.client_id AND c.status = 'active'
+     AND c.environment = 'live'
    JOIN partners p ON p.branch_id = c.branch_id AND may_act(p.status, c.environment)
    WHERE s.revoked_at IS NULL AND s.expires_at > :now AND s.expires_at <= :before
      AND s.last_used_at > :usedSince
@@ -76,7 +76,7 @@ export const selectEndingSecrets = statement({
 })
 
 /**
- * Of the newest so many, of all partners: the partners that had at least so many since a moment, and for how
+ * Of the newest so many of the live site, of all partners: the partners that had at least so many since a moment, and for how
  * long.
  */
 export const selectRefusedPartners = statement({
@@ -84,8 +84,9 @@ export const selectRefusedPartners = statement({
   takes: { since: instant, lookedAt: int, least: int, most: int },
   gives: { branchId: int, name: text, calls: int, since: instant },
   text: `SELECT p.branch_id AS "branchId", p.name, refused.calls, refused.since FROM (
-     SELECT branch_id, count(*) AS calls, min(at) AS since
-     FROM (SELECT branch_id, at FROM refused_calls ORDER BY id DESC LIMIT :lookedAt) newest
-     WHERE at >= :since GROUP BY branch_id HAVING count(*) >= :least) refused
+     SELECT branch_id, sum(1 + left_out)::bigint AS calls, min(at) AS since
+     FROM (SELECT branch_id, at, left_out FROM calls WHERE code IS NOT NULL AND at >= :since AND environment = 'live'
+       ORDER BY at DESC LIMIT :lookedAt) newest
+     GROUP BY branch_id HAVING sum(1 + left_out) >= :least) refused
    JOIN partners p USING (branch_id) ORDER BY refused.calls DESC LIMIT :most`,
 })

@@ -1,6 +1,7 @@
 import { instant, int, json, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import type { StoredPicture } from '../vocabulary/brand.ts'
+import { environments } from '../vocabulary/environment.ts'
 
 const columns = `client_looks.client_id AS "clientId", client_looks.state, client_looks.version,
   client_looks.purpose, client_looks.website, client_looks.privacy_url AS "privacyUrl",
@@ -76,8 +77,16 @@ export const decideLook = statement({
 export const selectLooksAsked = statement({
   name: 'select_client_looks_asked',
   takes: { most: int },
-  gives: { branchId: int, name: text, clientId: text, client: text, purpose: orNull(text), since: instant },
-  text: `SELECT p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, l.purpose,
+  gives: {
+    branchId: int,
+    name: text,
+    clientId: text,
+    client: text,
+    environment: oneOf(...environments),
+    purpose: orNull(text),
+    since: instant,
+  },
+  text: `SELECT p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment, l.purpose,
      l.given_at AS since
    FROM client_looks l JOIN clients c ON c.id = l.client_id JOIN partners p ON p.branch_id = c.branch_id
    WHERE l.state = 'pending' ORDER BY l.given_at LIMIT :most`,

@@ -27,6 +27,8 @@ export interface Client {
   readonly scopes: readonly Scope[]
   /** What the brokerage lets the partner choose from. */
   readonly scopesAtMost: readonly Scope[]
+  /** Those that an account holder cannot leave out, where it asks for them. */
+  readonly scopesRequired: readonly Scope[]
   readonly status: 'active' | 'suspended'
   readonly rotateRefreshTokens: boolean
   readonly createdAt: Date
@@ -212,6 +214,26 @@ export function setScopesAtMost(
   })
 }
 
+/** As the brokerage does it: without these, it agrees, the client is of no use to an account holder. */
+export function setScopesRequired(
+  db: Sql,
+  client: Client,
+  scopesRequired: readonly Scope[],
+  act: Act,
+): Promise<Client> {
+  return db.transaction(async (sql) => {
+    const values = { id: client.id, scopesRequired, updatedAt: act.at }
+    const updated = await sql.one(table.updateScopesRequired, values).catch((error: unknown) => {
+      throw violates(error, 'clients_required_within_most')
+        ? new Invalid([{ field: 'required', problem: `may name ${client.scopesAtMost.join(', ')}` }])
+        : error
+    })
+    const details = { branchId: client.branchId, scopesRequired }
+    await recordAct(sql, act, 'client.scopes_required', `client:${client.id}`, details)
+    return updated
+  })
+}
+
 interface Bounds {
   readonly environment: Environment
   readonly development: boolean
@@ -231,12 +253,7 @@ function checkDraft(draft: ClientDraft, { environment, development, atMost }: Bo
   return chosen
 }
 
-/** What the applications with these ids are called. */
-export async function findClientNames(
-  sql: Sql,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  if (ids.length === 0) return new Map()
-  const rows = await sql.query(table.selectClientNames, { ids })
-  return new Map(rows.map(({ id, name }) => [id, name]))
+/** By words of the name or by id; of all partners. */
+export function findClientsNamed(sql: Sql, typed: string, most: number) {
+  return sql.query(table.selectClientsNamed, { typed, most })
 }

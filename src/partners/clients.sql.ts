@@ -6,6 +6,7 @@ import { partnerStatuses } from './partner-status.ts'
 
 const columns = `clients.id, clients.branch_id AS "branchId", clients.environment, clients.name,
   clients.callback_url AS "callbackUrl", clients.scopes, clients.scopes_at_most AS "scopesAtMost",
+  clients.scopes_required AS "scopesRequired",
   clients.status, clients.rotate_refresh_tokens AS "rotateRefreshTokens", clients.created_at AS "createdAt"`
 
 const secretColumns = `client_secrets.id, client_secrets.client_id AS "clientId", client_secrets.slot,
@@ -21,6 +22,7 @@ const row = {
   callbackUrl: text,
   scopes: list(oneOf(...scopes)),
   scopesAtMost: list(oneOf(...scopes)),
+  scopesRequired: list(oneOf(...scopes)),
   status: oneOf('active', 'suspended'),
   rotateRefreshTokens: bool,
   createdAt: instant,
@@ -86,10 +88,20 @@ export const updateScopesAtMost = statement({
   takes: { id: text, scopesAtMost: list(text), updatedAt: instant },
   gives: row,
   text: `UPDATE clients SET scopes_at_most = :scopesAtMost::text[], updated_at = :updatedAt,
+     scopes_required = ARRAY(
+       SELECT scope FROM unnest(clients.scopes_required) AS scope WHERE scope = ANY (:scopesAtMost::text[])),
      scopes = coalesce(nullif(ARRAY(
        SELECT scope FROM unnest(:scopesAtMost::text[]) AS scope
        WHERE scope = ANY (clients.scopes) OR scope <> ALL (clients.scopes_at_most)), '{}'),
        :scopesAtMost::text[])
+   WHERE id = :id RETURNING ${columns}`,
+})
+
+export const updateScopesRequired = statement({
+  name: 'update_scopes_required',
+  takes: { id: text, scopesRequired: list(text), updatedAt: instant },
+  gives: row,
+  text: `UPDATE clients SET scopes_required = :scopesRequired, updated_at = :updatedAt
    WHERE id = :id RETURNING ${columns}`,
 })
 
@@ -251,6 +263,21 @@ export const selectApplicationNames = statement({
 })
 
 /** With whose they are. */
+/** The id, or every word that was typed begins a word of the name. */
+export const selectClientsNamed = statement({
+  name: 'select_clients_named',
+  takes: { typed: text, most: int },
+  gives: { id: text, name: text, branchId: int, environment: oneOf(...environments), partner: text },
+  text: `SELECT found.id, found.name, found.branch_id AS "branchId", found.environment, p.name AS partner
+   FROM (
+     SELECT id, name, branch_id, environment FROM clients WHERE id = :typed
+     UNION
+     (SELECT id, name, branch_id, environment FROM clients WHERE name_words(name) @@
+        (SELECT string_agg(quote_literal(lexeme) || ':*', ' & ')::tsquery FROM unnest(name_words(:typed)))
+      LIMIT :most)
+   ) AS found JOIN partners p ON p.branch_id = found.branch_id ORDER BY found.name, found.id LIMIT :most`,
+})
+
 export const selectClientPlaces = statement({
   name: 'select_client_places',
   takes: { ids: list(text) },

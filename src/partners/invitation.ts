@@ -12,7 +12,10 @@ import { issueLink } from '../notices/invitation-link.ts'
 import { countMail, memberLimits, tellAddress } from '../notices/notice.ts'
 import { Conflict, Invalid, NotFound, TooManyRequests } from '../problem.ts'
 import { parseEmail } from '../users/email-address.ts'
-import type { User } from '../users/user.ts'
+import { markPassword } from '../users/known-device.ts'
+import { hashNewPassword, type Passwords } from '../users/password.ts'
+import { openSignedIn, type SignInOrigin } from '../users/signed-in.ts'
+import { createMember, type User } from '../users/user.ts'
 import type { MemberRole } from '../vocabulary/member-role.ts'
 import * as table from './invitations.sql.ts'
 import { addMemberIn, listMembers, type Partner } from './partner.ts'
@@ -134,19 +137,64 @@ export async function findInvitation(sql: Sql, token: Token, now: Date): Promise
  * A user who is a member already uses nothing up: the invitation is for another person, and changes no role.
  */
 export function acceptInvitation(db: Sql, token: Token, user: User, act: Act): Promise<Invitation> {
+  return db.transaction((sql) => acceptIn(sql, token, user, act))
+}
+
+async function acceptIn(sql: Sql, token: Token, user: User, act: Act): Promise<Invitation> {
+  const invitation = await consume(sql, token, act.at)
+  const { id, branchId, partnerName, role } = invitation
+  if (!(await addMemberIn(sql, { branchId }, user, act, role)))
+    throw new Conflict(`You are a member of ${partnerName} already.`)
+  await sql.query(table.tellOwnersOfMember, {
+    ...memberLimits(act.at),
+    branchId,
+    invitationId: String(id),
+    userId: user.id,
+    role,
+  })
+  return invitation
+}
+
+interface NewColleague {
+  readonly name: string
+  readonly username: string
+  readonly password: string
+}
+
+/** What the invited person is offered as their username: it ends as those of all who joined this partner. */
+export function memberNameOf({ email, branchId }: Invitation): string {
+  const local = email.slice(0, email.indexOf('@')).toLowerCase()
+  return `${local.replaceAll(/[^a-z0-9._+-]/g, '').slice(0, 60)}#${branchId}`
+}
+
+/**
+ * By somebody without an account: it is made, becomes a member and uses the invitation up in one transaction,
+ * and whoever made it is signed in. The link proves the address. Throws `NotFound` when the invitation is gone.
+ */
+export async function joinByInvitation(
+  { db, passwords }: { readonly db: Sql; readonly passwords: Passwords },
+  token: Token,
+  colleague: NewColleague,
+  from: SignInOrigin,
+  act: Act,
+) {
+  const invitation = await findInvitation(db, token, act.at)
+  if (!invitation) throw new NotFound('This invitation is no longer there.')
+  const { branchId, email } = invitation
+  if (!new RegExp(`^[a-z0-9._+-]{1,60}#${branchId}$`).test(colleague.username))
+    throw new Invalid([
+      { field: 'username', problem: `must be letters, digits or any of . _ + -, then #${branchId}` },
+    ])
+  const { password, ...named } = colleague
+  const passwordHash = await hashNewPassword(passwords, password)
   return db.transaction(async (sql) => {
-    const invitation = await consume(sql, token, act.at)
-    const { id, branchId, partnerName, role } = invitation
-    if (!(await addMemberIn(sql, { branchId }, user, act, role)))
-      throw new Conflict(`You are a member of ${partnerName} already.`)
-    await sql.query(table.tellOwnersOfMember, {
-      ...memberLimits(act.at),
-      branchId,
-      invitationId: String(id),
-      userId: user.id,
-      role,
-    })
-    return invitation
+    const user = await createMember(sql, { ...named, email, passwordHash }, act)
+    await acceptIn(sql, token, user, { ...act, by: { ...act.by, name: `user:${user.id}` } })
+    const proven = {
+      ...{ user, passwordMark: markPassword(passwordHash), known: crypto.randomUUID(), upstream: undefined },
+      ...{ proofs: { passwordAt: act.at, factorAt: undefined }, details: {} },
+    }
+    return { user, ...(await openSignedIn(sql, proven, from, act)) }
   })
 }
 

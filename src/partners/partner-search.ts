@@ -7,7 +7,7 @@ import type { PartnerStatus } from './partner-status.ts'
 /** No branch has this number. */
 const beyondAll = 2_147_483_647
 
-export interface PartnerQuestion {
+interface PartnerQuestion {
   readonly state?: PartnerStatus | undefined
   /** Words of the name, or the branch id. */
   readonly text?: string | undefined

@@ -6,6 +6,7 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Forbidden, Invalid, NotFound } from '../problem.ts'
 import { findTextProblem } from '../text/name.ts'
+import { makeTestHolders } from '../users/test-holder.ts'
 import type { User } from '../users/user.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { MemberRole } from '../vocabulary/member-role.ts'
@@ -37,10 +38,12 @@ export async function applyAsPartner(db: Sql, name: string, act: Act): Promise<P
   return db.transaction((sql) => applyIn(sql, name.trim(), act))
 }
 
+/** With its test holders: the sandbox opens with the application. */
 async function applyIn(sql: Sql, name: string, act: Act): Promise<Partner> {
   const partner = await sql.one(table.insertPartner, { name, createdAt: act.at }).catch((error: unknown) => {
     throw violates(error, 'partners_name_key') ? new Invalid([{ field: 'name', problem: 'is taken' }]) : error
   })
+  await makeTestHolders(sql, partner.branchId, act.at)
   await recordAct(sql, act, 'partner.applied', subjectOf(partner), { name })
   return partner
 }

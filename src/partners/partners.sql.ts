@@ -73,7 +73,7 @@ export const allowFeeds = statement({
   name: 'allow_feeds',
   takes: { branchId: int, status: text },
   text: `SELECT tell_part(part_of(:branchId), NULL, feed_of(:branchId, place), NULL,
-      may_act(:status, place), NULL, NULL)
+      may_act(:status, place), NULL, NULL, NULL)
     FROM unnest(ARRAY['live', 'sandbox']) AS place`,
 })
 

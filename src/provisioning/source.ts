@@ -21,6 +21,11 @@ export function listNamedSources(sql: Sql): Promise<NamedSource[]> {
   return sql.query(table.selectNamedSources)
 }
 
+/** Whether customers come from a system of the brokerage. */
+export async function hasSpoken(sql: Sql): Promise<boolean> {
+  return (await sql.query(table.selectSpeaking)).length > 0
+}
+
 /** Throws unless it is one of this site. */
 export async function getSource(sql: Sql, { source, environment }: Origin): Promise<NamedSource> {
   if (!isSource(source))

@@ -26,6 +26,12 @@ export const selectSource = statement({
   text: `${named} WHERE s.name = :name`,
 })
 
+export const selectSpeaking = statement({
+  name: 'select_speaking_source',
+  gives: { name: text },
+  text: 'SELECT name FROM sources WHERE heard_at IS NOT NULL LIMIT 1',
+})
+
 export const createSource = statement({
   name: 'create_source',
   takes: { source: text, environment: text, actor: text, moment: instant },

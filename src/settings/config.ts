@@ -67,9 +67,12 @@ function mailServerOf(group: SettingValues['mailServer']) {
 export function readListenSettings(environment: NodeJS.ProcessEnv = process.env) {
   return {
     dataDir: openGiven(environment).text('DATA_DIR'),
+    isDataDirGiven: environment.DATA_DIR !== undefined,
     clientSecret: environment.COUNTERSIGN_CLIENT_SECRET,
   }
 }
+
+export type ListenSettings = ReturnType<typeof readListenSettings>
 
 /** Development is a gateway that only this machine can reach. */
 export function isDevelopment(config: Pick<Config, 'sites'>): boolean {

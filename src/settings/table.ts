@@ -90,7 +90,12 @@ export const table = {
       'processes that serve behind one port; auto is one for each core (1 on loopback addresses)',
     ),
     roles: setting('ROLES', 'api,worker', kind.oneOrBoth(['api', 'worker']), 'what this node does'),
-    logLevel: setting('LOG_LEVEL', 'info', kind.oneOf(logLevels), logLevels.join(', ')),
+    logLevel: setting(
+      'LOG_LEVEL',
+      'info',
+      kind.oneOf(logLevels),
+      `${logLevels.join(', ')}; a terminal shows requests and attempts from debug on`,
+    ),
     dataDir: setting(
       'DATA_DIR',
       './data',
@@ -223,6 +228,12 @@ export const table = {
       'true lets webhooks reach this machine (true on loopback addresses)',
     ),
     ports: setting('WEBHOOK_PORTS', '443,8443', kind.ports, 'ports that webhooks may use'),
+    sentFrom: setting(
+      'WEBHOOK_SENT_FROM',
+      '',
+      kind.networks,
+      'addresses or CIDR ranges that deliveries leave from, told to partners for their firewalls; empty = none are promised',
+    ),
     dnsServers: setting(
       'WEBHOOK_DNS_SERVERS',
       '',

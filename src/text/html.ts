@@ -1,9 +1,34 @@
-/** HTML as tagged templates. Whatever is put into one is escaped, unless it is HTML from another template. */
+/**
+ * HTML as tagged templates. Whatever is put into one is escaped, unless it is HTML from another template. What
+ * depends on the reader's time zone is told when the page is sent; until then it is told in UTC.
+ */
+import { type TimeZone, utc } from './time-zone.ts'
+
+type Part = string | ((zone: TimeZone) => string)
+
 export class Html {
+  /** As it is told in UTC. */
   readonly text: string
-  constructor(text: string) {
+  /** Undefined where every zone is told the same. */
+  readonly parts: readonly Part[] | undefined
+
+  constructor(text: string, parts?: readonly Part[]) {
     this.text = text
+    this.parts = parts
   }
+
+  in(zone: TimeZone): string {
+    if (!this.parts || zone === utc) return this.text
+    return this.parts.map((part) => (typeof part === 'string' ? part : part(zone))).join('')
+  }
+
+  /** Of what is the same in every zone; `open` begins anew for each reading. */
+  rewrite(open: () => (text: string) => string): Html {
+    const rewrite = open()
+    const parts = this.parts?.map((part) => (typeof part === 'string' ? rewrite(part) : part))
+    return new Html(open()(this.text), parts)
+  }
+
   toString(): string {
     return this.text
   }
@@ -13,7 +38,27 @@ export type Content = Html | string | number | undefined | false | readonly Cont
 
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
   const written = joinedLines.get(strings) ?? joinLines(strings)
-  return new Html(written.reduce((text, string, index) => text + print(values[index - 1]) + string))
+  const text = written.reduce((text, string, index) => text + print(values[index - 1]) + string)
+  if (!values.some(isTold)) return new Html(text)
+  return new Html(
+    text,
+    written.flatMap((string, index) => [...(index === 0 ? [] : partsOf(values[index - 1])), string]),
+  )
+}
+
+/** What is told to each reader in their zone. */
+export function told(tell: (zone: TimeZone) => Html): Html {
+  return new Html(tell(utc).text, [(zone) => tell(zone).text])
+}
+
+function isTold(value: Content): boolean {
+  if (value instanceof Html) return value.parts !== undefined
+  return typeof value === 'object' && value.some(isTold)
+}
+
+function partsOf(value: Content): readonly Part[] {
+  if (value instanceof Html) return value.parts ?? [value.text]
+  return typeof value === 'object' ? value.flatMap(partsOf) : [print(value)]
 }
 
 const joinedLines = new WeakMap<TemplateStringsArray, readonly string[]>()

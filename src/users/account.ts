@@ -28,6 +28,7 @@ export interface HeldAccount extends Account {
   readonly scopes: readonly Scope[]
   /** The others whose it is, by name. */
   readonly owners: readonly string[]
+  readonly heldSince: Date
 }
 
 export function isOwn({ role }: HeldAccount): boolean {

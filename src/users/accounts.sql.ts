@@ -64,8 +64,9 @@ export const selectOpenAccounts = statement({
     role: oneOf(...holdingRoles),
     scopes: list(oneOf(...scopes)),
     owners: list(text),
+    heldSince: instant,
   },
-  text: `SELECT ${accountColumns}, h.role, h.scopes,
+  text: `SELECT ${accountColumns}, h.role, h.scopes, h.created_at AS "heldSince",
           ARRAY(SELECT u.name FROM holdings o JOIN users u ON u.id = o.user_id
                 WHERE o.account_number = a.account_number AND o.role IN ('owner', 'joint')
                   AND o.status = 'active' AND o.user_id <> h.user_id

@@ -1,28 +1,39 @@
 import { bytes, instant, int, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
+import { scopes } from '../vocabulary/scope.ts'
 
-const columns = `id, user_id AS "userId", environment, name, hint, created_at AS "createdAt",
-  last_used_at AS "lastUsedAt",
-   revoked_at AS "revokedAt"`
+const columns = `id, user_id AS "userId", environment, name, scopes, hint, created_at AS "createdAt",
+  expires_at AS "expiresAt", last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"`
 
 const row = {
   id: int,
   userId: text,
   environment: oneOf(...environments),
   name: text,
+  scopes: list(oneOf(...scopes)),
   hint: text,
   createdAt: instant,
+  expiresAt: orNull(instant),
   lastUsedAt: orNull(instant),
   revokedAt: orNull(instant),
 }
 
 export const insertApiToken = statement({
   name: 'insert_api_token',
-  takes: { userId: text, environment: text, name: text, hash: bytes, hint: text, createdAt: instant },
+  takes: {
+    userId: text,
+    environment: text,
+    name: text,
+    scopes: list(text),
+    hash: bytes,
+    hint: text,
+    createdAt: instant,
+    expiresAt: orNull(instant),
+  },
   gives: row,
-  text: `INSERT INTO api_tokens (user_id, environment, name, hash, hint, created_at)
-   VALUES (:userId, :environment, :name, :hash, :hint, :createdAt)
+  text: `INSERT INTO api_tokens (user_id, environment, name, scopes, hash, hint, created_at, expires_at)
+   VALUES (:userId, :environment, :name, :scopes, :hash, :hint, :createdAt, :expiresAt)
    RETURNING ${columns}`,
 })
 
@@ -36,9 +47,10 @@ export const selectApiTokens = statement({
 
 export const countApiTokens = statement({
   name: 'count_api_tokens',
-  takes: { userId: text },
+  takes: { userId: text, now: instant },
   gives: { living: int },
-  text: 'SELECT count(*) AS living FROM api_tokens WHERE user_id = :userId AND revoked_at IS NULL',
+  text: `SELECT count(*) AS living FROM api_tokens
+   WHERE user_id = :userId AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)`,
 })
 
 export const revokeApiToken = statement({
@@ -57,21 +69,23 @@ export const selectApiTokenId = statement({
   text: 'SELECT id FROM api_tokens WHERE hash = :hash',
 })
 
-/** With the open accounts in which its user may do all that the token may. */
+/** Whether it has ended is for the reader to say. With the open accounts in which its user may do all that the token may. */
 export const selectApiTokenByHash = statement({
   name: 'select_api_token_by_hash',
-  takes: { hash: bytes, scopes: list(text) },
+  takes: { hash: bytes },
   gives: {
     id: int,
     userId: text,
+    scopes: list(oneOf(...scopes)),
+    expiresAt: orNull(instant),
     revokedAt: orNull(instant),
     username: text,
     status: oneOf('active', 'disabled'),
     accountNumbers: list(text),
   },
-  text: `SELECT t.id, t.user_id AS "userId", t.revoked_at AS "revokedAt", u.username, u.status,
+  text: `SELECT t.id, t.user_id AS "userId", t.scopes, t.expires_at AS "expiresAt", t.revoked_at AS "revokedAt", u.username, u.status,
           ARRAY(SELECT account_number FROM holdings h JOIN accounts a USING (account_number)
-                WHERE h.user_id = t.user_id AND h.status = 'active' AND h.scopes @> :scopes::text[]
+                WHERE h.user_id = t.user_id AND h.status = 'active' AND h.scopes @> t.scopes
                   AND a.environment = t.environment AND a.status = 'active' AND a.removed_at IS NULL
                     ORDER BY account_number) AS "accountNumbers"
    FROM api_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = :hash`,

@@ -9,6 +9,7 @@ import type { Sql } from '../database/database.ts'
 import type { GuardKind, NoticeFacts } from '../notices/facts.ts'
 import { tellOwner } from '../notices/notice.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import type { Scope } from '../vocabulary/scope.ts'
 
 interface GuardedDetails extends Record<GuardedAction, object> {
   readonly 'user.password_changed': Record<never, never>
@@ -21,6 +22,8 @@ interface GuardedDetails extends Record<GuardedAction, object> {
     readonly tokenId: number
     readonly environment: Environment
     readonly name: string
+    readonly scopes: readonly Scope[]
+    readonly expiresAt: Date | null
   }
 }
 

@@ -1,5 +1,6 @@
 import { bool, instant, int, oneOf, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
+import { userRoles } from '../vocabulary/user-role.ts'
 
 /** Longest first. */
 export const selectLockedPeople = statement({
@@ -9,7 +10,7 @@ export const selectLockedPeople = statement({
     userId: text,
     name: text,
     username: text,
-    role: oneOf('holder', 'operator'),
+    role: oneOf(...userRoles),
     reason: oneOf('locked', 'app locked', 'must wait'),
     since: instant,
     isAdministrator: bool,

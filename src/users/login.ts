@@ -13,8 +13,9 @@ import { passwordMaxBytes, refuseCrowd, type Trust } from './password.ts'
 import { hasSecondFactor } from './second-factor.ts'
 import { countSecondStepFailures, type FirstStep } from './second-step.ts'
 import { openSignedIn, type SignInOrigin } from './signed-in.ts'
-import { findUserByUsername, type User } from './user.ts'
-import { holdPassword, rehashPassword } from './users.sql.ts'
+import { isTestPassword } from './test-holder.ts'
+import { findUserByUsername, type User, type UserWithPassword } from './user.ts'
+import { holdPassword, holdTestHolder, rehashPassword } from './users.sql.ts'
 
 interface LoginCredentials {
   readonly username: string
@@ -63,21 +64,21 @@ export async function signIn(
   }
   const tooLong = Buffer.byteLength(password) > passwordMaxBytes
   const matches = await passwords.verify(found?.passwordHash ?? undefined, tooLong ? '' : password, trust)
-  const isAWay = found?.role === 'operator' || holdersUsePasswords
-  if (!found?.passwordHash || !matches || !isAWay || !attempt.userAllowed || found.status !== 'active') {
+  const isProven =
+    found?.role === 'test'
+      ? from.environment === 'sandbox' && isTestPassword(vault, found, password)
+      : matches && (found?.role === 'operator' || holdersUsePasswords)
+  if (!found || !isProven || !attempt.userAllowed || found.status !== 'active') {
     await recordRefusal(db, attempt, found, act)
     return { kind: 'refused' }
   }
   const { passwordHash, ...user } = found
-  const { id } = user
-  const rehashed = passwords.isOutdated(passwordHash) ? await passwords.hash(password) : undefined
+  const isOutdated = passwordHash !== null && passwords.isOutdated(passwordHash)
+  const rehashed = isOutdated ? await passwords.hash(password) : undefined
   const mark = markPassword(rehashed ?? passwordHash)
   return db.transaction<SignIn>(async (sql) => {
     // The check took a while, in which others may have changed what was checked.
-    const [held] = rehashed
-      ? await sql.query(rehashPassword, { id, checked: passwordHash, passwordHash: rehashed, updatedAt: now })
-      : await sql.query(holdPassword, { id, passwordHash })
-    if (!held) {
+    if (!(await stillHas(sql, found, rehashed, now))) {
       await recordRefusal(sql, attempt, found, act)
       return { kind: 'refused' }
     }
@@ -95,6 +96,20 @@ export async function signIn(
     const proven = { user, passwordMark: mark, known: knownDevice, proofs, upstream: undefined, details: {} }
     return { kind: 'signed-in', user, ...(await openSignedIn(sql, proven, from, act)) }
   })
+}
+
+/** Until the transaction ends. */
+async function stillHas(
+  sql: Sql,
+  { id, passwordHash }: UserWithPassword,
+  rehashed: string | undefined,
+  now: Date,
+): Promise<boolean> {
+  if (passwordHash === null) return (await sql.query(holdTestHolder, { id })).length > 0
+  const held = rehashed
+    ? await sql.query(rehashPassword, { id, checked: passwordHash, passwordHash: rehashed, updatedAt: now })
+    : await sql.query(holdPassword, { id, passwordHash })
+  return held.length > 0
 }
 
 async function trustOf(sql: Sql, limits: LoginLimits, address: string, now: Date): Promise<Trust> {

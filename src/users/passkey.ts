@@ -1,9 +1,10 @@
 /**
- * Passkeys (WebAuthn), as a second factor. The challenge goes to the browser beside a sealed copy of itself,
+ * Passkeys (WebAuthn), as a second factor, and alone where the device verifies the person. The challenge goes to the browser beside a sealed copy of itself,
  * bound to user, site and purpose; it can be answered once, within five minutes. What is signed names the
  * origin, so that a page of another site gains nothing from asking.
  */
 
+import { randomBytes } from 'node:crypto'
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -93,6 +94,34 @@ export async function askForKnown(
   return { options, sealed: sealChallenge(vault, 'known', site, user.id, options.challenge, now) }
 }
 
+/**
+ * Where nobody is known yet: whichever passkey of this site the device finds, once it has verified the person.
+ * The page is shown to many who have none, so the library is left alone.
+ */
+export function askForAny(
+  vault: Vault,
+  site: PasskeySite,
+  now: Date,
+): PasskeyChallenge<PublicKeyCredentialRequestOptionsJSON> {
+  const challenge = randomBytes(32).toString('base64url')
+  return {
+    options: { challenge, rpId: site.host, allowCredentials: [], userVerification: 'required' },
+    sealed: sealChallenge(vault, 'first', site, nobody, challenge, now),
+  }
+}
+
+/** Who registered the passkey that an answer names; nothing is proven by that. */
+export async function findOwner(
+  sql: Sql,
+  { environment }: PasskeySite,
+  response: string,
+): Promise<{ readonly credentialId: string; readonly userId: string } | undefined> {
+  const credentialId = parseResponse<AuthenticationResponseJSON>(response)?.id
+  if (credentialId === undefined) return undefined
+  const [owner] = await sql.query(table.selectOwner, { environment, credentialId })
+  return owner && { credentialId, userId: owner.userId }
+}
+
 /** False when the answer proves nothing, or the credential is registered already. */
 export async function addPasskey(
   sql: Sql,
@@ -136,10 +165,14 @@ export async function usePasskey(
   userId: string,
   { response, sealed }: PasskeyAnswer,
   now: Date,
+  /** `first`: nothing was proven before, so the device has to say whom it verified. */
+  purpose: 'known' | 'first' = 'known',
 ): Promise<boolean> {
-  const challenge = openChallenge(vault, 'known', site, userId, sealed, now)
+  const isFirst = purpose === 'first'
+  const challenge = openChallenge(vault, purpose, site, isFirst ? nobody : userId, sealed, now)
   const parsed = parseResponse<AuthenticationResponseJSON>(response)
   if (challenge === undefined || !parsed || !(await spend(sql, challenge, now))) return false
+  if (isFirst && parsed.response.userHandle !== Buffer.from(userId).toString('base64url')) return false
   const [key] = await sql.query(table.selectPasskey, {
     userId,
     environment: site.environment,
@@ -156,6 +189,7 @@ export async function usePasskey(
     response: parsed,
     credential,
     ...expectedOf(site, challenge),
+    requireUserVerification: isFirst,
   }).catch(() => undefined)
   if (!verified?.verified) return false
   const used = { id: key.id, counter: verified.authenticationInfo.newCounter, lastUsedAt: now }
@@ -177,7 +211,7 @@ export function removeOldChallenges(sql: Sql, now: Date, most: number): Promise<
   return sql.query(table.deleteOldChallenges, { until: after(now, -hour), most })
 }
 
-/** Whether the person was recognised by the device is left to the device: the password came before. */
+/** Whether the person was verified is left to the device where the password came before. */
 function expectedOf({ origin, host }: PasskeySite, expectedChallenge: string) {
   return { expectedChallenge, expectedOrigin: origin, expectedRPID: host, requireUserVerification: false }
 }
@@ -188,7 +222,10 @@ function credentialsOf({ environment }: PasskeySite, known: readonly Passkey[]) 
     .map(({ credentialId: id, transports }) => ({ id, transports: [...transports] }))
 }
 
-type ChallengePurpose = 'new' | 'known'
+type ChallengePurpose = 'new' | 'known' | 'first'
+
+/** Whom a challenge is for that is shown before anybody is known. */
+const nobody = ''
 
 const purposeOf = (purpose: ChallengePurpose, { environment }: PasskeySite, userId: string) =>
   `passkey-${purpose}:${environment}:${userId}`

@@ -39,6 +39,14 @@ export const selectPasskeys = statement({
    FROM passkeys WHERE user_id = :userId ORDER BY created_at, id`,
 })
 
+export const selectOwner = statement({
+  name: 'select_passkey_owner',
+  takes: { environment: text, credentialId: text },
+  gives: { userId: text },
+  text: `SELECT user_id AS "userId" FROM passkeys
+   WHERE environment = :environment AND credential_id = :credentialId`,
+})
+
 export const selectPasskey = statement({
   name: 'select_passkey',
   takes: { userId: text, environment: text, credentialId: text },

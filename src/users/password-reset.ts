@@ -10,9 +10,9 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { issueLink } from '../notices/invitation-link.ts'
 import { countTold, lockNoticesOf, tellUser } from '../notices/notice.ts'
-import { Conflict, Invalid } from '../problem.ts'
+import { Conflict } from '../problem.ts'
 import { recordGuardedAct } from './guarded-act.ts'
-import { findPasswordProblem, type Passwords } from './password.ts'
+import { hashNewPassword, type Passwords } from './password.ts'
 import * as table from './password-resets.sql.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
 import { explainProvided, findUserByUsername, type User } from './user.ts'
@@ -113,7 +113,7 @@ async function sendReset(
   act: Act,
   choose: (sql: Sql) => Promise<ResetLink | undefined>,
 ): Promise<boolean> {
-  if (user.role === 'holder' && !holdersUsePasswords) return false
+  if (user.role !== 'operator' && !holdersUsePasswords) return false
   return db.transaction(async (sql) => {
     await lockNoticesOf(sql, user.id)
     const link = await choose(sql)
@@ -157,9 +157,7 @@ export async function takeReset(
   password: string,
   { by, at }: Act,
 ): Promise<boolean> {
-  const problem = findPasswordProblem(password)
-  if (problem) throw new Invalid([{ field: 'password', problem }])
-  const hashed = await passwords.hash(password)
+  const hashed = await hashNewPassword(passwords, password)
   return db.transaction(async (sql) => {
     const [taken] = await sql.query(table.takeReset, { tokenHash: hash, now: at, holdersUsePasswords })
     if (!taken) return false

@@ -1,5 +1,6 @@
 import { bool, bytes, instant, int, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
+import { userRoles } from '../vocabulary/user-role.ts'
 
 /**
  * A new one ends the one before; the same again stays as it is. A transaction that changes the address
@@ -62,7 +63,7 @@ export const selectProvided = statement({
 export const selectReset = statement({
   name: 'select_password_reset',
   takes: { tokenHash: bytes, now: instant },
-  gives: { username: text, role: oneOf('holder', 'operator') },
+  gives: { username: text, role: oneOf(...userRoles) },
   text: `SELECT u.username, u.role FROM password_resets r JOIN users u ON u.id = r.user_id
    WHERE r.token_hash = :tokenHash AND r.expires_at > :now AND u.status = 'active'`,
 })

@@ -3,6 +3,7 @@
  * rest.
  */
 import { randomBytes } from 'node:crypto'
+import { Invalid } from '../problem.ts'
 
 /** Loaded by the first who signs in. */
 const library = () => import('@node-rs/argon2')
@@ -66,6 +67,13 @@ export function findPasswordProblem(password: string): string | undefined {
     return `must have at least ${passwordMinCharacters} characters`
   if (Buffer.byteLength(password) > passwordMaxBytes) return `must have at most ${passwordMaxBytes} bytes`
   return undefined
+}
+
+/** By the rules of the house, for a person who chooses one. */
+export function hashNewPassword(passwords: Passwords, password: string): Promise<string> {
+  const problem = findPasswordProblem(password)
+  if (problem) throw new Invalid([{ field: 'password', problem }])
+  return passwords.hash(password)
 }
 
 function limitConcurrency(atOnce: number) {

@@ -25,6 +25,13 @@ const PrintedAccount = Type.Object(
   { title: 'Account', description: 'An account of the user.' },
 )
 
+const opened = '2026-01-01T00:00:00.000Z'
+/** The only one of its user. */
+const accountExample: Static<typeof PrintedAccount> = {
+  ...{ account_number: '6YA10001', classification: 'individual', date_created: opened, day_trader: false },
+  ...{ option_level: 2, status: 'active', type: 'cash', last_update_date: opened },
+}
+
 const PrintedUser = Type.Object(
   {
     id: text('The id of the user.', 'id-4f7k2m9q1x3z'),
@@ -34,6 +41,7 @@ const PrintedUser = Type.Object(
     account: Type.Unsafe<unknown>({
       description:
         'Any JSON, for clients that know it: an Account when there is one, otherwise a list of them. Read `accounts` instead.',
+      examples: [accountExample],
     }),
     accounts: Type.Array(PrintedAccount, { description: 'The accounts, always as a list.' }),
   },

@@ -18,6 +18,8 @@ const freshMs = 5 * minute
 export interface Session {
   readonly id: number
   readonly token: Token
+  /** The one on the live site that it comes from. */
+  readonly parentId: number | undefined
   readonly user: User
   readonly firstSeenAt: Date
   readonly proofs: Proofs
@@ -30,7 +32,8 @@ export interface Session {
  * that one had. Where a provider vouches, the times are those that it says.
  */
 export interface Proofs {
-  readonly passwordAt: Date
+  /** The password, or a passkey alone; undefined in a session that comes from the live site. */
+  readonly passwordAt: Date | undefined
   /** Undefined when the password was all. */
   readonly factorAt: Date | undefined
 }
@@ -68,10 +71,19 @@ export async function openSession(
     proofs,
     firstSeenAt = now,
     upstream,
-  }: { proofs: Proofs; firstSeenAt?: Date; upstream: SessionUpstream | undefined },
+    parentId,
+    instead,
+  }: {
+    proofs: Proofs
+    firstSeenAt?: Date
+    upstream: SessionUpstream | undefined
+    parentId?: number | undefined
+    /** Whose place it takes: what comes from that one stays. */
+    instead?: Session | undefined
+  },
 ): Promise<Token> {
   const token = issueToken('session', environment)
-  await sql.query(table.insertSession, {
+  const { id } = await sql.one(table.insertSession, {
     hash: token.hash,
     userId: user.id,
     environment,
@@ -88,7 +100,9 @@ export async function openSession(
     ownSecondStep: upstream?.ownSecondStep,
     idToken: upstream?.idToken,
     providerVouchedAt: upstream?.vouchedAt,
+    parentId,
   })
+  if (instead) await sql.query(table.adoptSessions, { id, instead: instead.id })
   return token
 }
 
@@ -117,21 +131,22 @@ export async function findSession(
   })
   if (!row) return undefined
   if (isPerson && now.getTime() - row.lastSeenAt.getTime() > minute)
-    await sql.query(table.touchSession, { id: row.id, lastSeenAt: now })
-  const { id, userId, authenticatedAt, username, name, role, status, createdAt } = row
+    await sql.query(table.touchSession, { id: row.id, parentId: row.parentId, lastSeenAt: now })
+  const { id, userId, authenticatedAt, username, name, role, testOf, status, createdAt } = row
   return {
     id,
     token,
+    parentId: row.parentId ?? undefined,
     firstSeenAt: row.firstSeenAt,
-    proofs: { passwordAt: authenticatedAt, factorAt: row.strongAt ?? undefined },
+    proofs: { passwordAt: authenticatedAt ?? undefined, factorAt: row.strongAt ?? undefined },
     upstream: upstreamOf(row),
     // A locked user has no session.
-    user: { id: userId, username, name, role, status, lockedBy: null, createdAt },
+    user: { id: userId, username, name, role, testOf, status, lockedBy: null, createdAt },
   }
 }
 
 /** What a session that lives was seen and opened after. */
-function limitsAt(now: Date) {
+export function limitsAt(now: Date) {
   return { seenAfter: after(now, -idleMs), openedAfter: after(now, -absoluteMs) }
 }
 
@@ -150,7 +165,7 @@ function upstreamOf(row: SessionRow): SessionUpstream | undefined {
 
 /** Whether the password was given minutes ago, here or where the session comes from. */
 export function isFresh({ proofs }: Session, now: Date): boolean {
-  return now.getTime() - proofs.passwordAt.getTime() <= freshMs
+  return proofs.passwordAt !== undefined && now.getTime() - proofs.passwordAt.getTime() <= freshMs
 }
 
 /** The same of a second factor. */

@@ -39,12 +39,11 @@ interface NewSession {
 export async function openSignedIn(
   sql: Sql,
   proof: SignInProof,
-  from: SignInOrigin,
+  origin: SignInOrigin,
   { by, at: now }: Act,
 ): Promise<NewSession> {
   const { user, passwordMark, known, proofs, upstream, details } = proof
-  const { environment, browser, previous } = from
-  if (previous) await sql.query(deleteSession, { hash: previous.token.hash })
+  const { environment, browser, previous } = origin
   const confirms = previous?.user.id === user.id
   const subject = `user:${user.id}`
   const signedIn = { by: { ...by, name: subject }, at: now }
@@ -52,6 +51,13 @@ export async function openSignedIn(
   await recordAct(sql, signedIn, confirms ? 'session.confirmed' : 'session.opened', subject, about)
   if (!confirms && known === undefined) await tellOfSignIn(sql, user.id, environment, browser, now)
   const firstSeenAt = confirms ? previous.firstSeenAt : now
-  const session = await openSession(sql, user, environment, browser, now, { proofs, firstSeenAt, upstream })
+  const from = {
+    proofs,
+    firstSeenAt,
+    upstream,
+    ...(confirms && { parentId: previous.parentId, instead: previous }),
+  }
+  const session = await openSession(sql, user, environment, browser, now, from)
+  if (previous) await sql.query(deleteSession, { hash: previous.token.hash })
   return { session, device: makeKnown(known, user.id, passwordMark, now) }
 }

@@ -4,9 +4,10 @@ import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { findNameProblem } from '../text/name.ts'
 import { permits } from '../vocabulary/permission.ts'
+import type { UserRole } from '../vocabulary/user-role.ts'
 import { parseEmail } from './email-address.ts'
 import { recordGuardedAct } from './guarded-act.ts'
-import { findPasswordProblem, type Passwords } from './password.ts'
+import { hashNewPassword, type Passwords } from './password.ts'
 import { deleteSessionsOf } from './sessions.sql.ts'
 import {
   findNeededOver,
@@ -21,7 +22,9 @@ export interface User {
   readonly id: string
   readonly username: string
   readonly name: string
-  readonly role: 'holder' | 'operator'
+  readonly role: UserRole
+  /** The branch, of a test holder; no other user has one. */
+  readonly testOf: number | null
   readonly status: 'active' | 'disabled'
   /**
    * What keeps the user out: an operator, the source, or the source by removing them. Null while they are
@@ -47,10 +50,8 @@ interface NewUser {
 }
 
 export async function createUser(db: Sql, passwords: Passwords, user: NewUser, act: Act): Promise<User> {
-  const problem = user.password === undefined ? undefined : findPasswordProblem(user.password)
-  if (problem) throw new Invalid([{ field: 'password', problem }])
   judge(user)
-  const hash = user.password === undefined ? undefined : await passwords.hash(user.password)
+  const hash = user.password === undefined ? undefined : await hashNewPassword(passwords, user.password)
   return db.transaction((sql) => insertNew(sql, user, hash, act))
 }
 
@@ -58,6 +59,20 @@ export async function createUser(db: Sql, passwords: Passwords, user: NewUser, a
 export async function createWithoutPassword(sql: Sql, user: Person, act: Act): Promise<User> {
   judge(user)
   return insertNew(sql, user, undefined, act)
+}
+
+/**
+ * Somebody who joins a partner, and is no customer; in the caller's transaction. Their username was judged: it is
+ * of a kind that nobody else has.
+ */
+export async function createMember(
+  sql: Sql,
+  { passwordHash, ...person }: Omit<Person, 'role'> & { readonly passwordHash: string },
+  act: Act,
+): Promise<User> {
+  const nameProblem = findNameProblem(person.name, 200)
+  if (nameProblem) throw new Invalid([{ field: 'name', problem: nameProblem }])
+  return insertNew(sql, { ...person, role: 'member' }, passwordHash, act)
 }
 
 /** By a provider, while they have a name that was made up. A user who was named stays so. */
@@ -145,9 +160,7 @@ export async function setPassword(
   password: string,
   act: Act,
 ): Promise<void> {
-  const problem = findPasswordProblem(password)
-  if (problem) throw new Invalid([{ field: 'password', problem }])
-  const hash = await passwords.hash(password)
+  const hash = await hashNewPassword(passwords, password)
   await db.transaction(async (sql) => {
     await sql
       .query(table.updatePassword, { id: user.id, passwordHash: hash, updatedAt: act.at })

@@ -1,15 +1,17 @@
 import { instant, int, json, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { declinable } from '../notices/facts.ts'
+import { userRoles } from '../vocabulary/user-role.ts'
 
 export const userColumns =
-  'id, username, name, role, status, locked_by AS "lockedBy", created_at AS "createdAt"'
+  'id, username, name, role, test_of AS "testOf", status, locked_by AS "lockedBy", created_at AS "createdAt"'
 
 export const userRow = {
   id: text,
   username: text,
   name: text,
-  role: oneOf('holder', 'operator'),
+  role: oneOf(...userRoles),
+  testOf: orNull(int),
   status: oneOf('active', 'disabled'),
   lockedBy: orNull(oneOf('operator', 'source', 'removal')),
   createdAt: instant,
@@ -88,6 +90,15 @@ export const holdPassword = statement({
   gives: { id: text },
   text: `SELECT id FROM users WHERE id = :id AND password_hash = :passwordHash AND status = 'active'
    FOR SHARE`,
+})
+
+/** The same of a test holder, whose password follows from the keys, while their partner has the sandbox. */
+export const holdTestHolder = statement({
+  name: 'hold_test_holder',
+  takes: { id: text },
+  gives: { id: text },
+  text: `SELECT u.id FROM users u JOIN partners p ON p.branch_id = u.test_of
+   WHERE u.id = :id AND u.status = 'active' AND may_act(p.status, 'sandbox') FOR SHARE`,
 })
 
 /** The same with a hash of the cost of today: only instead of the one that was checked. */
@@ -210,6 +221,6 @@ export const countOperators = statement({
 export const selectUserNames = statement({
   name: 'select_user_names',
   takes: { ids: list(text) },
-  gives: { id: text, name: text },
-  text: 'SELECT id, name FROM users WHERE id = ANY (:ids::text[])',
+  gives: { id: text, name: text, role: oneOf('holder', 'operator', 'test') },
+  text: 'SELECT id, name, role FROM users WHERE id = ANY (:ids::text[])',
 })

@@ -3,7 +3,6 @@
  * them.
  */
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import { imageMostBytes } from '../brands/image.ts'
 import type { Context } from '../context.ts'
 import { addFileParser } from '../http/body.ts'
 import type { OperationSchema } from '../http/described-route.ts'
@@ -11,6 +10,7 @@ import type { Form } from '../http/form.ts'
 import { Invalid } from '../problem.ts'
 import { type Environment, environments } from '../vocabulary/environment.ts'
 import { fillPath, fillQuery } from './frame/address.ts'
+import { readZone } from './frame/cookies.ts'
 import {
   type Fields,
   type FormDefinition,
@@ -20,10 +20,12 @@ import {
   type Submission,
 } from './frame/form.ts'
 import { asksForStream } from './frame/live.ts'
+import { inSandbox, onLiveSite } from './frame/other-site.ts'
 import { pageHeaders } from './frame/page.ts'
 import { setPlace } from './frame/place.ts'
 import { isMendable, showAgain } from './frame/refused-form.ts'
 import { paramsOf, type Visit } from './frame/visit.ts'
+import { currentSession } from './frame/visitor.ts'
 import type { Gate } from './gates/gates.ts'
 
 type GateValues = readonly unknown[]
@@ -88,8 +90,8 @@ function bodyOf({ request }: Visit): Form {
   return (request.body ?? {}) as Form
 }
 
-/** As large as what it takes, with room for the rest of the form. */
-const filesMostBytes = imageMostBytes + 16 * 1024
+/** Of a form that brings a file, the rest. */
+const besideFileBytes = 16 * 1024
 
 /**
  * What a page or a form of the sandbox reads and changes is of the sandbox: its handler looks at
@@ -122,6 +124,7 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
     const heldBy = holderOf(row, rows)
     const holder = rows.find(({ method, path }) => method === 'GET' && path === heldBy)
     const onBoth = onBothOf(heldBy, rows)
+    const hasPage = rows.some(({ method, path }) => method === 'GET' && path === row.path)
     return {
       ...row,
       errors: 'page',
@@ -141,22 +144,43 @@ export function tableOf(rows: readonly Row[]): readonly PageRoute[] {
               query: request.query as Form,
             }
             const brand = await context.brands.find(context.environment)
-            setPlace(reply, { onOtherSite: context.sisterUrl + fillPath(onBoth, paramsOf(request)), brand })
+            const onOther = fillPath(onBoth, paramsOf(request))
+            setPlace(reply, {
+              onOtherSite: (context.environment === 'live' ? inSandbox : onLiveSite)(context, onOther),
+              brand,
+              zone: readZone(context, request),
+              now: context.clock.now(),
+            })
             return isForm(row) ? takeForm(visit, row, holder, heldBy) : row.handle(visit, heldBy)
           },
         }
-        if (row.definition?.takesFiles) registerWithFiles(app, route)
+        const files = row.definition?.takesFiles ?? 0
+        if (files > 0) registerWithFiles(app, context, { ...route, bodyLimit: files + besideFileBytes })
         else app.route(route)
+        if (holder && !hasPage) leadToHolder(app, row.path, heldBy)
       },
     }
   })
 }
 
-/** No other address reads such a body. */
-function registerWithFiles(app: FastifyInstance, route: RouteOptions): void {
+/**
+ * The address of a form in the bar of a browser, which stays there after a refusal: asked for anew, it is the
+ * page that the form is on. That page has the gate.
+ */
+function leadToHolder(app: FastifyInstance, path: string, heldBy: string): void {
+  app.get(path, { config: { errors: 'page' } }, (request, reply) => {
+    const named = Object.entries(paramsOf(request)).map(([name, value]) => [name, encodeURIComponent(value)])
+    return reply.headers(pageHeaders()).redirect(fillPath(heldBy, Object.fromEntries(named)), 303)
+  })
+}
+
+/** No other address reads such a body, and a long one of whoever is not signed in is not read. */
+function registerWithFiles(app: FastifyInstance, context: Context, route: RouteOptions): void {
+  const isKnown = async (request: FastifyRequest) =>
+    (await currentSession(contextFor(context, request), request)) !== undefined
   void app.register(async (scope) => {
-    addFileParser(scope)
-    scope.route({ ...route, bodyLimit: filesMostBytes })
+    addFileParser(scope, isKnown)
+    scope.route(route)
   })
 }
 
@@ -165,7 +189,7 @@ function registerWithFiles(app: FastifyInstance, route: RouteOptions): void {
  */
 async function takeForm(
   visit: Visit,
-  { definition, gate, handle }: FormRow,
+  { definition, handle }: FormRow,
   holder: Row | undefined,
   heldBy: string,
 ): Promise<unknown> {
@@ -179,8 +203,8 @@ async function takeForm(
     if (long.length > 0) throw new Invalid(long)
     return await handle(sending, address)
   } catch (error) {
-    // Where the gate proves nothing of the visitor, the page tells the refusal by itself.
-    if (!holder || gate.who === 'anyone' || !isMendable(visit, error)) throw error
+    // Where the gate of the page proves nothing of the visitor, the page tells the refusal by itself.
+    if (!holder || holder.gate.who === 'anyone' || !isMendable(visit, error)) throw error
     return showAgain(sending, error, address, (again) => holder.handle(again, heldBy))
   }
 }

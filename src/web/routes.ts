@@ -9,10 +9,13 @@ import * as brandForms from './console/brand/forms.ts'
 import * as partnerForms from './console/partners/forms.ts'
 import * as peopleForms from './console/people/forms.ts'
 import * as laneForms from './console/webhooks/forms.ts'
+import * as savedViews from './frame/saved-views.ts'
 import {
+  anyHolder,
   developer,
   freshlySignedIn,
   freshOnLive,
+  guest,
   member,
   memberDeveloper,
   memberOwner,
@@ -21,9 +24,11 @@ import {
   staff,
   strongly,
   viewer,
+  visitor,
   withFactor,
   withReason,
 } from './gates/gates.ts'
+import * as alertForms from './partner/alerts/forms.ts'
 import * as clientForms from './partner/clients/forms.ts'
 import * as deliveryForms from './partner/deliveries/forms.ts'
 import * as homeForms from './partner/home/forms.ts'
@@ -40,20 +45,24 @@ import {
   tableOf,
   whenVisited,
 } from './route.ts'
-import { passwordRows, signInRows } from './sign-in-routes.ts'
+import { passwordRows, sandboxSignInRows, signInRows } from './sign-in-routes.ts'
 
 const applications = whenVisited(() => import('./account/applications.ts'))
 const apiSettings = whenVisited(() => import('./account/api-settings.ts'))
+const views = whenVisited(() => import('./account/views.ts'))
 
 /** What a holder approved on each site, and the tokens for it. */
 const accountRows: readonly Row[] = [
-  page('/account', signedIn, applications.showApplications),
-  send(account.revokeApplication, signedIn, applications.revokeApplication),
-  send(account.pauseApplication, signedIn, applications.pauseApplication),
-  send(account.resumeApplication, signedIn, applications.resumeApplication),
+  page('/account', anyHolder, applications.showApplications),
+  send(account.revokeApplication, anyHolder, applications.revokeApplication),
+  send(account.pauseApplication, anyHolder, applications.pauseApplication),
+  send(account.resumeApplication, anyHolder, applications.resumeApplication),
   page('/account/api', signedIn, apiSettings.showApiSettings),
   send(account.createToken, strongly, apiSettings.createToken),
   send(account.revokeToken, signedIn, apiSettings.revokeToken),
+  page('/account/views', signedIn, views.showViews),
+  send(savedViews.saveView, signedIn, views.saveView),
+  send(savedViews.removeView, signedIn, views.removeView),
 ]
 
 const devices = whenVisited(() => import('./account/devices.ts'))
@@ -89,6 +98,7 @@ const personRows: readonly Row[] = [
   page('/account/history', signedIn, history.showHistory),
 ]
 
+const alerts = whenVisited(() => import('./partner/alerts/alerts.ts'))
 const entry = whenVisited(() => import('./partner/home/entry.ts'))
 const webhooks = whenVisited(() => import('./partner/webhooks/webhooks.ts'))
 const replays = whenVisited(() => import('./partner/deliveries/replays.ts'))
@@ -102,7 +112,7 @@ const testHooks = whenVisited(() => import('./partner/webhooks/test-hooks.ts'))
 const testOutcome = whenVisited(() => import('./partner/webhooks/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients/clients.ts'))
 const ownLook = whenVisited(() => import('./partner/clients/client-look.ts'))
-const refusals = whenVisited(() => import('./partner/webhooks/refusals.ts'))
+const ownCalls = whenVisited(() => import('./partner/calls/calls.ts'))
 const reference = whenVisited(() => import('./partner/reference/reference.ts'))
 const ownSearch = whenVisited(() => import('./partner/frame/search.ts'))
 const catalogue = whenVisited(() => import('./partner/reference/catalogue.ts'))
@@ -111,11 +121,11 @@ const catalogue = whenVisited(() => import('./partner/reference/catalogue.ts'))
 const webhookKeeper = developer.and(freshOnLive)
 
 /**
- * What a partner has on each site: clients, webhooks, deliveries, refusals. The gate of each row is the least
+ * What a partner has on each site: clients, webhooks, deliveries, calls. The gate of each row is the least
  * role that it takes.
  */
 const portalRows: readonly Row[] = [
-  page('/partner', signedIn, entry.showEntry),
+  page('/partner', visitor, entry.showEntry),
   page('/partner/:branch', member, entry.showPartner),
   page('/partner/:branch/webhooks', viewer, webhooks.showWebhooks),
   send(webhookForms.createWebhook, webhookKeeper, webhooks.createWebhook),
@@ -130,14 +140,22 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/webhooks/:id/replays/:replay', viewer, replays.showProgress),
   send(deliveryForms.cancelReplay, developer, replays.cancelReplay),
   page('/partner/:branch/webhooks/:id/recover', developer, recovery.showRecovery),
-  send(deliveryForms.startRecovery, developer, recovery.startRecovery),
+  send(webhookForms.startRecovery, developer, recovery.startRecovery),
   page('/partner/:branch/webhooks/:id/incident', viewer, incident.showIncident),
   send(webhookForms.probe, developer, incident.probe),
   page('/partner/:branch/webhooks/:id/skip', developer, skips.showSkip),
   send(deliveryForms.startSkip, developer, skips.startSkip),
   page('/partner/:branch/webhooks/:id/skips/:skip', viewer, skips.showSkipped),
+  page('/partner/:branch/alerts', viewer, alerts.showAlerts),
+  send(alertForms.add, webhookKeeper, alerts.add),
+  send(alertForms.confirm, webhookKeeper, alerts.confirm),
+  send(alertForms.sendCode, developer, alerts.sendCode),
+  send(alertForms.change, developer, alerts.change),
+  send(alertForms.test, developer, alerts.test),
+  send(alertForms.remove, developer, alerts.remove),
   page('/partner/:branch/search', viewer, ownSearch.showSearch),
   page('/partner/:branch/deliveries', viewer, deliveries.showDeliveries),
+  send(deliveryForms.sendAgain, developer, deliveries.sendAgain),
   page('/partner/:branch/deliveries/:id', viewer, delivery.showDelivery),
   send(deliveryForms.redeliver, developer, delivery.redeliver),
   send(deliveryForms.skip, developer, delivery.skip),
@@ -154,17 +172,20 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
   page('/partner/:branch/clients/:client/look/logo', viewer, ownLook.showLookLogo),
   send(clientForms.saveLook, developer.and(freshlySignedIn), ownLook.saveLook),
-  page('/partner/:branch/refusals', viewer, refusals.showRefusals),
+  page('/partner/:branch/calls', viewer, ownCalls.showCalls),
+  page('/partner/:branch/calls/:call', viewer, ownCalls.showCall),
   page('/partner/:branch/signature', viewer, signature.showSignature),
   send(signatureForms.checkSignature, viewer, signature.checkSignature),
   page('/partner/:branch/reference', viewer, reference.showReference),
   page('/partner/:branch/events', viewer, catalogue.showCatalogue),
 ]
 
+const testHolders = whenVisited(() => import('./partner/home/test-holders.ts'))
 const receiver = whenVisited(() => import('./partner/webhooks/receiver.ts'))
 
 /** What needs no server, where nothing is at stake. */
 const sandboxRows: readonly Row[] = [
+  page('/partner/:branch/test-holders', viewer, testHolders.showTestHolders),
   page('/partner/:branch/receiver', viewer, receiver.showReceiver),
   send(webhookForms.tryReceiver, developer, receiver.tryReceiver),
 ]
@@ -172,11 +193,13 @@ const sandboxRows: readonly Row[] = [
 const members = whenVisited(() => import('./partner/members/members.ts'))
 const application = whenVisited(() => import('./partner/home/application.ts'))
 const invitation = whenVisited(() => import('./partner/members/invitation.ts'))
+const joining = whenVisited(() => import('./partner/members/joining.ts'))
 
 /** A partner as a whole, on both sites at once: who it is, who acts for it, what the brokerage lets it do. */
 const partnerRows: readonly Row[] = [
   send(homeForms.apply, signedIn, entry.submitApplication),
-  page('/partner/invitation/:token', signedIn, invitation.showInvitation),
+  page('/partner/invitation/:token', visitor, invitation.showInvitation),
+  send(memberForms.join, guest, joining.join),
   send(memberForms.accept, signedIn, invitation.accept),
   send(memberForms.decline, signedIn, invitation.decline),
   send(homeForms.applyAgain, memberOwner, application.applyAgain),
@@ -204,7 +227,7 @@ const brandActs = whenVisited(() => import('./console/brand/brand-acts.ts'))
 const brandPreview = whenVisited(() => import('./console/brand/brand-preview.ts'))
 const partners = whenVisited(() => import('./console/partners/partners.ts'))
 const partner = whenVisited(() => import('./console/partners/partner.ts'))
-const failedCalls = whenVisited(() => import('./console/overview/failed-calls.ts'))
+const calls = whenVisited(() => import('./console/partners/calls.ts'))
 const client = whenVisited(() => import('./console/partners/client-acts.ts'))
 const look = whenVisited(() => import('./console/partners/client-look.ts'))
 const users = whenVisited(() => import('./console/people/users.ts'))
@@ -249,7 +272,8 @@ const consoleRows: readonly Row[] = [
   page('/console/settings', staff('settings.see'), settings.showSettings),
   page('/console/partners', staff('partners.see'), partners.showPartners),
   page('/console/partners/:branch', staff('partners.see'), partner.showPartner),
-  page('/console/partners/:branch/failed-calls', staff('partners.see'), failedCalls.showFailedCalls),
+  page('/console/partners/:branch/calls', staff('partners.see'), calls.showCalls),
+  page('/console/partners/:branch/calls/:call', staff('partners.see'), calls.showCall),
   send(partnerForms.approve, partnerManager, partner.approvePartner),
   send(partnerForms.decline, partnerManager.and(withReason), partner.declinePartner),
   send(partnerForms.suspend, partnerManager.and(withReason), partner.suspendPartner),
@@ -259,6 +283,7 @@ const consoleRows: readonly Row[] = [
   send(partnerForms.suspendClient, partnerManager.and(withReason), client.suspendClient),
   send(partnerForms.activateClient, partnerManager, client.activateClient),
   send(partnerForms.setScopes, partnerManager, client.setMost),
+  send(partnerForms.setRequired, partnerManager, client.setRequired),
   send(partnerForms.grantScopes, partnerManager, client.grantScopes),
   send(partnerForms.declineScopes, partnerManager.and(withReason), client.declineScopes),
   page(`${ofClient}/look`, staff('partners.see'), look.showLook),
@@ -284,7 +309,7 @@ const consoleRows: readonly Row[] = [
 
 export const pageRoutes: readonly PageRoute[] = tableOf([
   ...onBothSites([...signInRows, ...accountRows, ...portalRows]),
-  ...inSandboxAlone(sandboxRows),
+  ...inSandboxAlone([...sandboxSignInRows, ...sandboxRows]),
   // On the live site alone.
   ...passwordRows,
   ...personRows,

@@ -11,6 +11,7 @@ const logout = whenVisited(() => import('./sign-in/logout.ts'))
 const secondStep = whenVisited(() => import('./sign-in/second-step.ts'))
 const provider = whenVisited(() => import('./sign-in/provider.ts'))
 const forgotten = whenVisited(() => import('./sign-in/forgotten.ts'))
+const switching = whenVisited(() => import('./sign-in/switch.ts'))
 const consent = whenVisited(() => import('./sign-in/consent.ts'))
 
 /** Each site has its own way in. */
@@ -18,6 +19,7 @@ export const signInRows: readonly Row[] = [
   page('/v1/oauth/authorize', anyone, authorize, authorizeSchema),
   page('/login', anyone, login.showLogin),
   send(forms.signIn, guest, login.submitLogin),
+  send(forms.signInByPasskey, guest, login.submitPasskey),
   page('/login/second', anyone, secondStep.showSecondStep),
   send(forms.sendCode, guest, secondStep.submitCode),
   send(forms.sendRecoveryCode, guest, secondStep.submitRecoveryCode),
@@ -33,11 +35,19 @@ export const signInRows: readonly Row[] = [
   send(forms.takeLogout, anyone, logout.takeLogout),
   page('/consent', anyone, consent.showConsent),
   send(forms.answerConsent, anyone, consent.submitConsent),
+  send(forms.signInAsOther, anyone, consent.signInAsOther),
   page('/', anyone, home.showHome),
 ]
 
-/** A person has one password, and it is kept where the money is. */
+/** From the live site to the sandbox, and never back. */
+export const sandboxSignInRows: readonly Row[] = [
+  page('/login/live', anyone, switching.setOutToLive),
+  page('/login/live/back', anyone, switching.comeFromLive),
+]
+
+/** A person has one password, and it is kept where the money is. So is what leads into the sandbox. */
 export const passwordRows: readonly Row[] = [
+  page('/login/sandbox', anyone, switching.leadToSandbox),
   page('/login/reset/:token', anyone, forgotten.showReset),
   send(forms.resetPassword, guest, forgotten.submitReset),
   page('/.well-known/change-password', anyone, forgotten.leadToChange),

@@ -22,6 +22,7 @@ import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../s
 import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
 import { draftUpstream } from '../support/upstream.ts'
+import { approveForm } from '../support/web.ts'
 
 const keyFile = `${makeFolder()}/secret.keys`
 
@@ -106,7 +107,7 @@ test('approval, denial and revocation of an application are recorded', async () 
   const browser = await house.signIn(user)
   const of = { actor: `user:${user.id}`, subject: `client:${client.id}` }
   const page = await askForConsent(browser, client.id, 'read trade')
-  const approve = () => browser.submit(page, '/consent', { decision: 'approve' })
+  const approve = () => browser.post('/consent', approveForm(page))
   const approved = await check(approve, { action: 'authorization.approved', ...of })
   assert.deepEqual(approved.details.scopes, ['read', 'trade'])
   assert.equal(approved.details.userId, user.id)

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type AuditEntry, recordAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
 import { type EntryQuestion, searchEntries, walkEntries } from '../../src/audit/entry-search.ts'
+import { findActions } from '../../src/audit/sentence.ts'
 import { hour, after as later, minute } from '../../src/clock.ts'
 import { ask } from '../support/ask.ts'
 
@@ -42,11 +43,14 @@ const questions: Record<string, [EntryQuestion, (entry: AuditEntry) => boolean]>
     { actor: 'client:1', subject: 'user:4' },
     ({ actor, subject }) => actor === 'client:1' && subject === 'user:4',
   ],
-  'a whole action': [{ action: 'webhook.paused' }, ({ action }) => action === 'webhook.paused'],
-  'the first half of an action': [{ action: 'webhook' }, ({ action }) => action.startsWith('webhook.')],
-  'less than the first half': [{ action: 'web' }, () => false],
-  'an action with a wildcard': [{ action: '%' }, () => false],
-  'an action with a wildcard for a letter': [{ action: 'webhook_paused' }, () => false],
+  'a whole action': [{ actions: findActions('webhook.paused') }, ({ action }) => action === 'webhook.paused'],
+  'the first half of an action': [
+    { actions: findActions('webhook') },
+    ({ action }) => action.startsWith('webhook.'),
+  ],
+  'less than the first half': [{ actions: findActions('web') }, () => false],
+  'an action with a wildcard': [{ actions: findActions('%') }, () => false],
+  'an action with a wildcard for a letter': [{ actions: findActions('webhook_paused') }, () => false],
   'an actor with quotes': [{ actor: "x' OR '1'='1" }, ({ actor }) => actor.startsWith('x')],
   'a subject that is a wildcard': [{ subject: '%' }, ({ subject }) => subject === '%'],
   'an environment': [{ environment: 'sandbox' }, ({ environment }) => environment === 'sandbox'],
@@ -59,7 +63,7 @@ const questions: Record<string, [EntryQuestion, (entry: AuditEntry) => boolean]>
   'a time before everything': [{ to: start }, () => false],
   'a time after everything': [{ from: later(start, 5_000 * minute) }, () => false],
   'an action of an actor in a time': [
-    { actor: 'user:ada', action: 'webhook', from: later(start, 1_500 * minute) },
+    { actor: 'user:ada', actions: findActions('webhook'), from: later(start, 1_500 * minute) },
     ({ actor, at }) => actor === 'user:ada' && at >= later(start, 1_500 * minute),
   ],
 }

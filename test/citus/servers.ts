@@ -66,7 +66,10 @@ export async function restart(server: Server): Promise<void> {
   await control(server, ['-l', `${server.folder}.log`, 'start'])
 }
 
+/** In seconds: a server that was killed reads its log again first, which on a busy machine takes its time. */
+const patience = '300'
+
 async function control({ folder, user, programs }: Server, words: readonly string[]): Promise<void> {
-  const command = [`${programs}/pg_ctl`, '-D', folder, '-w', ...words].join(' ')
+  const command = [`${programs}/pg_ctl`, '-D', folder, '-w', '-t', patience, ...words].join(' ')
   await run('su', ['-s', '/bin/sh', user, '-c', `${command} >/dev/null 2>&1`])
 }

@@ -43,7 +43,7 @@ test('an id is 24 letters and digits, a secret one that parses, and with --json 
 
 test('programs read a client and its secrets by these names, in this order', async () => {
   const names =
-    'id branch_id environment name callback_url scopes scopes_at_most status rotate_refresh_tokens created_at'
+    'id partner branch_id environment name callback_url scopes scopes_at_most scopes_required status rotate_refresh_tokens created_at'
   const list = async (...words: string[]) =>
     JSON.parse((await line.run(...words, '--json')).stdout) as object[]
   assert.equal(Object.keys(await line.read('client', 'show', id)).join(' '), `${names} secrets`)

@@ -1,9 +1,9 @@
 /** What all commands have in common: help, mistakes, exit codes. */
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -78,6 +78,75 @@ test('a command that does not exist ends with code 2 and says so, in a known gro
   assert.match(misspelt.stderr, /^There is no command "partner suspned"\./)
 })
 
+test('a typo is answered with what was probably meant', async () => {
+  const cases: [string[], string | undefined][] = [
+    [['partner', 'suspned', 'Quant'], 'partner suspend'],
+    [['partnr', 'list'], 'partner list'],
+    [['docter'], 'doctor'],
+    [['lsiten', '--json'], 'listen'],
+    [['frobnicate'], undefined],
+  ]
+  for (const [words, meant] of cases) {
+    const { code, stderr } = await run(...words)
+    assert.equal(code, 2)
+    const [, found] = /Did you mean "countersign ([^"]+)"\?/.exec(stderr) ?? []
+    assert.equal(found, meant, words.join(' '))
+  }
+})
+
+test('--version names the release; help leads to the help of a command', async () => {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  assert.equal((await run('--version')).stdout, `countersign ${manifest.version}\n`)
+  assert.equal(
+    (await run('help', 'client', 'create')).stdout,
+    (await run('client', 'create', '--help')).stdout,
+  )
+  assert.equal((await run('help', 'serve')).stdout, (await run('serve', '-h')).stdout)
+})
+
+/** Whether this machine has the shell. */
+const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
+
+/** What the shell offers behind a line, as it is typed. */
+const offers: Record<string, (script: string, words: readonly string[]) => string> = {
+  bash: (script, words) =>
+    `${script}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
+_countersign; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  zsh: (script, words) =>
+    `compdef() { :; }; _describe() { printf '%s\\n' "\${(@P)2%%:*}" }; _files() { echo FILES }
+${script}\nwords=(${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length}; _countersign`,
+  fish: (script, words) => `${script}\ncomplete -C '${words.join(' ')}' | string split -f1 \\t`,
+}
+
+for (const [shell, print] of Object.entries(offers))
+  test(`completion for ${shell} offers commands, options and their values`, async (t) => {
+    if (!has(shell)) return t.skip(`needs ${shell}`)
+    const { code, stdout: script } = await run('completion', shell)
+    assert.equal(code, 0)
+    const offered = (...words: string[]) => {
+      const { stdout, stderr } = spawnSync(shell, ['-c', print(script, ['countersign', ...words])], {
+        encoding: 'utf8',
+      })
+      assert.equal(stderr, '')
+      return new Set(stdout.split('\n').filter((line) => line !== ''))
+    }
+    const firsts = offered('')
+    for (const name of ['serve', 'completion', ...commands.map((each) => each.name.split(' ')[0]!)])
+      assert.ok(firsts.has(name), name)
+    const verbs = offered('client', '')
+    for (const { name } of clientCommands) assert.ok(verbs.has(name.split(' ')[1]!), name)
+    const options = offered('client', 'create', '--')
+    for (const option of clientCommands.find((each) => each.name === 'client create')!.options!)
+      assert.ok(options.has(`--${option.name}`), option.name)
+    assert.deepEqual([...offered('client', 'create', '--environment', '')].sort(), ['live', 'sandbox'])
+  })
+
+test('a shell that there is no completion for is named, with those that there are', async () => {
+  const { code, stderr } = await run('completion', 'bsah')
+  assert.equal(code, 2)
+  assert.equal(stderr, 'There is no completion for "bsah", but for bash, zsh, fish. Did you mean bash?\n')
+})
+
 test('missing, unknown and surplus words end with code 2, before anything is opened', async () => {
   const [missing, surplus] = await Promise.all([
     run('client', 'create', '--name', 'X'),
@@ -93,9 +162,16 @@ test('missing, unknown and surplus words end with code 2, before anything is ope
 test('each wrong word is named', () => {
   const cases: [string, string[], RegExp][] = [
     ['partner suspend', ['Quant'], /^Missing: --reason$/],
-    ['partner create', ['--name', 'X', '--aprove'], /--aprove/],
-    ['partner create', ['--name'], /--name/],
-    ['partner create', ['--name=X', '--approve=yes'], /--approve/],
+    [
+      'partner create',
+      ['--name', 'X', '--aprove'],
+      /^"partner create" has no option --aprove\. Did you mean --approve\? See: countersign partner create --help$/,
+    ],
+    ['partner create', ['--name'], /^--name needs a value: --name TEXT$/],
+    ['partner create', ['--name', '--approve'], /^--name needs a value/],
+    ['partner create', ['--name', 'X', '--name', 'Y'], /^--name was given twice\.$/],
+    ['partner create', ['--name=X', '--approve=yes'], /^--approve takes no value/],
+    ['partner create', ['-x'], /^"partner create" has no option -x\./],
     ['user show', [], /^Say: countersign user show <user>$/],
     ['client revoke-secret', ['one'], /^Say: countersign client revoke-secret <client> <secret id>$/],
   ]
@@ -242,7 +318,7 @@ test('no secret is an argument: every option that holds one names a file, and a 
     'x',
   )
   assert.equal(absent.code, 2)
-  assert.match(absent.stderr, /^The secret could not be read: ENOENT/)
+  assert.match(absent.stderr, /^The secret could not be read: There is no file /)
   const empty = await run('listen', '--client-secret-file', secretFile(''), '--client-id', 'x', '--url', 'x')
   assert.match(empty.stderr, /holds no secret\.\n$/)
 })

@@ -19,7 +19,16 @@ test('an API token is shown once, listed by its last letters, and revoked by its
   const [row] = parseTable((await line.run('token', 'list', '--user', 'ada')).stdout)
   assert.deepEqual([row!.id, row!.name, row!.hint, row!.last_used_at], [id, 'reports', token.slice(-4), '-'])
   const [listed] = await line.read<object[]>('token', 'list', '--user', 'ada')
-  assert.deepEqual(Object.keys(listed!), ['id', 'environment', 'name', 'hint', 'created_at', 'last_used_at'])
+  assert.deepEqual(Object.keys(listed!), [
+    'id',
+    'environment',
+    'name',
+    'scopes',
+    'hint',
+    'created_at',
+    'ends_at',
+    'last_used_at',
+  ])
   assert.ok(!JSON.stringify(listed).includes(token))
   assert.deepEqual(await line.read('token', 'revoke', id), { revoked_token: Number(id) })
   assert.equal((await line.run('token', 'list', '--user', 'ada')).stdout, 'The user has no API tokens.\n')
@@ -67,8 +76,8 @@ test('authorizations are listed by user and client, and revoked with a reason', 
   )
   await ask(
     line.db,
-    `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
-       SELECT id, $1, '{read}', '{}', now(), now() FROM users`,
+    `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, consented_at)
+       SELECT id, $1, '{read}', '{}', now(), now() FROM users WHERE username = 'ada'`,
     [client.id],
   )
   const [row] = parseTable((await line.run('authorization', 'list', '--user', 'ada')).stdout)
@@ -81,6 +90,7 @@ test('authorizations are listed by user and client, and revoked with a reason', 
       ...[
         'id',
         'user_id',
+        'user_name',
         'client_name',
         'environment',
         'scopes',

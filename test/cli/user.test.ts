@@ -70,7 +70,7 @@ test('users are listed and shown, for people and for programs, by name and by id
   )
   assert.equal(parseRecord(byName.stdout).accounts, '6YA00001')
   assert.deepEqual(byId.accounts, ['6YA00001'])
-  const names = ['id', 'username', 'name', 'role', 'status', 'locked_by', 'created_at']
+  const names = ['id', 'username', 'name', 'role', 'status', 'locked_by', 'test_holder_of', 'created_at']
   assert.deepEqual(Object.keys(byId), [...names, 'email', 'accounts'])
   for (const user of await line.read<object[]>('user', 'list')) assert.deepEqual(Object.keys(user), names)
 })

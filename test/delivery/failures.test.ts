@@ -158,7 +158,7 @@ describe('what a webhook is told to fail by', () => {
     await engine.receiver.count('/hook', 2)
     await engine.idle()
     const second = (await read())!
-    assert.deepEqual(second.since, first.since)
+    assert.deepEqual(second.first!.at, first.first!.at)
     assert.deepEqual([second.first!.status, second.last!.status, second.last!.number], [500, 404, 2])
 
     engine.receiver.on('/hook', accept)
@@ -173,10 +173,10 @@ describe('what a webhook is told to fail by', () => {
     await engine.receiver.count('/hook', 4)
     await engine.idle()
     const third = (await read())!
-    assert.ok(third.since > first.since)
+    assert.ok(third.first!.at > first.first!.at)
     assert.deepEqual([third.first!.status, third.last!.status], [410, 410])
     assert.deepEqual((await engine.sql('SELECT failing_since AS "failingSince" FROM cursors'))[0], {
-      failingSince: third.since,
+      failingSince: third.first!.at,
     })
   })
 

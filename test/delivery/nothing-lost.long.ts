@@ -204,7 +204,7 @@ test('a connection that dies between two statements of a transaction fails the t
   t.after(() => engine.close())
   const work = engine.db.transaction(async (sql) => {
     const [own] = await ask<{ pid: number }>(sql, 'SELECT pg_backend_pid() AS pid')
-    await engine.sql('SELECT pg_terminate_backend($1, 5000)', [own!.pid])
+    await engine.sql('SELECT pg_terminate_backend($1::int, 5000)', [own!.pid])
     // The answer to another query shows that the event loop has turned.
     await engine.sql('SELECT')
     await ask(sql, 'SELECT')

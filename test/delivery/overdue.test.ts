@@ -64,7 +64,7 @@ test('a long replay that somebody is at is no incident, however long its last de
   await askAgain()
   await setHolder(1)
   engine.house.clock.advance(10 * minute)
-  assert.deepEqual(await look(), { overdueSeconds: 0, doctor: 0, condition: 'healthy' })
+  assert.deepEqual(await look(), { overdueSeconds: 0, doctor: 0, condition: 'not tried' })
 })
 
 test('what happens now is overdue from its own moment on, whoever is at its lane', async () => {

@@ -25,6 +25,7 @@ import { selectTargets } from '../../src/webhooks/engine/targets.sql.ts'
 import * as workers from '../../src/webhooks/engine/workers.sql.ts'
 import { findLogBounds, readLog } from '../../src/webhooks/events/branch-log.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
+import { findNewestOfEntity } from '../../src/webhooks/events/event-search.ts'
 import { Feed } from '../../src/webhooks/events/feed.ts'
 import * as log from '../../src/webhooks/events/log.sql.ts'
 import { feedOf, partOf } from '../../src/webhooks/events/part.ts'
@@ -259,16 +260,17 @@ async function lookAround(db: Database): Promise<void> {
   await delivery.listDeliveriesOfEvent(db, webhook, found.uid)
   await delivery.findAhead(db, webhook, [{ ...found, state: 'blocked' }])
   await lookAtCounts(db, webhook)
-  await readHealth(db, webhooks.slice(0, 5))
+  await readHealth(db, webhooks.slice(0, 5), clock.now())
   await getLane(db, webhook.id, clock.now())
   await lookAtIncident(db, webhook)
   const [logged] = await readLog(house.db, webhook, last - 1, 1)
   assert.ok(await findRecentEvent(db, webhook, printEventId(logged!.uid)), 'the newest event')
+  assert.ok((await findNewestOfEntity(db, one.entity, 5)).length > 0, 'whoever has the entity')
 }
 
 async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
   assert.ok((await readFailures(db, house.webhooks.slice(0, 12))).size > 0)
-  await listFailingWebhooks(db, 12)
+  await listFailingWebhooks(db, 'live', house.clock.now(), 12)
   await readBacklog(db, webhook, 20)
   await findProbeOutcome(db, webhook, await startProbe(db, webhook, act()))
 }
@@ -303,6 +305,7 @@ const notHot: Record<string, string> = {
   follow_webhook: 'when a webhook changes, by its key',
   find_broken_logs: 'once a minute, of a bounded number of rows',
   count_due_later: 'a person recovers a webhook',
+  count_ended_since_recovery: 'counts to 10,000 from where a recovery began, for its page',
   count_replayed: 'counts to 10,000 when a person begins a replay',
   select_skip: 'a person looks at what is skipped',
   select_skips: 'a person looks at what is skipped',
@@ -351,7 +354,6 @@ const notHot: Record<string, string> = {
   notify_workers: 'reads nothing',
   tell_of_act: 'reads nothing',
   set_lock_timeout: 'reads nothing',
-  count_disabled_webhooks: 'every webhook, for whoever collects metrics',
   select_first_published: 'one row a part, for whoever collects metrics',
   find_broken_cursors: 'once a minute, of a bounded number of rows',
   find_broken_exceptions: 'once a minute, of a bounded number of rows',
@@ -360,14 +362,10 @@ const notHot: Record<string, string> = {
   select_waiting: 'counts what waits at every webhook, once a minute',
   select_lane_states: 'every webhook that has work, for whoever collects metrics',
   select_rated_webhooks: 'every webhook with a rate, for whoever collects metrics',
-  select_failing_long: 'every webhook that fails, once a minute',
-  tell_failing_webhooks: 'webhooks that have failed for an hour, once a minute',
-  tell_disabled_webhook: 'a webhook that has failed for days',
   select_highest_passed: 'a person looks for what was skipped',
   skip_again: 'a person skips a delivery',
   hurry_again: 'a person sends a delivery again',
   select_served_webhooks: 'a person looks at their partners: web/search-plan',
-  select_owners_of_webhooks: 'a person looks at what fails',
   select_named_entry: 'a person searches: web/search-plan',
   select_receiver: 'one row by its key',
   forget_former_days: 'once a day',

@@ -269,10 +269,10 @@ test('five days without a success among a hundred attempts disable the webhook, 
   await engine.publish({})
   await settleAttempts(1)
   const start = engine.house.clock.now()
-  await engine.sql('UPDATE cursors SET failures = 98, failing_since = $2 WHERE webhook_id = $1', [
-    webhook.id,
-    start,
-  ])
+  await engine.sql(
+    'UPDATE cursors SET failures = 98, failing_since = $2, tried_in = term WHERE webhook_id = $1',
+    [webhook.id, start],
+  )
   engine.house.clock.advance(5 * day + minute)
   await settleAttempts(2)
   assert.equal(await stateOfWebhook(), 'active', 'ninety-nine are not a hundred')

@@ -129,6 +129,10 @@ test('a worker that cannot be told of changes reads nothing ahead that it might 
   })
   await set('suspended')
   await eventually('a node that was told, or knows that it is not', async () => told || !changes.isLive)
+  if (isDistributed()) {
+    await eventually('a node that listens again', () => changes.isLive)
+    await hearOfFollowed(changes)
+  }
   held.open()
   await nothingMore('/hook', 10)
 })
@@ -277,7 +281,7 @@ test('days of suspension are no days of failure: a webhook that failed before is
   engine.receiver.on('/hook', fail)
   const longAgo = engine.house.clock.now()
   await engine.idle()
-  await engine.sql('UPDATE cursors SET failures = 99, failing_since = $1', [longAgo])
+  await engine.sql('UPDATE cursors SET failures = 99, failing_since = $1, tried_in = term', [longAgo])
   await suspendAndTell()
   await engine.idle()
   engine.house.clock.advance(6 * day)

@@ -177,6 +177,7 @@ async function openLanes(house: House, webhooks: number) {
         wanted: printKinds('x'),
         wanted_actions: {},
         allowed: true,
+        leads_to: 0,
       }),
     remove: (id: number) => call('delete_cursor', { w: id }),
     settle: (...lanes: LaneFacts[]) => call<{ webhook_id: number }>('settle', tell(stage, lanes)),

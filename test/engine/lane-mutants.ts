@@ -60,6 +60,9 @@ const titles = {
     'a lane that is told to leave sends nothing more, and is given back as soon as nothing is in the air, whatever it had read',
   filter: 'what a webhook wanted when an entry was numbered decides, not what it wants when it is read',
   health: 'what a lane knows of its receiver and has not written down outlives that it is loaded anew',
+  terms:
+    'what was learned in an earlier term is nothing now: nothing is written of it, and the first answer of this term is',
+  term: 'an answer to what was sent in an earlier term tells nothing of this one',
   meanwhile: 'an answer of the database to a lane that was loaded meanwhile changes nothing',
   putBack: 'what could not be sent while the lane was loaded anew is sent later',
   replayOnce:
@@ -163,8 +166,8 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     ["    this.#state = 'lost'\n    this.#results = []", "    this.#state = 'lost'"],
   ),
   lostAnswers: lane('a lane that was lost takes answers', titles.lost, [
-    "if (this.#state === 'lost') return false\n    this.#breakerIsWritten",
-    'this.#breakerIsWritten',
+    "if (this.#state === 'lost') return false\n    if (!this.#fromBefore",
+    'if (!this.#fromBefore',
   ]),
   // taking over and loading anew
   forgetsAhead: lane('whoever takes over does not read the outcomes above the position', titles.ahead, [
@@ -206,12 +209,21 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     'a holder that loads anew forgets how its receiver fares',
     titles.health,
     ['if (wasTouched) this.#learnHealth', 'if (true) this.#learnHealth'],
-    ['else if (failures === 0 && this.#breakerIsWritten)', 'else if (failures === 0)'],
+    ['if (term !== this.#term)', 'if (true)'],
   ),
   reloadLosesHealth: lane('how a receiver fares is lost with a settlement that was', titles.health, [
     'if (this.#settling?.failures !== undefined) this.#breakerIsWritten = false',
     '',
   ]),
+  earlierTermCounts: lane('an answer to what was sent in an earlier term counts in this one', titles.term, [
+    'this.#fromBefore = new Set(this.#flying)',
+    'this.#fromBefore = new Set()',
+  ]),
+  earlierTermStays: lane(
+    'a holder goes on in a new term with what it learned in the one before',
+    titles.terms,
+    ['if (term !== this.#term) {', 'if (this.#term === -1) {'],
+  ),
   putBackIsLost: lane('what could not be sent is taken for sent', titles.putBack, [
     'this.#sentBefore.delete(seq)\n',
     '\n',

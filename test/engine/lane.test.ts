@@ -23,7 +23,7 @@ function entryOf(seq: number, entity = `transaction:${seq}`): LogEntry {
 }
 
 function loadedOf(epoch: number): LoadedLane {
-  const health = { failures: 0, failingSince: null, holdUntil: null, heldAt: null }
+  const health = { failures: 0, failingSince: null, holdUntil: null, heldAt: null, term: 0, triedIn: 0 }
   const cursor = { webhookId: 1, feed: 2, position: 0, epoch, holder: 1, isOpen: true, passed: 0, ...health }
   const filters = [{ fromSeq: 1, kinds: ['TRANSACTION'], actions: {} }]
   return { cursor, filters, exceptions: [], agains: [], ahead: [], replay: undefined }
@@ -68,6 +68,37 @@ test('a failure that could not be written down because somebody acted is written
   assert.equal(lane.compose(false, now)!.failures, 1)
   lane.load(loadedOf(2))
   assert.deepEqual([lane.compose(false, now)!.failures, lane.breaker.failingSince], [1, now])
+})
+
+test('what was learned in an earlier term is nothing now: nothing is written of it, and the first answer of this term is', () => {
+  const lane = openLane(20)
+  failTen(lane)
+  lane.load(loadedOf(1))
+  lane.scan()
+  const inNextTerm = loadedOf(2)
+  lane.load({ ...inNextTerm, cursor: { ...inNextTerm.cursor, term: 1, failures: 10, failingSince: now } })
+  lane.scan()
+  assert.deepEqual([lane.breaker.isOpen, lane.breaker.failures], [false, 0])
+  const sending = lane.next(now)!
+  assert.deepEqual([lane.isFromBefore(sending), lane.compose(false, now)!.failures], [false, undefined])
+  lane.answer(sending, delivered, 'yes', now)
+  lane.settled(lane.compose(false, now)!, new Map(), now)
+})
+
+test('an answer to what was sent in an earlier term tells nothing of this one', () => {
+  const lane = openLane(2)
+  const [early, late] = [lane.next(now)!, lane.next(now)!]
+  const inNextTerm = loadedOf(2)
+  lane.load({ ...inNextTerm, cursor: { ...inNextTerm.cursor, term: 1 } })
+  lane.scan()
+  assert.deepEqual([lane.isFromBefore(early), lane.isFromBefore(late)], [true, true])
+  lane.answer(early, refused(30 * second), 'no', now)
+  const settlement = lane.compose(false, now)!
+  assert.deepEqual(
+    [settlement.results.length, settlement.failures],
+    [1, undefined],
+    'it is written, and is no sign',
+  )
 })
 
 test('an answer of the database to a lane that was loaded meanwhile changes nothing', () => {

@@ -183,9 +183,9 @@ export const sqlMutants: Readonly<Record<string, SqlMutant>> = {
       [
         within(
           'create_cursor',
-          /is_active, kinds, actions, may_act\) VALUES \(p, w, f, head, open, wanted, wanted_actions, allowed\)/,
+          /may_act, address\) VALUES \(p, w, f, head, open, wanted, wanted_actions, allowed, leads_to\)/,
         ),
-        "$1is_active, kinds, actions, may_act, wake_at) VALUES (p, w, f, head, open, wanted, wanted_actions, allowed, 'infinity')",
+        "$1may_act, address, wake_at) VALUES (p, w, f, head, open, wanted, wanted_actions, allowed, leads_to, 'infinity')",
       ],
     ],
     caughtBy: { walks: 'two kinds' },

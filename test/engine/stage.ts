@@ -71,7 +71,7 @@ export async function openStage(house: House, scene: Scene): Promise<Stage> {
     const feed = Number(text.match(/\d/)?.[0] ?? 0)
     await stage.call('create_cursor', {
       ...{ p: stage.partOfFeed(feed), w: stage.webhooks[place], f: stage.feeds[feed], open: true },
-      ...{ wanted: printKinds(text.replace(/\d/, '')), wanted_actions: {}, allowed: true },
+      ...{ wanted: printKinds(text.replace(/\d/, '')), wanted_actions: {}, allowed: true, leads_to: 0 },
     })
   }
   return stage

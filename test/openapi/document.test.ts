@@ -63,6 +63,19 @@ test('everything is described in sentences: operations, parameters, fields, answ
   }
 })
 
+test('every answer that has a body has an example, of which its schema allows every part', () => {
+  for (const operation of operationsOf(internal))
+    for (const status of Object.keys(operation.responses)) {
+      const { content = {} } = responseOf(internal, operation, Number(status))!
+      const json = content['application/json']
+      if (json)
+        assert.ok(
+          allows(internal, json.schema, json.example),
+          `${operation.operationId} ${status} ${JSON.stringify(json.example)}`,
+        )
+    }
+})
+
 test('what is a whole number is typed as an integer, wide enough for epoch milliseconds', () => {
   const whole = ['id', 'replayId', 'limit', 'after', 'from', 'to']
   for (const { operationId, path, parameters } of operationsOf(document)) {

@@ -33,13 +33,13 @@ interface Case {
   readonly stays: Series
 }
 
-const onBoth = (name: string, values: string): Series => ({
-  [`${name}{instance="one"}`]: values,
-  [`${name}{instance="two"}`]: values,
+const onBoth = (name: string, values: string, labels = ''): Series => ({
+  [`${name}{${labels}instance="one"}`]: values,
+  [`${name}{${labels}instance="two"}`]: values,
 })
 
 const requests = 'countersign_http_requests_total{status='
-const disabled = 'countersign_webhooks_disabled'
+const disabled = (values: string) => onBoth('countersign_webhooks', values, 'condition="disabled",')
 const exhausted = 'countersign_exhausted_deliveries'
 const connections = 'countersign_database_connections{instance="one",state="waiting",pool='
 const lag = 'countersign_nodejs_eventloop_lag_p99_seconds{instance="one"}'
@@ -83,8 +83,8 @@ const cases: Readonly<Record<string, Case>> = {
   },
   CountersignWebhookDisabled: {
     at: '20m',
-    fires: onBoth(disabled, '1x5 2x30'),
-    stays: onBoth(disabled, '2x5 1x30'),
+    fires: disabled('1x5 2x30'),
+    stays: disabled('2x5 1x30'),
   },
   CountersignDeliveriesGivenUp: {
     at: '20m',

@@ -9,7 +9,7 @@ const log = new URL('../../src/http/log.ts', import.meta.url).href
 /** Writes when its standard input ends, which is when nobody reads its output any more, and ends. */
 const program = `
   import { openLog, openOutput } from ${JSON.stringify(log)}
-  const log = openLog('info', openOutput())
+  const log = openLog('info', openOutput('info'))
   process.stdin.resume().on('end', () => {
     for (let line = 0; line < 10; line++) log.info({ line }, 'nobody reads this')
     process.exit(0)

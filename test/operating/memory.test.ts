@@ -109,7 +109,7 @@ test('all feeds of a node together are kept to a bound in bytes: what has not gr
 test('a lane reads ahead to a bound in bytes, however large the events are', () => {
   const feed = new Feed(db, 2)
   feed.append(20, entriesOf(20, 65_536))
-  const health = { failures: 0, failingSince: null, holdUntil: null, heldAt: null }
+  const health = { failures: 0, failingSince: null, holdUntil: null, heldAt: null, term: 0, triedIn: 0 }
   const cursor = {
     webhookId: 1,
     feed: 2,

@@ -48,8 +48,9 @@ test('attempts are counted by outcome, and arrivals are timed from the publishin
   await engine.publish({ entity: 'transaction:1' })
   await eventually('both attempts', async () => {
     const text = await scrape()
+    // On a slow machine a refused one has been tried again by now.
     return ['accepted', 'refused'].every(
-      (outcome) => readValue(text, 'countersign_attempts_total', { outcome }) === 1,
+      (outcome) => (readValue(text, 'countersign_attempts_total', { outcome }) ?? 0) >= 1,
     )
   })
   const text = await scrape()
@@ -65,7 +66,7 @@ test('depths come from the database, connections from the pool', async () => {
   const text = await scrape()
   assert.equal(readValue(text, 'countersign_outbox_events'), 0)
   assert.equal(readValue(text, 'countersign_blocked_deliveries'), 0)
-  assert.equal(readValue(text, 'countersign_breakers_open'), 0)
+  assert.equal(readValue(text, 'countersign_webhooks', { condition: 'breaker open' }), 0)
   assert.ok(readValue(text, 'countersign_database_connections', { pool: 'main', state: 'idle' })! >= 0)
   assert.ok(readValue(text, 'countersign_database_connections', { pool: 'streams', state: 'idle' })! >= 0)
 })

@@ -173,12 +173,15 @@ test('/metrics is the sum over the processes; what describes the database is tol
   assert.ok(new Set(answers.map((answer) => answer.process)).size > 1, 'several processes answered')
   await eventually('all are counted', async () => (await readMetric(route)) === before + 30)
   assert.equal(await readMetric('countersign_processes'), processes)
-  assert.equal(await readMetric('countersign_webhooks_disabled'), 0)
+  assert.equal(await readMetric('countersign_webhooks{condition="disabled"}'), 0)
   const db = await openPrivateDatabase(dataDir)
   await ask(db, insertDisabled, [demo.branchId, demo.clientId])
   await db.close()
-  await eventually('it is counted', async () => (await readMetric('countersign_webhooks_disabled')) !== 0)
-  assert.equal(await readMetric('countersign_webhooks_disabled'), 1)
+  await eventually(
+    'it is counted',
+    async () => (await readMetric('countersign_webhooks{condition="disabled"}')) !== 0,
+  )
+  assert.equal(await readMetric('countersign_webhooks{condition="disabled"}'), 1)
 })
 
 test('the doctor counts the processes, and names a worker for each', async () => {

@@ -92,7 +92,13 @@ function makePerson(
   role: User['role'] = 'holder',
 ): Promise<User> {
   const { db, passwords } = house.gateway.context
-  return createUser(db, passwords, { username, name, password, role }, house.act())
+  const staffRoles = role === 'operator' ? (['administrator'] as const) : undefined
+  return createUser(
+    db,
+    passwords,
+    { username, name, password, role, ...(staffRoles && { staffRoles }) },
+    house.act(),
+  )
 }
 
 const makeOperator = (house: TestGateway) => makePerson(house, 'olga', 'Olga Operator', 'operator')

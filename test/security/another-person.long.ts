@@ -75,6 +75,7 @@ const address = () => `${makeUpWord().toLowerCase()}@broker.example`
 
 /** By each act after which somebody else may have a way into an account of the staff. */
 const openings: Readonly<Record<string, (target: User, by: User) => Promise<unknown>>> = {
+  'user.created': (target, by) => insertEntry(db, actOf(by), 'user.created', `user:${target.id}`, {}),
   'user.password_changed': (target, by) => setPassword(db, passwords, target, password, actOf(by)),
   'user.email_changed': (target, by) => setEmail(db, target, address(), actOf(by)),
   async 'user.reset_sent'(target, by) {

@@ -22,5 +22,8 @@ test('200 authorization requests, some seen as far as the consent page, neither 
     assert.equal((await browser.get(path.replace('/login', '/consent'))).status, 200)
   })
   await Promise.all(requests)
-  assert.deepEqual(await markTables(db), before)
+  // The log of the client's calls is bounded, and keeps a few of them.
+  const { calls: _, ...rest } = await markTables(db)
+  const { calls: __, ...restBefore } = before
+  assert.deepEqual(rest, restBefore)
 })

@@ -76,6 +76,12 @@ async function openChoice(): Promise<[Browser, Answer]> {
   return [browser, await browser.get('/account/security/notices')]
 }
 
+/** A question that has no name yet. */
+async function openList(): Promise<[Browser, Answer]> {
+  const { browser, home } = await openPartner(house)
+  return [browser, await browser.get(`${home}/deliveries?state=exhausted`)]
+}
+
 async function openConsentPage(): Promise<[Browser, Answer]> {
   const browser = await house.signIn(await house.makeUser())
   return [browser, await openConsent(browser, client)]
@@ -118,12 +124,22 @@ const forms: Record<string, () => Promise<PreparedForm>> = {
     const hidden = hiddenFields(page.text, '/login/second/passkey') as { csrf: string }
     return { ...prepared, fields: { ...hidden, credential: authenticator.get(readOptions(page)) } }
   },
+  '/login/passkey': async () => {
+    const user = await house.makeUser()
+    const authenticator = new Authenticator(house.baseUrl)
+    await addKey(await house.signIn(user), authenticator)
+    const prepared = await prepare('/login/passkey', () => openLogin())
+    const page = await prepared.browser.get('/login')
+    const hidden = hiddenFields(page.text, '/login/passkey') as { csrf: string }
+    return { ...prepared, fields: { ...hidden, credential: authenticator.get(readOptions(page)) } }
+  },
   '/login/cancel': () => prepare('/login/cancel', () => openLogin()),
   '/logout': () => prepare('/logout', () => openAccount('/account')),
   '/consent': async () => {
     const prepared = await prepare('/consent', openConsentPage)
-    return { ...prepared, fields: { ...prepared.fields, decision: 'approve' } }
+    return { ...prepared, fields: { ...prepared.fields, decision: 'approve', scope: 'read' } }
   },
+  '/consent/other': () => prepare('/consent/other', openConsentPage),
   '/account/revoke': () => prepare('/account/revoke', () => openAccount('/account')),
   '/account/pause': () => prepare('/account/pause', () => openAccount('/account')),
   '/account/resume': () => prepare('/account/resume', openPaused),
@@ -169,6 +185,13 @@ const forms: Record<string, () => Promise<PreparedForm>> = {
   '/account/api/tokens': () =>
     prepare('/account/api/tokens', () => openAccount('/account/api'), { name: 'mine', environment: 'live' }),
   '/account/api/revoke': () => prepare('/account/api/revoke', () => openAccount('/account/api')),
+  '/account/views/save': () => prepare('/account/views/save', openList, { name: 'Failed for good' }),
+  '/account/views/remove': () =>
+    prepare('/account/views/remove', async () => {
+      const [browser, page] = await openList()
+      const saved = await browser.submit(page, '/account/views/save', { name: 'Failed for good' })
+      return [browser, await browser.get(saved.location!)]
+    }),
 }
 
 const attacks: Record<string, (form: PreparedForm) => { fields?: Fields; headers?: Record<string, string> }> =
@@ -290,8 +313,8 @@ test('a GET never does what a form does', async () => {
   const before = await markTables(house.gateway.context.db)
   for (const action of Object.keys(forms).filter((path) => !pagesToo.includes(path))) {
     const answer = await browser.get(`${action}?${new URLSearchParams(fields as Record<string, string>)}`)
-    assert.equal(answer.status, 405, action)
-    assert.equal(answer.headers.allow, 'POST')
+    assert.equal(answer.status, 303, action)
+    assert.ok(!answer.location!.includes('?'), 'to the page of the form, without what was sent')
   }
   assert.deepEqual(await markTables(house.gateway.context.db), before)
 })

@@ -7,7 +7,9 @@ import { compareAnchors } from '../../src/audit/anchor-check.ts'
 import { sealAll, verifyChain } from '../../src/audit/chain.ts'
 import { day, after as later } from '../../src/clock.ts'
 import { removeDead } from '../../src/gateway/housekeeping.ts'
+import { emptyNextCalls } from '../../src/partners/calls.ts'
 import { retireOnce } from '../../src/webhooks/deliveries/retention.ts'
+import { ask } from '../support/ask.ts'
 import { callJson, transaction } from '../support/branch.ts'
 import { isAtRest } from '../support/by-hand.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -33,7 +35,7 @@ const house = await openHouse({ DATABASE_URL: url, WEBHOOK_ALLOW_LOOPBACK: 'true
 
 test('the gateway does its work as that role: approvals, tokens, deliveries, replays, housekeeping, the chain', async (t) => {
   const { context } = house.gateway
-  const { db, vault, clock, log, config, refusedCalls } = context
+  const { db, vault, clock, log, config, callLog } = context
   const receiver = await openReceiver()
   t.after(() => receiver.close())
   const partner = await openPartner(house)
@@ -49,7 +51,11 @@ test('the gateway does its work as that role: approvals, tokens, deliveries, rep
   await eventually('what was replayed is sent', () => isAtRest(db, clock.now()))
   assert.equal((await call('DELETE', '/v2/webhooks/999999')).status, 404)
   assert.equal((await call('DELETE', `/v2/webhooks/${webhookId}`)).status, 204)
-  await refusedCalls.flush()
+  await callLog.flush()
+  const noted = () => ask(db, 'SELECT FROM calls')
+  assert.ok((await noted()).length > 0)
+  await emptyNextCalls(db, later(clock.now(), -day))
+  assert.deepEqual(await noted(), [])
   await removeDead(context)
   await retireOnce(db, config.webhooks, clock.now())
   assert.ok((await retireOnce(db, config.webhooks, later(clock.now(), 92 * day))).days >= 4)

@@ -18,7 +18,7 @@ import { happened } from '../support/by-hand.ts'
 import { basic, openHouse, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { hears, openSecondNode } from '../support/oauth.ts'
-import { openConsent } from '../support/web.ts'
+import { approveForm, openConsent } from '../support/web.ts'
 
 const house = await openHouse()
 const other = await keepOpen(openSecondNode(house))
@@ -49,7 +49,7 @@ const hold = (
 
 async function allow({ browser, client }: Scene, scope: string, account?: string[]): Promise<TokenBody> {
   const page = await openConsent(browser, client, { scope })
-  const answer = await browser.submit(page, '/consent', { decision: 'approve', ...(account && { account }) })
+  const answer = await browser.post('/consent', { ...approveForm(page), ...(account && { account }) })
   const code = new URL(answer.location!).searchParams.get('code')!
   return (await house.exchange(client, code)).json<TokenBody>()
 }
@@ -74,28 +74,34 @@ test('the consent page offers the accounts in which the holder may allow what is
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'adviser', 'read')
   const trading = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
-  assert.doesNotMatch(trading.text, /type="checkbox"/, 'one account is left, and nothing to tick')
-  assert.match(trading.text, new RegExp(`cannot grant all of this there: ${scene.theirs}`))
+  assert.match(trading.text, new RegExp(`value="${scene.own}" checked`))
+  assert.match(trading.text, new RegExp(`value="${scene.theirs}"><`), "another person's is not ticked")
+  assert.match(trading.text, /you cannot allow here: Trade for you/)
   const reading = await openConsent(scene.browser, scene.client, { scope: 'read' })
   assert.match(reading.text, /to use these accounts\?/)
   assert.match(
     reading.text,
     new RegExp(`${scene.theirs} held by <strong>Bob Beneficiary</strong> \\(you are the adviser\\)`),
   )
-  assert.doesNotMatch(reading.text, /cannot grant/)
+  assert.doesNotMatch(reading.text, /cannot (grant|allow)/)
 })
 
 test('a forged form brings in no account, and no scope, that the holding does not let its holder give', async () => {
   const scene = await openScene()
   await hold(scene.ada, scene.theirs, 'viewer', 'read')
   const page = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
-  const forged = await scene.browser.submit(page, '/consent', {
-    decision: 'approve',
-    account: [scene.own, scene.theirs],
+  const everything = { ...approveForm(page), account: [scene.own, scene.theirs] }
+  const tooMuch = await scene.browser.post('/consent', everything)
+  assert.equal(tooMuch.location, undefined)
+  assert.match(tooMuch.text, new RegExp(`In ${scene.theirs} you cannot allow: Trade for you`))
+  const forged = await scene.browser.post('/consent', {
+    ...everything,
+    scope: ['trade'],
+    account: [scene.theirs],
   })
   assert.equal(forged.location, undefined)
   assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
-  const tokens = await allow(scene, 'read trade')
+  const tokens = await allow(scene, 'read trade', [scene.own])
   assert.equal(tokens.scope, 'read trade')
   for (const answer of await profiles(tokens.access_token)) assert.deepEqual(shownIn(answer), [scene.own])
 })
@@ -133,7 +139,7 @@ test('what became possible while the form was open is not agreed to', async () =
   await hold(scene.ada, scene.theirs, 'adviser', 'read')
   const page = await openConsent(scene.browser, scene.client, { scope: 'read trade' })
   await hold(scene.ada, scene.theirs, 'adviser', 'read', 'trade')
-  const answer = await scene.browser.submit(page, '/consent', { decision: 'approve' })
+  const answer = await scene.browser.post('/consent', approveForm(page))
   const code = new URL(answer.location!).searchParams.get('code')!
   assert.equal((await house.exchange(scene.client, code)).json<TokenBody>().scope, 'read')
 })
@@ -147,7 +153,7 @@ const meanwhile: Record<
     const page = await openConsent(scene.browser, scene.client, { scope: 'read' })
     await removeHolding(db, scene.ada, scene.own, house.act())
     await hold(scene.ada, scene.theirs, 'adviser', 'read')
-    return { page, offered: scene.theirs }
+    return { page, account: [scene.own], offered: scene.theirs }
   },
   'the account that was ticked is lost, and the one that was not is left': async (scene) => {
     await hold(scene.ada, scene.theirs, 'adviser', 'read')
@@ -177,9 +183,9 @@ test('accounts that change while the form is open are shown before any of them i
       const sent = { decision: 'approve', ...(account && { account }) }
       const again = await scene.browser.submit(page, '/consent', sent)
       assert.equal(again.location, undefined)
-      assert.match(again.text, /accounts have changed/)
+      assert.match(again.text, /accounts have changed|Choose at least one account/)
       assert.deepEqual(await listAuthorizations(db, { userId: scene.ada.id }), [])
-      assert.equal((await scene.browser.submit(again, '/consent', { decision: 'approve' })).status, 303)
+      assert.equal((await scene.browser.post('/consent', approveForm(again))).status, 303)
       const [authorization] = await listAuthorizations(db, { userId: scene.ada.id })
       assert.deepEqual(authorization!.accountNumbers, [offered])
     })

@@ -5,9 +5,9 @@ import { createClient } from '../../src/partners/client.ts'
 import { applyAsPartner, getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
 import { addAccount } from '../../src/users/account.ts'
 import { createUser } from '../../src/users/user.ts'
-import { Browser, hiddenFields } from '../support/browser.ts'
+import { Browser } from '../support/browser.ts'
 import { openHouse, password } from '../support/gateway.ts'
-import { assertGuarded, openConsent, signInWith, startRequest } from '../support/web.ts'
+import { approveForm, assertGuarded, openConsent, signInWith, startRequest } from '../support/web.ts'
 
 /** Each begins differently, so that a page which shows one unescaped is told apart. */
 const evil = (name: string) => `${name}"'><script src=//evil.example></script><img onerror=x>&lt;`
@@ -114,8 +114,7 @@ test('a request id sent by the client is shown only when it is plain', async () 
 test('hidden fields survive their way through the page', async () => {
   const page = await openConsent(browser, client, { state: evil('state') })
   const answer = await browser.post('/consent', {
-    ...hiddenFields(page.text, '/consent'),
-    decision: 'approve',
+    ...approveForm(page),
     account: '6YA60001',
   })
   assert.equal(new URL(answer.location!).searchParams.get('state'), evil('state'))

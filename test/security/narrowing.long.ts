@@ -14,7 +14,7 @@ import { type Answer, type Browser, postForm, send } from '../support/browser.ts
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { assertOAuthError, hears, openSecondNode } from '../support/oauth.ts'
-import { openConsent } from '../support/web.ts'
+import { approveForm, openConsent } from '../support/web.ts'
 
 const house = await openHouse()
 const other = await keepOpen(openSecondNode(house))
@@ -55,7 +55,7 @@ async function allow(
   account: readonly string[],
 ): Promise<TokenBody> {
   const page = await openConsent(browser, client, { scope })
-  const answer = await browser.submit(page, '/consent', { decision: 'approve', account: [...account] })
+  const answer = await browser.post('/consent', { ...approveForm(page), account: [...account] })
   const code = new URL(answer.location!).searchParams.get('code')!
   return (await house.exchange(client, code)).json<TokenBody>()
 }

@@ -30,6 +30,7 @@ const takesAway = 'it takes power away'
 const sendsAgain = 'it sends what was or would be sent, to where that goes'
 const looks = 'it only looks'
 const asks = 'it asks somebody else'
+const wrongThings = 'what is wrong with webhooks, to where its owner says'
 const ownEvents = 'a partner’s own events, to where it says'
 
 /** Entries that leave nobody with more than before. */
@@ -42,6 +43,12 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'user.notices_chosen': 'what guards the account cannot be declined',
   'user.holding_removed': takesAway,
   'user.removed': takesAway,
+  'alert.address_added': wrongThings,
+  'alert.address_confirmed': wrongThings,
+  'alert.address_removed': takesAway,
+  'alert.code_sent': wrongThings,
+  'alert.tested': wrongThings,
+  'alert.changed': wrongThings,
   'session.opened': 'by whoever proved that it is them',
   'session.confirmed': 'by whoever proved that it is them',
   'session.refused': takesAway,
@@ -113,6 +120,7 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'proposal.bypassed': 'what was done past two people has an entry of its own',
   'audit.verified': looks,
   'audit.exported': looks,
+  'list.exported': looks,
 }
 
 /** Forms that give nobody power, by the reason. */
@@ -122,7 +130,9 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
     '/login/second',
     '/login/second/recovery',
     '/login/second/passkey',
+    '/login/passkey',
     '/login/cancel',
+    '/consent/other',
   ],
   [takesAway]: [
     ...['/logout', '/logout/from/:provider', '/account/revoke', '/account/pause', '/account/api/revoke'],
@@ -148,6 +158,7 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
     ...['/console/users/:id/sessions/close', '/console/users/:id/sessions/close/all'],
     ...['/console/users/:id/tokens/revoke', '/console/users/:id/applications/revoke'],
     ...['/console/proposals/:id/decline', '/console/proposals/:id/withdraw'],
+    ...['/partner/:branch/alerts/remove', '/console/alerts/remove'],
   ],
   [asks]: [
     ...['/partner/apply', '/partner/:branch/apply', '/partner/:branch/messages/send'],
@@ -165,10 +176,15 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
   [sendsAgain]: [
     ...['/partner/:branch/webhooks/:id/resume', '/partner/:branch/webhooks/:id/replay/start'],
     ...['/partner/:branch/webhooks/:id/recover/start', '/partner/:branch/webhooks/:id/incident/probe'],
-    ...['/partner/:branch/deliveries/:id/redeliver', '/console/webhooks/:id/resume'],
+    ...['/partner/:branch/deliveries/:id/redeliver', '/partner/:branch/deliveries/again'],
+    '/console/webhooks/:id/resume',
     ...['/console/webhooks/:id/incident/probe', '/console/webhooks/:id/recover/start'],
   ],
+  [wrongThings]: ['/partner/:branch/alerts', '/console/alerts'].flatMap((page) =>
+    ['add', 'confirm', 'code', 'change', 'test'].map((act) => `${page}/${act}`),
+  ),
   [looks]: ['/partner/:branch/signature/check', '/console/audit/chain/verify'],
+  'nobody else sees a saved view': ['/account/views/save', '/account/views/remove'],
   'it gives back what the holder had approved': ['/account/resume'],
   'what guards the account cannot be declined': ['/account/security/notices'],
   'nobody sees a draft': [
@@ -183,6 +199,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
   [looks]: [
     ...[
       'listen',
+      'completion',
       'doctor',
       'settings',
       'user list',
@@ -321,6 +338,7 @@ const otherProof: Readonly<Record<string, string>> = {
   '/login/forgotten': 'it goes to the owner’s address',
   '/consent': 'it depends on the scopes',
   '/partner/invitation/:token/accept': 'an owner invited',
+  '/partner/invitation/:token/join': 'an owner invited',
 }
 
 test('the gate of each form asks what its row says, and no row asks for less than a fresh sign-in', () => {

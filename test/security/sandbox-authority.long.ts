@@ -29,10 +29,10 @@ const fill = (path: string, user: User = partner.user) =>
     .replace(':branch', String(partner.partner.branchId))
     .replaceAll(/:\w+/g, '1')
 
-test('the console, the security of a person and what concerns a partner as a whole are on the live site alone, the built-in receiver in the sandbox', () => {
+test('the console, the security of a person and what concerns a partner as a whole are on the live site alone, the built-in receiver, test holders and who comes from the live site in the sandbox', () => {
   const alone =
-    /^\/console\b|^\/login\/reset\/|^\/\.well-known\/change-password$|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/invitation\/|^\/partner\/:branch\/apply$|\/clients\/refresh$/
-  const inSandbox = /^\/partner\/:branch\/receiver\b/
+    /^\/console\b|^\/login\/(reset\/|sandbox$)|^\/\.well-known\/change-password$|^\/account\/(security|password|devices|history)\b|\/members\b|\/messages\b|^\/partner\/(apply|accept|decline)$|^\/partner\/invitation\/|^\/partner\/:branch\/apply$|\/clients\/refresh$/
+  const inSandbox = /^\/partner\/:branch\/(receiver|test-holders)\b|^\/login\/live\b/
   const sitesOf = (path: string) =>
     alone.test(path) ? ['live'] : inSandbox.test(path) ? ['sandbox'] : ['live', 'sandbox']
   for (const { path, sites } of pageRoutes) assert.deepEqual([...sites], sitesOf(path), path)
@@ -128,7 +128,7 @@ test('no page of the sandbox leads to what is not there', async () => {
     '/account/api',
     '/partner',
     home,
-    ...['webhooks', 'clients', 'test', 'refusals', 'reference', 'deliveries', 'receiver'].map(
+    ...['webhooks', 'clients', 'test', 'calls', 'reference', 'deliveries', 'receiver'].map(
       (each) => `${home}/${each}`,
     ),
   ]

@@ -158,16 +158,16 @@ test('at the authorize endpoint nothing may be appended', async () => {
   assert.equal(answer.location, undefined)
 })
 
-test('a code that was refused in such an address is in no record of refused calls', async () => {
-  const { db, refusedCalls } = house.gateway.context
+test('a code that was refused in such an address is in no line of the log of calls', async () => {
+  const { db, callLog } = house.gateway.context
   const own = await house.makeClient()
   const code = await holder.code(own, { extra: makeProof().parameters })
   for (const padding of [0, 60, 110, 140, 160]) {
     const redirect_uri = `${own.callbackUrl}?state=${'s'.repeat(padding)}t&code=${code}`
     assertOAuthError(await house.exchange(own, code, { redirect_uri }), 'invalid_grant')
   }
-  await refusedCalls.flush()
-  const recorded = `refused_calls c WHERE client_id = '${own.id}'`
+  await callLog.flush()
+  const recorded = `calls c WHERE code IS NOT NULL AND client_id = '${own.id}'`
   assert.equal(await countRows(db, recorded), 5)
   assert.equal(await countRows(db, `${recorded} AND c::text LIKE '%${code.slice(0, 20)}%'`), 0)
 })

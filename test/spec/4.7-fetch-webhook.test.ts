@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { second } from '../../src/clock.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
+import { createApiToken } from '../../src/users/api-token.ts'
 import { callJson, openBranch, type ProblemAnswer } from '../support/branch.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 
@@ -87,4 +88,22 @@ test('POST to one webhook is 405 with the methods it takes', async () => {
   const answer = await branch.call('POST', '/v2/webhooks/1', {})
   assert.equal(answer.status, 405)
   assert.deepEqual(String(answer.headers.allow).split(', ').sort(), ['DELETE', 'GET', 'HEAD', 'PATCH', 'PUT'])
+})
+
+test("a member's token of fewer scopes fetches with read, and changes nothing without write", async () => {
+  const id = await branch.register('https://app.example.com/fewer')
+  const { db } = house.gateway.context
+  const member = await house.makeUser()
+  await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
+  const told: Record<string, number[]> = {}
+  for (const scopes of [['read'], ['read', 'write'], ['market', 'trade', 'stream']] as const) {
+    const draft = { environment: 'live', name: 'fewer', scopes } as const
+    const { token } = await createApiToken(db, member, draft, house.act())
+    const headers = { authorization: `Bearer ${token.text}` }
+    const ask = (method: 'GET' | 'PATCH', body?: object) =>
+      callJson(`${house.baseUrl}/v2/webhooks/${id}`, method, body, headers)
+    const url = 'https://app.example.com/changed'
+    told[scopes.join(' ')] = [(await ask('GET')).status, (await ask('PATCH', { url })).status]
+  }
+  assert.deepEqual(told, { read: [200, 403], 'read write': [200, 200], 'market trade stream': [403, 403] })
 })

@@ -9,6 +9,7 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { openHouse } from '../support/gateway.ts'
 import { openHolder } from '../support/oauth.ts'
+import { approveForm } from '../support/web.ts'
 
 const page = readFileSync('docs/libraries.md', 'utf8')
 
@@ -41,7 +42,7 @@ async function approveAt(address: string | URL): Promise<URL> {
   const start = await browser.get(String(address))
   assert.equal(start.status, 302, start.text)
   const consent = await browser.get((await browser.get(start.location!)).location!)
-  const { location } = await browser.submit(consent, '/consent', { decision: 'approve' })
+  const { location } = await browser.post('/consent', approveForm(consent))
   assert.ok(location?.startsWith(client.callbackUrl), String(location))
   return new URL(location!)
 }

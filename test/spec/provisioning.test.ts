@@ -144,7 +144,7 @@ async function allowApplication(customer: string, accounts: readonly string[]) {
   const numbers = accounts.map((each) => each.replaceAll('-', ''))
   const [authorization] = await ask<{ id: number }>(
     db,
-    `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, updated_at)
+    `INSERT INTO authorizations (user_id, client_id, scopes, account_numbers, approved_at, consented_at)
        VALUES ($1, $2, '{read}', $3, $4, $4) RETURNING id`,
     [id, client.id, numbers, house.clock.now()],
   )

@@ -130,7 +130,7 @@ test("every function that runs with the rights of its owner has a search path of
   )
   assert.deepEqual(
     rows,
-    ['drop_day', 'open_day', 'provision', 'publish_event'].map((name) => ({
+    ['drop_day', 'empty_calls', 'open_day', 'provision', 'publish_event'].map((name) => ({
       name,
       path: 'search_path=public, pg_temp',
       open: false,

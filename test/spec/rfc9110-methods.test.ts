@@ -69,6 +69,9 @@ function addressesOf(site: Environment): Map<string, Set<string>> {
       path,
       new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]),
     )
+  // They lead to the page that the form is on.
+  for (const { path, heldBy } of pageRoutes.filter(({ sites }) => sites.includes(site)))
+    if (heldBy !== path) taken.set(path, new Set([...taken.get(path)!, 'GET', 'HEAD']))
   return taken
 }
 

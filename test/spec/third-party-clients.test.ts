@@ -8,6 +8,7 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { openHouse } from '../support/gateway.ts'
 import { openHolder } from '../support/oauth.ts'
+import { approveForm } from '../support/web.ts'
 
 const house = await openHouse()
 const client = await house.makeClient({ callbackUrl: 'https://app.example.com/callback?tenant=7' })
@@ -19,7 +20,7 @@ async function approveAt(address: string | URL): Promise<URL> {
   const start = await browser.get(String(address))
   assert.equal(start.status, 302)
   const page = await browser.get((await browser.get(start.location!)).location!)
-  const answer = await browser.submit(page, '/consent', { decision: 'approve' })
+  const answer = await browser.post('/consent', approveForm(page))
   assert.equal(answer.status, 303)
   return new URL(answer.location!)
 }
@@ -205,7 +206,7 @@ test('openid-client goes the whole way in the sandbox', async () => {
   const browser = await holder.browser('sandbox')
   const start = await browser.get(address.href)
   const page = await browser.get((await browser.get(start.location!)).location!)
-  const { location } = await browser.submit(page, '/consent', { decision: 'approve' })
+  const { location } = await browser.post('/consent', approveForm(page))
 
   const checks = { pkceCodeVerifier, expectedState }
   const first = await openid.authorizationCodeGrant(config, new URL(location!), checks)

@@ -9,6 +9,7 @@ const once = 'it shows, once, what it made'
 /** Forms that answer otherwise, each with its reason. */
 export const otherAnswers: Readonly<Record<string, string>> = {
   '/login': 'whoever signs in is led to where they wanted to go',
+  '/login/passkey': 'whoever signs in is led to where they wanted to go',
   '/login/second': 'whoever signs in is led to where they wanted to go',
   '/login/second/recovery': 'whoever signs in is led to where they wanted to go',
   '/login/second/passkey': 'whoever signs in is led to where they wanted to go',
@@ -18,8 +19,11 @@ export const otherAnswers: Readonly<Record<string, string>> = {
   '/logout': 'whoever has signed out sees no page of theirs',
   '/logout/from/:provider': 'a machine sends it',
   '/consent': 'it leads on to the application',
+  '/consent/other': 'whoever has signed out sees no page of theirs',
   '/account/api/tokens': once,
   '/account/security/recovery': once,
+  '/partner/:branch/alerts/add': once,
+  '/console/alerts/add': once,
   '/partner/:branch/clients/create': once,
   '/partner/:branch/clients/:client/rotate': once,
   '/partner/:branch/signature/check': 'it changes nothing, and shows what it found',

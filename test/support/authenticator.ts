@@ -12,12 +12,16 @@ interface Lies {
   readonly counter?: number
   /** Instead of the id of its own credential. */
   readonly id?: string
+  /** Instead of the id of the user whose it is. */
+  readonly userHandle?: string
+  readonly isVerified?: boolean
 }
 
 interface Options {
   readonly challenge: string
   readonly rp?: { readonly id: string }
   readonly rpId?: string
+  readonly user?: { readonly id: string }
 }
 
 const present = 0x01
@@ -31,6 +35,7 @@ export class Authenticator {
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   readonly #origin: string
   #counter = 0
+  #userHandle: string | undefined
 
   constructor(origin: string) {
     this.#origin = origin
@@ -38,6 +43,7 @@ export class Authenticator {
 
   /** What the browser would put into the form, for navigator.credentials.create. */
   create(options: Options, lies: Lies = {}): string {
+    this.#userHandle = options.user?.id
     const { x, y } = this.#keys.publicKey.export({ format: 'jwk' })
     const [head, middle] = [Buffer.from('a5010203262001215820', 'hex'), Buffer.from('225820', 'hex')]
     const key = Buffer.concat([head, Buffer.from(x!, 'base64url'), middle, Buffer.from(y!, 'base64url')])
@@ -69,17 +75,20 @@ export class Authenticator {
     const signature = sign('sha256', Buffer.concat([data, sha256(client)]), this.#keys.privateKey)
     const [clientDataJSON, authenticatorData] = [client, data].map((bytes) => bytes.toString('base64url'))
     return this.#print(
-      { clientDataJSON, authenticatorData, signature: signature.toString('base64url') },
+      {
+        ...{ clientDataJSON, authenticatorData, signature: signature.toString('base64url') },
+        userHandle: lies.userHandle ?? this.#userHandle,
+      },
       lies,
     )
   }
 
-  #data({ rp, rpId }: Options, flags: number, { host }: Lies): Buffer {
+  #data({ rp, rpId }: Options, flags: number, { host, isVerified = true }: Lies): Buffer {
     const counter = Buffer.alloc(4)
     counter.writeUInt32BE(this.#counter)
     return Buffer.concat([
       sha256(host ?? rp?.id ?? rpId!),
-      Buffer.from([present | verified | flags]),
+      Buffer.from([present | (isVerified ? verified : 0) | flags]),
       counter,
     ])
   }
@@ -128,5 +137,13 @@ export async function sendKey(browser: Browser, key: Authenticator, lies: Lies =
   const page = await browser.get('/login/second')
   const credential = key.get(readOptions(page), lies)
   const action = '/login/second/passkey'
+  return browser.post(action, { ...hiddenFields(page.text, action), credential })
+}
+
+/** Signs in with a passkey alone. */
+export async function signInWithKey(browser: Browser, key: Authenticator, lies: Lies = {}): Promise<Answer> {
+  const page = await browser.get('/login')
+  const action = '/login/passkey'
+  const credential = key.get(readOptions(page), lies)
   return browser.post(action, { ...hiddenFields(page.text, action), credential })
 }

@@ -45,8 +45,8 @@ export function headOf(width: number, height: number, [depth, colourType, interl
   return chunkOf('IHDR', head)
 }
 
-/** A rounded bar in one colour. */
-export function drawPng(width: number, height: number, [red, green, blue] = [122, 31, 92]): Buffer {
+/** A rounded bar in one colour, which is seen on light pages and on dark ones. */
+export function drawPng(width: number, height: number, [red, green, blue] = [190, 60, 140]): Buffer {
   const rows = Array.from({ length: height }, (_, y) => {
     const row = Buffer.alloc(1 + 4 * width)
     for (let x = 0; x < width; x++)
@@ -63,7 +63,8 @@ function isInside(x: number, y: number, width: number, height: number): boolean 
   return away ** 2 + (y - radius) ** 2 <= radius ** 2
 }
 
-export const svgLogo = (colour: string) =>
+/** Seen on light pages and on dark ones, in the colour that it has by itself. */
+export const svgLogo = (colour = '#be3c8c') =>
   Buffer.from(
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 32"><path d="M16 2 30 30H2z" fill="${colour}"/><g fill="none" stroke="${colour}" stroke-width="4" stroke-linecap="round"><path d="M44 26V6l14 20V6"/><circle cx="78" cy="16" r="9"/><path d="M96 26V6h7a6 6 0 0 1 0 12h-7m7 0 6 8M116 6h16m-8 0v20M140 6v20m14-20v20m-14-10h14"/></g></svg>`,
   )

@@ -145,7 +145,20 @@ export function hiddenFields(page: string, action: string): Record<string, strin
   return Object.fromEntries(
     [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map((match) => [
       match[1]!,
-      match[2]!,
+      match[2]!.replaceAll('&amp;', '&'),
     ]),
   )
+}
+
+/** Every scope that a consent page lists, ticked or not, and every account in which all of them can be allowed. */
+export function everythingOffered(page: string): { scope: string[]; account: string[] } {
+  const valuesOf = (name: string) =>
+    [
+      ...page.matchAll(
+        new RegExp(`name="${name}"\\s+value="([^"]*)"((?:(?!<input|</fieldset)[\\s\\S])*)`, 'g'),
+      ),
+    ]
+      .filter(([, , words]) => !words!.includes('you cannot allow here'))
+      .map((match) => match[1]!)
+  return { scope: valuesOf('scope'), account: valuesOf('account') }
 }

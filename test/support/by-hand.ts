@@ -97,7 +97,7 @@ export async function failDeliveries(
     )
     await ask(
       sql,
-      `UPDATE cursors SET failures = $2, failing_since = $3,
+      `UPDATE cursors SET failures = $2, failing_since = $3, tried_in = term,
           hold_until = $4::timestamptz + interval '1 day', epoch = epoch + 1,
            position = feed_head(part, feed) WHERE webhook_id = $1`,
       [webhookId, failures, since, now],

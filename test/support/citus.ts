@@ -2,7 +2,9 @@
  * The Citus whose coordinator `CITUS_URL` names, for a run of tests on it: each file gets a database of its own
  * there, cloned on the coordinator and on its workers.
  */
+import { codeOf } from '../../src/text/thrown.ts'
 import { ask } from './ask.ts'
+import { eventually } from './eventually.ts'
 import { openLenientDatabase } from './lenient-database.ts'
 
 export const citusUrl = process.env.CITUS_URL
@@ -84,5 +86,16 @@ export async function cloneDatabase(url: string, template: string, name: string)
 
 export async function dropDatabase(url: string, name: string): Promise<void> {
   for (const server of await findServers(url))
+    await eventually('nobody is in it', () => isDropped(server, name))
+}
+
+/** PostgreSQL gives the sessions that it ends five seconds, which on a busy machine are too few. */
+async function isDropped(server: string, name: string): Promise<boolean> {
+  try {
     await run(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    return true
+  } catch (error) {
+    if (codeOf(error) !== '55006') throw error
+    return false
+  }
 }

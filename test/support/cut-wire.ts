@@ -1,6 +1,6 @@
 /**
  * The wire between a node and PostgreSQL, which can be long, or cut: what the node holds then, it holds until
- * others take it for gone.
+ * others take it for gone. Of a Citus it is the wire to the coordinator; the workers stay within reach.
  */
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -14,17 +14,22 @@ export interface Wire {
   close(): Promise<void>
 }
 
-const socketName = '.s.PGSQL.5432'
-
 export async function openWire(databaseUrl: string): Promise<Wire> {
   const folder = makeFolder()
-  const target = decodeURIComponent(/host=([^&]*)/.exec(databaseUrl)![1]!)
+  const target = /[?&]host=([^&]*)/.exec(databaseUrl)?.[1]
+  // The address of a server on this machine has no host, and is none that URL takes.
+  const { hostname, port } = new URL(target === undefined ? databaseUrl : 'postgresql://localhost')
+  const socketIn = (place: string) => join(place, `.s.PGSQL.${port || 5432}`)
+  const reach = () =>
+    target === undefined
+      ? connect(Number(port || 5432), hostname)
+      : connect(socketIn(decodeURIComponent(target)))
   const sockets = new Set<Socket>()
   let isCut = false
   let delayMs = 0
   const server = createServer((client) => {
     if (isCut) return client.destroy()
-    const upstream = connect(join(target, socketName))
+    const upstream = reach()
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -39,13 +44,16 @@ export async function openWire(databaseUrl: string): Promise<Wire> {
       )
     }
   })
-  await new Promise<void>((listening) => server.listen(join(folder, socketName), listening))
+  await new Promise<void>((listening) => server.listen(socketIn(folder), listening))
   const cut = () => {
     isCut = true
     for (const socket of sockets) socket.destroy()
   }
   return {
-    url: databaseUrl.replace(/host=[^&]*/, `host=${encodeURIComponent(folder)}`),
+    url:
+      target === undefined
+        ? `${databaseUrl}?host=${encodeURIComponent(folder)}`
+        : databaseUrl.replace(/host=[^&]*/, `host=${encodeURIComponent(folder)}`),
     cut,
     lengthen(ms) {
       delayMs = ms

@@ -23,7 +23,7 @@ import { openPasswords } from '../../src/users/password.ts'
 import type { StaffRole } from '../../src/users/staff-role.ts'
 import { createUser, type User } from '../../src/users/user.ts'
 import type { Environment } from '../../src/vocabulary/environment.ts'
-import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
+import { type Answer, Browser, everythingOffered, type Fields, postForm, send } from './browser.ts'
 import { TestClock } from './clock.ts'
 import { openTestDatabase } from './database.ts'
 import { newFolder } from './folder.ts'
@@ -235,8 +235,10 @@ function describe(
       const login = await browser.get(start.location!)
       if (login.status !== 303) throw new Error(`Not signed in: ${login.status}`)
       const page = await browser.get(login.location!)
-      const accounts = [...page.text.matchAll(/name="account" value="([^"]*)"/g)].map((match) => match[1]!)
-      const answer = await browser.submit(page, '/consent', { decision: 'approve', account: accounts })
+      const answer = await browser.submit(page, '/consent', {
+        decision: 'approve',
+        ...everythingOffered(page.text),
+      })
       if (answer.status !== 303) throw new Error(`Consent failed: ${answer.status} ${answer.text}`)
       return new URL(answer.location!).searchParams
     },

@@ -24,7 +24,7 @@ export const oldOnPages: typeof oldWords = [
   ...oldWords,
   [/\bexhausted\b/i, 'Failed after all retries'],
   [/\bblocked\b/i, 'Queued behind #123'],
-  [/\brefusals\b/i, 'Failed API calls'],
+  [/\brefusals\b/i, 'API calls'],
   [/\blanes?\b/i, 'webhook'],
   [/\bbreaker\b/i, 'one retry a minute'],
 ]

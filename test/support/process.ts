@@ -8,7 +8,7 @@ import type { Database } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import type { Demo } from '../../src/demo/demo.ts'
 import type { SiteAddresses } from '../../src/vocabulary/environment.ts'
-import { type Answer, Browser, type Fields, postForm, send } from './browser.ts'
+import { type Answer, Browser, everythingOffered, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { newFolder } from './folder.ts'
 import { basic, type TestClient } from './gateway.ts'
@@ -277,11 +277,14 @@ export async function askForConsent(browser: Browser, clientId: string, scope = 
   return browser.get(login.location!)
 }
 
-/** The whole way to a code. */
+/** The whole way to a code, for every account in which all of it can be allowed. */
 export async function obtainCode(browser: Browser, clientId: string, scope = 'read'): Promise<string> {
   const page = await askForConsent(browser, clientId, scope)
-  const account = [...page.text.matchAll(/name="account" value="([^"]*)"/g)].map((match) => match[1]!)
-  const answer = await browser.submit(page, '/consent', { decision: 'approve', account })
+  const account = [...page.text.matchAll(/name="account" value="([^"]*)"((?:(?!<\/label>).)*)/gs)]
+    .filter(([, , label]) => !label!.includes('you cannot allow here'))
+    .map(([, number]) => number!)
+  const choice = { scope: everythingOffered(page.text).scope, account }
+  const answer = await browser.submit(page, '/consent', { decision: 'approve', ...choice })
   if (answer.status !== 303) throw new Error(`Consent failed: ${answer.status} ${answer.text}`)
   return new URL(answer.location!).searchParams.get('code')!
 }

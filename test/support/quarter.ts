@@ -285,14 +285,18 @@ export class Quarter {
    * receiver that wants to be left alone.
    */
   async #isStill(): Promise<boolean> {
-    const [row] = await this.engine.sql<{ busy: boolean }>(
-      `SELECT EXISTS (SELECT FROM outbox) OR EXISTS (
-         SELECT FROM cursors WHERE CASE WHEN holder IS NULL
-           THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
-           ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END) AS busy`,
+    // In this order: what has left the outbox has woken its lanes.
+    const [outbox] = await this.engine.sql<{ busy: boolean }>(
+      'SELECT EXISTS (SELECT FROM outbox) OR EXISTS (SELECT FROM outbox_acts) AS busy',
+    )
+    const busy = await this.engine.sql(
+      `SELECT webhook_id FROM cursors WHERE CASE WHEN holder IS NULL
+         THEN is_open AND (wake_at <= $1 OR wake_at > '-infinity' AND rested_at > $1)
+         ELSE NOT (is_open AND hold_until > $1 AND held_at <= $1) END LIMIT 1`,
       [this.#now],
     )
-    return !row!.busy && !this.receivers.hooks.some((hook) => this.receivers.isUnderWay(hook))
+    const isQuiet = !outbox!.busy && busy.length === 0
+    return isQuiet && !this.receivers.hooks.some((hook) => this.receivers.isUnderWay(hook))
   }
 
   /** A day that somebody reads just now stays for a while. */

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { User } from '../../src/users/user.ts'
+import { houseBrand } from '../../src/vocabulary/brand.ts'
+import { brandStyleUrl } from '../../src/web/frame/assets.ts'
 import type { Chromium } from './chromium.ts'
 import { password } from './gateway.ts'
 import { testTimeoutMs } from './timeout.ts'
@@ -23,6 +25,12 @@ export async function openScreen(chromium: Chromium, options: BrowserContextOpti
     /** Asks for a page, and signs in on the way to it: it is there, with its style and its scripts. */
     async enter(url: string, { username }: User) {
       await page.goto(url)
+      // What tells a stranger where they are leads on to it.
+      const way = page.locator('a[href^="/login?return="]')
+      if ((await way.count()) > 0) {
+        await way.click()
+        await page.waitForURL(/\/login/)
+      }
       await page.getByLabel('Username').fill(username)
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Sign in' }).click()
@@ -30,6 +38,12 @@ export async function openScreen(chromium: Chromium, options: BrowserContextOpti
     },
     close: () => context.close(),
   }
+}
+
+/** What the bar leads to stands behind a button where there is little room: the page has to be there already. */
+export async function openBar(page: Page): Promise<void> {
+  if (page.viewportSize()!.width <= 1024)
+    await page.getByRole('button', { name: 'Menu', exact: true }).click()
 }
 
 /** Opens the question that stands before an act, and means it. */
@@ -44,6 +58,7 @@ export async function pressAsked(page: Page, name: string, reason?: string): Pro
 export const smallPhone = { width: 320, height: 568 }
 export const phone = { width: 390, height: 844 }
 export const desktop = { width: 1280, height: 800 }
+const wideDesktop = { width: 1920, height: 1080 }
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 /** Past the right edge, and nothing around it scrolls by itself. */
@@ -87,35 +102,69 @@ const all = faultsBy({ resultTypes: ['violations'] })
 const ofColours = faultsBy({ resultTypes: ['violations'], runOnly: ['color-contrast'] })
 const ofPlaces = faultsBy({ resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } })
 
-interface Look {
+export interface Look {
   readonly name: string
   readonly viewport: { readonly width: number; readonly height: number }
   readonly colorScheme: 'light' | 'dark'
   readonly forcedColors: 'none' | 'active'
+  /** In the colours of a brokerage whose colour is red, whatever is in force. */
+  readonly isRed?: true
   readonly find: string
 }
 
+/** Each width once, and each set of colours. */
 export const looks: readonly Look[] = [
   { name: '320-light', viewport: smallPhone, colorScheme: 'light', forcedColors: 'none', find: all },
   { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
   { name: '1280-light', viewport: desktop, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
   { name: '1280-forced', viewport: desktop, colorScheme: 'light', forcedColors: 'active', find: ofColours },
+  {
+    name: '1920-red',
+    viewport: wideDesktop,
+    colorScheme: 'light',
+    forcedColors: 'none',
+    isRed: true,
+    find: all,
+  },
+  {
+    name: '1280-red-dark',
+    viewport: desktop,
+    colorScheme: 'dark',
+    forcedColors: 'none',
+    isRed: true,
+    find: ofColours,
+  },
 ]
 
-/** What account holders see, each width by day and by night as well. */
-export const holderLooks: readonly Look[] = [
-  ...looks,
-  { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: ofPlaces },
-  { name: '1280-dark', viewport: desktop, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
-]
+/** For a page that was seen in all of them with other contents: the narrowest, and the colours by night. */
+export const laterLooks: readonly Look[] = looks.filter(
+  ({ name }) => name === '320-light' || name === '1280-red-dark',
+)
 
-/** For colours that are not the house's: each width by day and by night. */
+/** For a brand in force: by day and by night. */
 export const brandLooks: readonly Look[] = [
   { name: '390-light', viewport: phone, colorScheme: 'light', forcedColors: 'none', find: all },
-  { name: '390-dark', viewport: phone, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
-  { name: '1280-light', viewport: desktop, colorScheme: 'light', forcedColors: 'none', find: all },
-  { name: '1280-dark', viewport: desktop, colorScheme: 'dark', forcedColors: 'none', find: ofColours },
+  { name: '1280-dark', viewport: desktop, colorScheme: 'dark', forcedColors: 'none', find: all },
 ]
+
+/** As far from the colours of states as red from red. */
+const red = brandStyleUrl({
+  ...houseBrand,
+  colours: {
+    accent: { light: '#b3261e', dark: '#ff8a80' },
+    background: { light: '#fdf6f5', dark: '#1a0f0e' },
+  },
+})
+
+/** A preview has colours of its own. */
+const wear = (sheet: string | undefined) => `(async () => {
+  const link = document.querySelector('link[rel=stylesheet]:is([href$="/brand.css"], [href*="/assets/colours/"])')
+  if (!link || document.querySelector('meta[name=color-scheme]').content !== 'light dark') return
+  const own = link.dataset.own ??= link.getAttribute('href')
+  const next = ${JSON.stringify(sheet ?? null)} ?? own
+  if (link.getAttribute('href') === next) return
+  await new Promise((resolve, reject) => { link.onload = resolve; link.onerror = reject; link.href = next })
+})()`
 
 const well = { tooWide: [], tooLow: [], tooFaint: [], faults: [] }
 /** What is found on a page that is well. */
@@ -131,7 +180,8 @@ export async function lookAt(page: Page, name: string, ways = looks): Promise<Re
   await page.waitForLoadState()
   await page.evaluate(axe)
   const found: Record<string, unknown> = {}
-  for (const { name: look, viewport, find, ...media } of ways) {
+  for (const { name: look, viewport, find, isRed, ...media } of ways) {
+    await page.evaluate(wear(isRed && red))
     await page.setViewportSize(viewport)
     await page.emulateMedia(media)
     found[look] = await page.evaluate(
@@ -139,6 +189,7 @@ export async function lookAt(page: Page, name: string, ways = looks): Promise<Re
     )
     await photograph(page, `${name}-${look}`)
   }
+  await page.evaluate(wear(undefined))
   await page.emulateMedia({ forcedColors: 'none' })
   return found
 }

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../src/database/database.ts'
 import { ask } from './ask.ts'
-import { type Answer, Browser, hiddenFields } from './browser.ts'
+import { type Answer, Browser, everythingOffered, hiddenFields } from './browser.ts'
 import { type ApproveOptions, password, type TestClient, type TestGateway } from './gateway.ts'
 
 /** The address of the login page that an authorization request leads to. */
@@ -34,6 +34,11 @@ export async function openConsent(
   return page
 }
 
+/** What leads from the live site to a page of the sandbox. */
+export function sandboxLink({ sandboxUrl }: TestGateway, path: string): string {
+  return `${sandboxUrl}/login/live?return=${encodeURIComponent(path)}`
+}
+
 /** The part of a Location behind the origin. */
 export function pathOf(answer: Answer): string {
   const { pathname, search } = new URL(answer.location!, 'http://here')
@@ -41,8 +46,7 @@ export function pathOf(answer: Answer): string {
 }
 
 export function approveForm(page: Answer): Record<string, string | string[]> {
-  const account = [...page.text.matchAll(/name="account" value="([^"]*)"/g)].map((match) => match[1]!)
-  return { ...hiddenFields(page.text, '/consent'), decision: 'approve', account }
+  return { ...hiddenFields(page.text, '/consent'), decision: 'approve', ...everythingOffered(page.text) }
 }
 
 /** Sends the login form of a page that was just opened. */
@@ -84,11 +88,11 @@ const selectTables = `SELECT relname AS name FROM pg_class
    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname
      NOT IN (
      'audit_blocks', 'audit_unsealed', 'audit_heads', 'audit_anchor_keys', 'notices', 'outbox', 'outbox_floors', 'log', 'feed_days', 'days', 'cursors', 'workers',
-     'webhook_counts') ORDER BY 1`
+     'webhook_counts', 'calls') ORDER BY 1`
 
 /**
  * Every row of every table, but for what the house writes by itself: the chain over the audit log, the
- * sequencer's log, how far workers are, what charts count.
+ * sequencer's log, how far workers are, what charts count, the log of API calls.
  */
 export function readTables(db: Database): Promise<Record<string, string[]>> {
   return askEach(db, 'coalesce(array_agg(t::text), ARRAY[]::text[])')
@@ -151,4 +155,14 @@ export function parsePolicy(policy: string): Record<string, string[]> {
       return [name!, values]
     }),
   )
+}
+
+/** Rows of a CSV in which every cell is quoted. */
+export function parseCsv(text: string): string[][] {
+  return text
+    .split('\r\n')
+    .filter((line) => line !== '')
+    .map((line) =>
+      [...line.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map((match) => match[1]!.replaceAll('""', '"')),
+    )
 }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import { minute, second } from '../../src/clock.ts'
+import { day, minute, second } from '../../src/clock.ts'
 import { setClientStatus } from '../../src/partners/client.ts'
 import { createApiToken } from '../../src/users/api-token.ts'
 import { type Answer, type Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, type TokenBody } from '../support/gateway.ts'
+import { makeGuardedUser, readRecoveryCodes } from '../support/second-factor.ts'
 import { countRows, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
@@ -264,4 +265,56 @@ test('a user holds 50 tokens at most, however many are asked for at once', async
   const pages = await Promise.all(Array.from({ length: 10 }, () => browser.get('/account/api')))
   const answers = await Promise.all(pages.map((page) => createToken(browser, page, 'one more')))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 9 }, () => 409)])
+})
+
+test('a token of fewer scopes may do those alone, ends when it was said to, and says both', async () => {
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  const page = await browser.get('/account/api')
+  const fields = { name: 'narrow', environment: 'live', only: ['market', 'write'], days: '7' }
+  const created = await browser.submit(page, '/account/api/tokens', fields)
+  assert.match(
+    created.text,
+    /It may: Change account data \(write\), Use market data \(market\)\. It ends <time/,
+  )
+  assert.doesNotMatch(created.text, /Try it on the command line/, 'the example needs to read')
+  const refused = await house.profile(secretOf(created)!)
+  assert.equal(refused.status, 403)
+  assert.equal(refused.json().error, 'insufficient_scope')
+
+  const reading = { ...fields, name: 'reading', only: ['read'] }
+  const made = await browser.submit(await browser.get('/account/api'), '/account/api/tokens', reading)
+  const token = secretOf(made)!
+  assert.match(
+    made.text,
+    new RegExp(`curl -H &quot;Authorization: Bearer ${token}&quot; ${house.baseUrl}/v1/user/profile`),
+  )
+  assert.equal((await house.profile(token)).status, 200)
+  house.clock.advance(7 * day)
+  assert.equal((await house.profile(token)).status, 401, 'on the node that remembers it too')
+  const later = await (await house.signIn(user)).get('/account/api')
+  assert.equal([...later.text.matchAll(/badge off">ended</g)].length, 2)
+  house.clock.advance(-7 * day)
+})
+
+test('what is no scope, or no end, makes no token', async () => {
+  const browser = await house.signIn(await house.makeUser())
+  const page = await browser.get('/account/api')
+  const fields = { name: 'x', environment: 'live' }
+  for (const days of ['0', '-1', '1e9', 'never'])
+    assert.equal((await browser.submit(page, '/account/api/tokens', { ...fields, days })).status, 400, days)
+  const all = await browser.submit(page, '/account/api/tokens', { ...fields, only: ['everything', ''] })
+  assert.match(all.text, /It may: everything that you may\. It ends when you revoke it\./)
+})
+
+test('recovery codes can be copied, printed, and downloaded as the file that the page holds', async () => {
+  const { browser } = await makeGuardedUser(house)
+  const made = await browser.submit(await browser.get('/account/security'), '/account/security/recovery', {})
+  const [, href] = /download="recovery-codes\.txt"\s+href="(data:text\/plain[^"]*)"/.exec(made.text) ?? []
+  const file = decodeURIComponent(href!.split(',')[1]!)
+  const codes = readRecoveryCodes(made)
+  assert.equal(codes.length, 10)
+  for (const code of codes) assert.ok(file.includes(`\n${code}\n`))
+  assert.match(file, /^Recovery codes of \S+ for Countersign, 127\.0\.0\.1/)
+  assert.match(made.text, /data-print/)
 })

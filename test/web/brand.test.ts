@@ -70,8 +70,10 @@ test('no page of an account holder says any name but that of the brand, on eithe
   assertOwnName(await openConsent(browser, client, { scope: 'read trade' }), 'consent')
   visited.add('/consent')
   const inSandbox = await house.signIn(await house.makeUser(), 'sandbox')
-  for (const path of ['/account', '/account/api', '/login?confirm=1', '/account/security'])
+  const ofSwitch = ['/login/live', '/login/live/back']
+  for (const path of ['/account', '/account/api', '/login?confirm=1', '/account/security', ...ofSwitch])
     await look(inSandbox, path)
+  await look(browser, '/login/sandbox')
   assert.deepEqual(
     holderRows.map(({ path }) => path).filter((path) => !visited.has(path)),
     [],

@@ -12,7 +12,7 @@ import { openHouse, password, type TestClient, type TokenBody } from '../support
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
-import { desktop, openScreen, phone, pressAsked } from '../support/screen.ts'
+import { desktop, openBar, openScreen, phone, pressAsked } from '../support/screen.ts'
 import { makeApp } from '../support/second-factor.ts'
 import { signInWith } from '../support/web.ts'
 
@@ -86,6 +86,7 @@ for (const [name, options] of Object.entries({
 
     await page.goto(`${house.baseUrl}/account`)
     await page.getByRole('heading', { name: /Portfolio Pal by/ }).waitFor()
+    await page.locator('summary', { hasText: 'For developers' }).click()
     await page.getByRole('link', { name: 'API settings' }).click()
     await page.getByLabel('Name').fill('my notebook')
     await page.getByLabel('Kind').selectOption('live')
@@ -108,11 +109,13 @@ for (const [name, options] of Object.entries({
     assert.equal((await house.profile(personal)).status, 401)
     assert.equal((await house.profile(sandbox, 'sandbox')).status, 401)
 
+    await openBar(page)
     await page.getByRole('link', { name: 'Connected applications' }).click()
     await pressAsked(page, 'Revoke access')
     await page.getByText('No application is connected to your account.').waitFor()
     assert.equal((await house.profile(access_token)).status, 401)
 
+    await openBar(page)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.goto(`${house.baseUrl}/account`)
@@ -183,6 +186,8 @@ for (const javaScriptEnabled of [true, false]) {
     await page.waitForLoadState()
     assert.equal(await page.locator('.codes code').count(), 10)
     await page.getByRole('link', { name: 'I have kept them' }).click()
+    await page.getByRole('heading', { name: 'Security', exact: true }).waitFor()
+    await openBar(page)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     house.clock.advance(30_000)
@@ -220,11 +225,13 @@ for (const javaScriptEnabled of [true, false]) {
     assert.equal((await house.profile(access_token)).status, 200)
 
     await signInElsewhere(user.username, otherDevices[0]!)
+    await openBar(page)
     await page.getByRole('link', { name: 'Sign-ins and devices' }).click()
     await page.getByText('Safari on iPhone').first().waitFor()
     await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
     await page.getByText('You are signed in nowhere else.').waitFor()
 
+    await openBar(page)
     await page.getByRole('link', { name: 'Security' }).click()
     await page.getByRole('link', { name: 'Change password' }).click()
     await page.getByLabel('Current password').fill(password)
@@ -234,6 +241,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByText('Your password is changed').waitFor()
     await page.goBack()
     await page.getByRole('heading', { name: 'Change your password' }).waitFor()
+    await openBar(page)
     await page.getByRole('link', { name: 'History' }).click()
     await page.getByText('You changed your password').waitFor()
     assert.deepEqual(withoutLeavings(complaints), [])

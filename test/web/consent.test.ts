@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minute, second } from '../../src/clock.ts'
-import { setClientStatus, updateClient } from '../../src/partners/client.ts'
+import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
+import { setClientStatus, setScopesRequired, updateClient } from '../../src/partners/client.ts'
 import { getPartner, setPartnerStatus } from '../../src/partners/partner.ts'
+import { addAccount, setHolding } from '../../src/users/account.ts'
 import { setUserStatus } from '../../src/users/user.ts'
+import { ask } from '../support/ask.ts'
 import { Browser, hiddenFields } from '../support/browser.ts'
 import { type ApproveOptions, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { hears } from '../support/oauth.ts'
@@ -167,7 +170,12 @@ test('fields that the page does not have change nothing', async () => {
   const answer = await browser.post('/consent', {
     ...approveForm(page),
     account: ['6YA11111'],
-    ...{ scope: 'read trade', scopes: 'trade', client_id: other.id, redirect_uri: other.callbackUrl },
+    ...{
+      scope: ['read', 'trade', 'read trade'],
+      scopes: 'trade',
+      client_id: other.id,
+      redirect_uri: other.callbackUrl,
+    },
     ...{ state: 'theirs', user: stranger.id, user_id: stranger.id, code_challenge: 'x'.repeat(43) },
   })
   const callback = new URL(answer.location!)
@@ -348,4 +356,132 @@ test('a request of the live environment is none in the sandbox', async () => {
   const path = await startRequest(new Browser(house.baseUrl), client)
   assert.equal((await sandbox.get(path)).status, 400)
   assert.equal((await sandbox.get(path.replace('/login', '/consent'))).status, 400)
+})
+
+const ticked = (page: { text: string }, name: string) =>
+  [...page.text.matchAll(new RegExp(`name="${name}"\\s+value="([^"]*)" checked`, 'g'))].map(
+    ([, value]) => value,
+  )
+
+async function tokensOf(browser: Browser, of: TestClient, fields: Parameters<Browser['post']>[1]) {
+  const answer = await browser.post('/consent', fields)
+  assert.equal(answer.status, 303, answer.text)
+  return (await house.exchange(of, new URL(answer.location!).searchParams.get('code')!)).json<TokenBody>()
+}
+
+test('a scope that the user unticks is not given: the token says so, and its refreshes too', async () => {
+  const of = await house.makeClient({ partner: await house.makePartner({ refresh: true }) })
+  const { browser, page } = await visit({ scope: 'read trade stream' }, of)
+  assert.deepEqual(ticked(page, 'scope'), ['read', 'trade', 'stream'], 'at first all that is asked is ticked')
+  const tokens = await tokensOf(browser, of, { ...approveForm(page), scope: ['read', 'stream'] })
+  assert.equal(tokens.scope, 'read stream')
+  const refreshed = await house.refresh(of, tokens.refresh_token!)
+  assert.equal(refreshed.json<TokenBody>().scope, 'read stream')
+})
+
+test('an approval without any scope approves nothing', async () => {
+  const { browser, page } = await visit({ scope: 'read trade' })
+  const before = await countGrants()
+  for (const scope of [[], ['market'], ['']]) {
+    const answer = await browser.post('/consent', { ...approveForm(page), scope })
+    assert.equal(answer.status, 400)
+    assert.match(answer.text, /Choose at least one thing that it may do/)
+  }
+  assert.equal(await countGrants(), before)
+})
+
+test('approving again starts from what stands: what was left out stays out, what is new is marked, and neither is ticked', async () => {
+  const { user, browser, page } = await visit({ scope: 'read trade' }, client, ['6YA50001', '6YA50002'])
+  await tokensOf(browser, client, { ...approveForm(page), scope: ['read'], account: ['6YA50001'] })
+  house.clock.advance(second)
+  const fresh = { accountNumber: '6YA50003', environment: 'live', classification: 'individual' } as const
+  const account = { ...fresh, dayTrader: false, optionLevel: 1, type: 'cash' } as const
+  await addAccount(house.gateway.context.db, user, account, house.act())
+
+  const again = await openConsent(browser, client, { scope: 'read trade stream' })
+  assert.deepEqual(ticked(again, 'scope'), ['read'])
+  assert.deepEqual(ticked(again, 'account'), ['6YA50001'])
+  assert.equal([...again.text.matchAll(/not allowed so far/g)].length, 2)
+  assert.match(again.text, /6YA50003(?:(?!6YA)[\s\S])*<span class="badge">new<\/span>/)
+  assert.equal(
+    [...again.text.matchAll(/<span class="badge">new</g)].length,
+    1,
+    'what was left out is not new',
+  )
+  const asShown = { ...approveForm(again), scope: ticked(again, 'scope'), account: ticked(again, 'account') }
+  const tokens = await tokensOf(browser, client, asShown as Record<string, string[]>)
+  assert.equal(tokens.scope, 'read')
+  assert.equal((await house.profile(tokens.access_token)).text.includes('6YA50002'), false)
+
+  const more = await openConsent(browser, client, { scope: 'read trade' })
+  assert.doesNotMatch(more.text, /class="badge">new</, 'it has been seen')
+  const wider = await tokensOf(browser, client, approveForm(more))
+  assert.equal(wider.scope, 'read trade', 'more is a decision')
+})
+
+test('the account that was left out is not said as the only one: it has to be ticked', async () => {
+  const { user, browser, page } = await visit({}, client, ['6YA51001', '6YA51002'])
+  await browser.post('/consent', { ...approveForm(page), account: ['6YA51001'] })
+  const { db } = house.gateway.context
+  await ask(db, "UPDATE holdings SET status = 'suspended' WHERE user_id = $1 AND account_number = $2", [
+    ...[user.id, '6YA51001'],
+  ])
+  const again = await openConsent(browser, client)
+  assert.match(again.text, /type="checkbox" name="account"\s+value="6YA51002">/)
+  const unticked = await browser.post('/consent', { ...approveForm(again), account: [] })
+  assert.match(unticked.text, /Choose at least one account/)
+})
+
+test('after the access was revoked nothing stands, and the page starts as at first', async () => {
+  const { user, browser, page } = await visit({ scope: 'read trade' })
+  await browser.post('/consent', { ...approveForm(page), scope: ['read'] })
+  const { db } = house.gateway.context
+  const [authorization] = await listAuthorizations(db, { userId: user.id })
+  await revokeAuthorization(db, { id: authorization!.id, reason: 'revoked by the user' }, house.act())
+  const again = await openConsent(browser, client, { scope: 'read trade' })
+  assert.deepEqual(ticked(again, 'scope'), ['read', 'trade'])
+  assert.doesNotMatch(again.text, /You allowed it access/)
+})
+
+test('a scope that the client requires cannot be left out, not by a forged form either', async () => {
+  const of = await house.makeClient()
+  const { db } = house.gateway.context
+  const heard = hears(house.gateway, `client:${of.id}`)
+  await setScopesRequired(db, of, ['read', 'stream'], house.act())
+  await heard
+  const { browser, page } = await visit({ scope: 'read trade' }, of)
+  assert.match(page.text, /<span class="badge">required<\/span>/)
+  assert.match(page.text, /<input type="hidden" name="scope" value="read">/)
+  assert.deepEqual(ticked(page, 'scope'), ['trade'])
+  const forged = await browser.post('/consent', { ...approveForm(page), scope: ['trade'] })
+  assert.equal(forged.status, 400)
+  assert.match(forged.text, /does not work without: See your account/)
+  assert.equal((await tokensOf(browser, of, { ...approveForm(page), scope: ['read'] })).scope, 'read')
+})
+
+test('an account held jointly names the other holder', async () => {
+  const { db } = house.gateway.context
+  await house.makeUser('grace', ['6YA52001'])
+  await ask(db, "UPDATE users SET name = 'Grace Jointly' WHERE username = 'grace'")
+  const user = await house.makeUser()
+  const joint = { accountNumber: '6YA52001', role: 'joint', scopes: ['read', 'trade'] } as const
+  await setHolding(db, user, joint, house.act())
+  const page = await openConsent(await house.signIn(user), client)
+  assert.match(page.text, /6YA52001 held together with <strong>Grace Jointly<\/strong>/)
+})
+
+test('“Not you?” ends the session, and the request is answered by whoever signs in next', async () => {
+  const { user, browser, page } = await visit({ state: 'kept' })
+  const other = await house.makeUser()
+  assert.equal((await browser.post('/consent/other', { request: approveForm(page).request! })).status, 403)
+  const left = await browser.submit(page, '/consent/other', {})
+  assert.match(left.location!, /^\/login\?request=/)
+  assert.equal((await browser.get('/account')).status, 303, 'signed out')
+  assert.notEqual((await browser.post('/consent', approveForm(page))).status, 200)
+  const confirmed = await signInWith(browser, other.username, { path: left.location! })
+  const theirs = await browser.get(confirmed.location!)
+  assert.equal((await browser.post('/consent', approveForm(theirs))).status, 303)
+  const { db } = house.gateway.context
+  assert.deepEqual(await listAuthorizations(db, { userId: user.id }), [])
+  assert.equal((await listAuthorizations(db, { userId: other.id })).length, 1)
 })

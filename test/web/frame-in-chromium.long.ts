@@ -68,7 +68,7 @@ test('keys lead to the search, to each part and to their list, and leave alone w
 })
 
 for (const javaScriptEnabled of [true, false]) {
-  const zone = javaScriptEnabled ? 'in the zone of the reader, with UTC beside it' : 'in UTC without script'
+  const zone = javaScriptEnabled ? 'in the zone of the reader, who can choose UTC' : 'in UTC without script'
   test(`moments are told ${zone}, also where the page changes by itself`, async () => {
     const { page, enter, close } = await openScreen(chromium, {
       timezoneId: 'America/New_York',
@@ -77,16 +77,25 @@ for (const javaScriptEnabled of [true, false]) {
     await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
     const moments = page.locator('tbody time')
     await moments.first().waitFor()
-    const expected = javaScriptEnabled ? '2026-03-02 05:00:00 GMT-5' : '2026-03-02 10:00:00 UTC'
+    const expected = javaScriptEnabled ? '2026-03-02 05:00:00 UTC-5' : '2026-03-02 10:00:00 UTC'
     assert.equal(await moments.first().innerText(), expected)
     if (javaScriptEnabled) {
-      assert.equal(await moments.first().getAttribute('title'), '2026-03-02 10:00:00 UTC')
+      assert.match((await moments.first().getAttribute('title'))!, /^2026-03-02T10:00:00.*Z$/)
       const rows = await moments.count()
       await own.program.fire()
       await moments.nth(rows).waitFor()
-      for (const text of await moments.allInnerTexts()) assert.match(text, /GMT-5$/)
+      for (const text of await moments.allInnerTexts()) assert.match(text, / UTC-5$/)
+      await page.getByLabel('From (America/New_York)').fill('2026-03-02T04:59')
+      await page.getByRole('button', { name: 'Show', exact: true }).click()
+      await page.waitForURL(/zone=America/)
+      assert.equal(await moments.first().innerText(), expected)
+      await page.getByRole('button', { name: 'Show times in UTC' }).click()
+      await page.getByText('Times are in UTC.').waitFor()
+      assert.equal(await page.getByLabel('From (UTC)').inputValue(), '2026-03-02T09:59')
       await page.goto(`${house.baseUrl}/account/devices`)
-      await page.getByText('2 March 2026, 05:00 GMT-5').first().waitFor()
+      await page.getByText('2 March 2026, 10:00 UTC').first().waitFor()
+      await page.getByRole('button', { name: 'Show times in America/New_York' }).click()
+      await page.getByText('2 March 2026, 05:00 UTC-5').first().waitFor()
     }
     await close()
   })
@@ -97,7 +106,7 @@ test('on a phone each row of a table is a card that says what its cells are, and
   await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
   await page.getByRole('cell').nth(1).waitFor()
   const label = await page.evaluate(
-    'getComputedStyle(document.querySelectorAll("td")[1], "::before").content',
+    'getComputedStyle(document.querySelectorAll("td")[2], "::before").content',
   )
   assert.equal(label, '"State"')
   assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true)
@@ -108,6 +117,70 @@ test('on a phone each row of a table is a card that says what its cells are, and
     (await page.locator('tbody tr').count()) + 1,
     'it is still a table',
   )
+  await close()
+})
+
+test('the bar of a phone takes 64 px on both sites, and unfolds without script', async () => {
+  for (const [origin, width] of [
+    [house.baseUrl, 320],
+    [house.sandboxUrl, 390],
+  ] as const) {
+    const { page, enter, close } = await openScreen(chromium, {
+      viewport: { ...phone, width },
+      javaScriptEnabled: false,
+    })
+    await enter(`${origin}/partner/${own.partner.branchId}/deliveries`, own.user)
+    assert.equal((await page.locator('header').boundingBox())?.height, 64)
+    const link = page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Clients' })
+    assert.equal(await link.isVisible(), false)
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.keyboard.press('Escape')
+    await link.waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await link.click()
+    await page.waitForURL(`${origin}/partner/${own.partner.branchId}/clients`)
+    await close()
+  }
+})
+
+test('at every width the columns of a table stand beside each other, and a desk of 1920 px is used', async () => {
+  const { page, enter, close } = await openScreen(chromium)
+  await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+  await page.getByRole('cell').nth(1).waitFor()
+  for (const width of [320, 390, 800, 1030, 1280, 1920]) {
+    await page.setViewportSize({ ...phone, width })
+    const boxes = await Promise.all(
+      (await page.locator('tbody tr').first().getByRole('cell').all()).map((each) => each.boundingBox()),
+    )
+    for (const [at, one] of boxes.entries())
+      for (const other of boxes.slice(at + 1))
+        assert.ok(
+          one!.x + one!.width <= other!.x + 1 ||
+            other!.x + other!.width <= one!.x + 1 ||
+            one!.y + one!.height <= other!.y + 1,
+          `${width}: cell ${at} is covered`,
+        )
+  }
+  assert.ok((await page.locator('table').boundingBox())!.width > 1_850)
+  await close()
+})
+
+test('Escape closes a menu and gives the focus back, and so does a click elsewhere without it', async () => {
+  const { page, enter, close } = await openScreen(chromium)
+  await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+  const menu = page.locator('.menu').first()
+  await menu.locator('summary').click()
+  await menu.getByRole('link').first().focus()
+  await page.keyboard.press('Escape')
+  await menu.getByRole('link').first().waitFor({ state: 'hidden' })
+  assert.equal(
+    await page.evaluate(`document.activeElement === document.querySelector('.menu > summary')`),
+    true,
+  )
+  await page.keyboard.press('Enter')
+  await menu.getByRole('link').first().waitFor()
+  await page.getByRole('heading', { name: 'Deliveries' }).click()
+  await menu.getByRole('link').first().waitFor({ state: 'hidden' })
   await close()
 })
 

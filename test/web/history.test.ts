@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AuditAction } from '../../src/audit/action.ts'
 import { gatewayAct, insertEntry } from '../../src/audit/audit.ts'
 import { listAuthorizations, revokeAuthorization } from '../../src/oauth/authorization.ts'
 import { setPassword } from '../../src/users/user.ts'
@@ -135,4 +136,25 @@ test('both halves of the question are answered by an index', async () => {
     assert.match(text, /audit_entries_about_holder/)
     assert.doesNotMatch(text, /Sort/)
   })
+})
+
+test('history speaks of people and partners by name, of staff as the brokerage, and shows no id', async () => {
+  const { db } = house.gateway.context
+  const [user, colleague] = [await house.makeUser(undefined, []), await house.makeUser(undefined, [])]
+  const staff = await house.makeUser(undefined, [])
+  await ask(db, "UPDATE users SET name = 'Grace Colleague' WHERE id = $1", [colleague.id])
+  await ask(db, "UPDATE users SET role = 'operator', name = 'Olga Operator' WHERE id = $1", [staff.id])
+  const { branchId, name } = await house.makePartner()
+  const log = (actor: string, action: AuditAction, subject: string, details: Record<string, unknown>) =>
+    insertEntry(db, { by: { name: actor }, at: house.clock.now() }, action, subject, details)
+  const branch = `branch:${branchId}`
+  const change = { userId: colleague.id, role: 'developer', from: 'viewer' }
+  await log(`user:${user.id}`, 'partner.role_changed', branch, change)
+  await log(`user:${staff.id}`, 'user.role_given', `user:${user.id}`, { role: 'support' })
+  await log('operator:olga', 'partner.member_removed', branch, { userId: user.id })
+  const [, removed, byStaff, own] = await titlesOf(await house.signIn(user))
+  assert.match(own!, new RegExp(`^You changed the role of Grace Colleague at ${name} `))
+  assert.match(byStaff!, /^The brokerage /)
+  assert.match(removed!, new RegExp(`^The brokerage removed you from ${name}`))
+  assert.doesNotMatch(`${own} ${byStaff} ${removed}`, /id-[a-z0-9]{12}|branch|operator|Olga/)
 })

@@ -9,7 +9,7 @@ import { Browser } from '../support/browser.ts'
 import { openConsole } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openPartner, suspend } from '../support/portal.ts'
-import { signInWith } from '../support/web.ts'
+import { sandboxLink, signInWith } from '../support/web.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
@@ -60,9 +60,9 @@ test('the switch between live and sandbox leads to the same page, or to the near
   for (const [path, there] of Object.entries(expected)) {
     const { text } = await own.browser.get(path)
     assert.match(text, /<span aria-current="true">Live<\/span>/)
-    assert.equal(linkTo(text, 'Sandbox'), house.sandboxUrl + there, path)
+    assert.equal(linkTo(text, 'Sandbox'), sandboxLink(house, there), path)
   }
-  assert.equal(linkTo((await admin.browser.get('/console/users')).text, 'Sandbox'), `${house.sandboxUrl}/`)
+  assert.equal(linkTo((await admin.browser.get('/console/users')).text, 'Sandbox'), sandboxLink(house, '/'))
   const sandbox = await house.signIn(own.user, 'sandbox')
   const { text } = await sandbox.get(`${own.home}/clients`)
   assert.equal(linkTo(text, 'Live'), `${house.baseUrl}${own.home}/clients`)
@@ -71,7 +71,7 @@ test('the switch between live and sandbox leads to the same page, or to the near
   })
   assert.equal(
     linkTo(wrong.text, 'Sandbox'),
-    `${house.sandboxUrl}/account/api`,
+    sandboxLink(house, '/account/api'),
     'also from a page that a form leads to',
   )
 })
@@ -100,4 +100,22 @@ test('from each home links lead to the others that somebody has', async () => {
   assert.equal(linkTo((await admin.browser.get('/console')).text, 'My account'), '/account')
   assert.equal(linkTo((await admin.browser.get('/console')).text, 'Partner portal'), '/partner')
   assert.equal(linkTo((await admin.browser.get('/account')).text, 'Console'), '/console')
+})
+
+test('a plain customer sees one line for developers, whose addresses always work; who has a program sees them in the bar', async () => {
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  const barOf = (text: string) => text.slice(0, text.indexOf('<main'))
+  const page = (await browser.get('/account')).text
+  for (const label of ['API settings', 'Partner portal', 'Sandbox'])
+    assert.equal(linkTo(barOf(page), label), undefined, label)
+  const [line] = /<details class="other"><summary>For developers[\s\S]*?<\/details>/.exec(page)!
+  for (const label of ['API settings', 'Partner portal', 'Sandbox']) assert.ok(linkTo(line, label), label)
+  for (const path of ['/account/api', '/partner']) {
+    const { status, text } = await browser.get(path)
+    assert.equal(status, 200)
+    assert.equal(linkTo(barOf(text), 'Sandbox') !== undefined, true, path)
+  }
+  await house.makeToken(user)
+  assert.equal(linkTo(barOf((await browser.get('/account')).text), 'API settings'), '/account/api')
 })

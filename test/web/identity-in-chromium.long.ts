@@ -9,7 +9,7 @@ import { minute } from '../../src/clock.ts'
 import { openChromium } from '../support/chromium.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
-import { fine, lookAt, openScreen, phone } from '../support/screen.ts'
+import { fine, lookAt, openBar, openScreen, phone } from '../support/screen.ts'
 import { makeCustomer, openUpstream, registerUpstream } from '../support/upstream.ts'
 
 const house = await openHouse({ HOST: 'localhost', HOLDER_SIGN_IN: 'provider' })
@@ -46,6 +46,7 @@ test('a holder signs in at the provider, confirms there what hands out access, a
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByText('from a browser').first().waitFor()
   await page.goto(`${house.baseUrl}/account`)
+  await openBar(page)
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByRole('button', { name: 'Yes, sign me out' }).click()
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor()

@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type AlertOwner, theBrokerage } from '../../src/alerts/target.ts'
 import { day } from '../../src/clock.ts'
 import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { setScopesAtMost } from '../../src/partners/client.ts'
@@ -18,6 +19,7 @@ import {
 import { pageRoutes } from '../../src/web/routes.ts'
 import { insertEvents } from '../../src/webhooks/events/event.ts'
 import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { queueAddress } from '../support/alerts.ts'
 import { ask } from '../support/ask.ts'
 import { Authenticator, readOptions } from '../support/authenticator.ts'
 import { type Answer, type Browser, type Fields, hiddenFields, postForm } from '../support/browser.ts'
@@ -30,6 +32,7 @@ import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
 import { approveForm, countRows, openConsent } from '../support/web.ts'
 import { newProvider } from './console/provider-rows.ts'
+import { newStaff } from './console/staff-rows.ts'
 
 const house = await openHouse({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const second = await keepOpen(openSecondNode(house))
@@ -63,6 +66,16 @@ const newName = () => `thing-${++names}`
 const url = () => `http://127.0.0.1:9/${newName()}`
 const run = (text: string, values: readonly unknown[] = []) => ask(db, text, values)
 
+const newAddress = () => ({ url: url(), what: 'failing', wait: '5' })
+
+/** Of an address that is confirmed, or waits for its code. */
+async function onAddress(browser: Browser, home: string, owner: AlertOwner, verb: 'code' | 'test') {
+  // The brokerage has five at most: those of before make room.
+  await run(`UPDATE alert_targets SET state = 'removed', created_at = 'epoch' WHERE kind = 'address'`)
+  const { target } = await queueAddress(house, owner, verb === 'test')
+  return fill(browser, `${home}/alerts`, `${home}/alerts/${verb}`, { target })
+}
+
 async function addWebhook({ partner }: PartnerHouse): Promise<number> {
   const { vault, guard: policy } = house.gateway.context
   const branch = { branchId: partner.branchId, environment: 'live' } as const
@@ -94,6 +107,20 @@ async function addWaiting(own: PartnerHouse): Promise<{ webhookId: number; id: s
 
 async function inPortal(make: (own: PartnerHouse) => Promise<Sample>): Promise<Sample> {
   return make(await openPartner(house))
+}
+
+/** What was sent again has ended meanwhile. */
+function sendingAgain(sample: Sample, { id, webhookId }: { id: string; webhookId: number }): Sample {
+  const made = () =>
+    run('SELECT seq, round, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq, round', [webhookId])
+  const settleRepeats = async () => {
+    const repeats = await ask<{ round: number }>(db, 'SELECT round FROM agains WHERE webhook_id = $1', [
+      webhookId,
+    ])
+    assert.equal(repeats.length, 1)
+    await endDelivery(house, `${id}-${repeats[0]!.round}`)
+  }
+  return { ...sample, meanwhile: settleRepeats, made }
 }
 
 const samples: Record<string, () => Promise<Sample>> = {
@@ -140,6 +167,27 @@ const samples: Record<string, () => Promise<Sample>> = {
       )
     return { ...sample, meanwhile }
   },
+  '/partner/:branch/alerts/add': () =>
+    inPortal(({ browser, home }) => fill(browser, `${home}/alerts`, `${home}/alerts/add`, newAddress())),
+  '/partner/:branch/alerts/code': () =>
+    inPortal(({ browser, home, partner: { branchId } }) =>
+      onAddress(browser, home, { branchId, environment: 'live' }, 'code'),
+    ),
+  '/partner/:branch/alerts/test': () =>
+    inPortal(({ browser, home, partner: { branchId } }) =>
+      onAddress(browser, home, { branchId, environment: 'live' }, 'test'),
+    ),
+  '/console/alerts/add': async () =>
+    fill(
+      await house.signIn(await house.makeOperator()),
+      '/console/alerts',
+      '/console/alerts/add',
+      newAddress(),
+    ),
+  '/console/alerts/code': async () =>
+    onAddress(await house.signIn(await house.makeOperator()), '/console', theBrokerage, 'code'),
+  '/console/alerts/test': async () =>
+    onAddress(await house.signIn(await house.makeOperator()), '/console', theBrokerage, 'test'),
   '/partner/:branch/webhooks/create': () =>
     inPortal(({ browser, home }) =>
       fill(browser, `${home}/webhooks`, `${home}/webhooks/create`, { url: url() }),
@@ -183,22 +231,16 @@ const samples: Record<string, () => Promise<Sample>> = {
     }),
   '/partner/:branch/deliveries/:id/redeliver': () =>
     inPortal(async (own) => {
-      const { id, webhookId } = await addDelivery(own)
-      const sample = await fill(
-        own.browser,
-        `${own.home}/deliveries/${id}`,
-        `${own.home}/deliveries/${id}/redeliver`,
-      )
-      const made = () =>
-        run('SELECT seq, round, state FROM outcomes WHERE webhook_id = $1 ORDER BY seq, round', [webhookId])
-      const settleRepeats = async () => {
-        const repeats = await ask<{ round: number }>(db, 'SELECT round FROM agains WHERE webhook_id = $1', [
-          webhookId,
-        ])
-        assert.equal(repeats.length, 1)
-        await endDelivery(house, `${id}-${repeats[0]!.round}`)
-      }
-      return { ...sample, meanwhile: settleRepeats, made }
+      const delivery = await addDelivery(own)
+      const page = `${own.home}/deliveries/${delivery.id}`
+      return sendingAgain(await fill(own.browser, page, `${page}/redeliver`), delivery)
+    }),
+  '/partner/:branch/deliveries/again': () =>
+    inPortal(async (own) => {
+      const delivery = await addDelivery(own)
+      const page = `${own.home}/deliveries`
+      const fields = { delivery: delivery.id }
+      return sendingAgain(await fill(own.browser, page, `${page}/again`, fields), delivery)
     }),
   '/partner/:branch/test/send': () =>
     inPortal(async (own) => {
@@ -242,6 +284,11 @@ const samples: Record<string, () => Promise<Sample>> = {
     const username = newName()
     const fields = { username, name: 'New User', email: `${username}@example.com` }
     return fill(browser, '/console/users/new', '/console/users/create', fields)
+  },
+  '/console/staff/new/create': async () => {
+    const browser = await house.signIn(await house.makeOperator())
+    const fields = { ...newStaff(newName()), reason: 'A new colleague.' }
+    return fill(browser, '/console/staff/new', '/console/staff/new/create', fields)
   },
   '/console/providers/new/create': async () => {
     const browser = await house.signIn(await house.makeOperator())
@@ -332,7 +379,9 @@ const makeNothing = [
   '/login/second',
   '/login/second/recovery',
   '/login/second/passkey',
+  '/login/passkey',
   '/login/cancel',
+  '/consent/other',
   '/login/forgotten',
   '/login/reset/:token',
   '/logout',
@@ -345,10 +394,18 @@ const makeNothing = [
   '/account/devices/close/others',
   '/account/security/app/remove',
   '/account/security/passkey/remove',
+  '/account/views/save',
+  '/account/views/remove',
   '/account/security/notices',
   '/account/security/email',
   '/account/security/email/remove',
   '/account/password',
+  '/partner/:branch/alerts/confirm',
+  '/partner/:branch/alerts/change',
+  '/partner/:branch/alerts/remove',
+  '/console/alerts/confirm',
+  '/console/alerts/change',
+  '/console/alerts/remove',
   '/partner/:branch/webhooks/:id/update',
   '/partner/:branch/webhooks/:id/pause',
   '/partner/:branch/webhooks/:id/resume',
@@ -361,6 +418,7 @@ const makeNothing = [
   '/partner/:branch/members/uninvite',
   '/partner/:branch/members/leave',
   '/partner/:branch/members/role',
+  '/partner/invitation/:token/join',
   '/partner/invitation/:token/decline',
   '/partner/:branch/members/remove',
   '/console/webhooks/:id/pause',
@@ -370,6 +428,7 @@ const makeNothing = [
   '/console/partners/:branch/decline',
   '/console/partners/:branch/suspend',
   '/console/partners/:branch/clients/:client/scopes',
+  '/console/partners/:branch/clients/:client/required',
   '/console/partners/:branch/clients/:client/scopes/grant',
   '/console/partners/:branch/clients/:client/scopes/decline',
   '/console/partners/:branch/refresh/grant',
@@ -386,6 +445,7 @@ const makeNothing = [
   '/console/users/:id/applications/revoke',
   '/console/users/:id/factors/reset',
   '/console/users/:id/throttle/lift',
+  '/console/imports/new/upload',
   '/console/imports/:id/remove',
   '/console/imports/:id/stop',
   '/console/proposals/:id/approve',

@@ -100,6 +100,7 @@ const pages: Record<string, { status: number; open: () => Promise<Answer> }> = {
     open: async () =>
       sendSecond(await startSignIn(house, (await makeGuardedUser(house)).user), { code: '000000' }),
   },
+  'GET /account/views': { status: 200, open: () => visitor.get('/account/views') },
   'GET /account/history': { status: 200, open: () => visitor.get('/account/history') },
   'POST /account/api/tokens, with the new token': { status: 200, open: () => createToken({ name: 'mine' }) },
   'POST /account/api/tokens, without a name': { status: 400, open: () => createToken({ name: '' }) },
@@ -138,8 +139,25 @@ function visitorOf(path: string): Browser {
   return pageRoutes.some((route) => route.path === path && route.sites.includes('live')) ? visitor : inSandbox
 }
 
+test('the address of a form, asked for by GET, leads to the page that it is on', async () => {
+  const led = pageRoutes.filter(({ method, path, heldBy }) => method === 'POST' && heldBy !== path)
+  assert.ok(led.length > 90)
+  for (const { path, heldBy } of led) {
+    const fill = (named: string) => named.replaceAll(/:\w+/g, '1')
+    const answer = await visitorOf(path).get(`${fill(path)}?csrf=1`)
+    assert.equal(answer.status, 303, path)
+    assert.equal(answer.location, fill(heldBy))
+    assert.equal(answer.headers['cache-control'], 'no-store')
+  }
+  const hostile = await visitor.get('/partner/%0d%0aset-cookie:%20a=b/apply')
+  assert.equal(hostile.location, '/partner/%0D%0Aset-cookie%3A%20a%3Db')
+  assert.equal((await stranger().get('/logout')).location, '/')
+  assert.equal((await visitor.get('/account')).status, 200, 'nobody is signed out by an address')
+})
+
 test('every address of the site refuses other methods with a guarded page', async () => {
-  for (const path of paths) {
+  const leading = new Set(pageRoutes.filter(({ path, heldBy }) => heldBy !== path).map(({ path }) => path))
+  for (const path of paths.filter((each) => !leading.has(each))) {
     const taken = pageRoutes.filter((route) => route.path === path).map(({ method }) => method)
     const wrong = taken.includes('POST') ? 'GET' : 'POST'
     if (taken.includes(wrong)) continue

@@ -9,7 +9,7 @@ import { openChromium } from '../support/chromium.ts'
 import { openHouse, password } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openPartnerSite } from '../support/partner-site.ts'
-import { fine, lookAt, openScreen, phone, pressAsked } from '../support/screen.ts'
+import { fine, lookAt, openBar, openScreen, phone, pressAsked } from '../support/screen.ts'
 
 const house = await openHouse({ HOST: 'localhost', REQUIRE_SECOND_FACTOR_FOR_TRADE: 'true' })
 const site = await keepOpen(openPartnerSite('localhost'))
@@ -75,6 +75,7 @@ test('an account holder adds a passkey, signs in with it and removes it', async 
   await page.getByRole('link', { name: 'I have kept them' }).click()
   await page.getByText('My laptop', { exact: true }).waitFor()
   await inspect(page, 'security-passkey')
+  await openBar(page)
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 
@@ -83,6 +84,14 @@ test('an account holder adds a passkey, signs in with it and removes it', async 
   await inspect(page, 'second-step-passkey')
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   await page.getByRole('heading', { name: 'Sign-ins and devices' }).waitFor()
+  await openBar(page)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('button', { name: 'Use my passkey instead' }).waitFor()
+  await inspect(page, 'login-passkey')
+  await page.getByRole('button', { name: 'Use my passkey instead' }).click()
+  await page.goto(`${house.baseUrl}/account/devices`)
+  await page.getByRole('heading', { name: 'Sign-ins and devices' }).waitFor()
+  await openBar(page)
   await page.getByRole('link', { name: 'Security' }).click()
   await pressAsked(page, 'Remove the passkey My laptop')
   await page.getByText('The passkey is removed.').waitFor()

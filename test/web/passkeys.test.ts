@@ -5,10 +5,11 @@ import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { resetSecondFactor } from '../../src/users/second-factor.ts'
-import type { User } from '../../src/users/user.ts'
+import { setUserStatus, type User } from '../../src/users/user.ts'
 import { assertAnswered } from '../support/answers.ts'
-import { Authenticator, addKey, readOptions, sendKey } from '../support/authenticator.ts'
-import { Browser, hiddenFields } from '../support/browser.ts'
+import { ask } from '../support/ask.ts'
+import { Authenticator, addKey, readOptions, sendKey, signInWithKey } from '../support/authenticator.ts'
+import { type Answer, Browser, hiddenFields } from '../support/browser.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { makeGuardedUser, readRecoveryCodes, sendSecond, startSignIn } from '../support/second-factor.ts'
 import { isSignedIn, sessionCookie } from '../support/web.ts'
@@ -239,10 +240,112 @@ test('a passkey of the live site is asked for there alone; the sandbox takes a r
   assert.equal((await sendSecond(browser, { recovery: recoveryCodes[0]! })).status, 303)
 })
 
+test('a passkey alone signs in where the device verifies the person, and counts as both factors', async () => {
+  const { key } = await makeKeyHolder()
+  const browser = new Browser(house.baseUrl)
+  const signedIn = await signInWithKey(browser, key)
+  assert.equal(signedIn.status, 303, signedIn.text)
+  assert.equal(await isSignedIn(browser), true)
+  assert.equal((await browser.get('/account/security/passkey')).status, 200, 'what needs every proof')
+  assert.match((await browser.get('/account/history')).text, /with a passkey alone/)
+  house.clock.advance(6 * minute)
+  assert.match((await browser.get('/account/security/passkey')).location!, /confirm=1$/)
+  house.clock.advance(-6 * minute)
+})
+
+test('whatever is wrong with a passkey that stands alone, the answer is the same, and nobody is signed in', async () => {
+  const { user, key } = await makeKeyHolder()
+  const other = await makeKeyHolder()
+  const locked = await makeKeyHolder()
+  await setUserStatus(house.gateway.context.db, locked.user, 'disabled', house.act())
+  const elsewhere = await makeKeyHolder()
+  const { db } = house.gateway.context
+  await ask(db, 'UPDATE users SET password_hash = NULL WHERE id = $1', [elsewhere.user.id])
+  const handleOf = ({ id }: User) => Buffer.from(id).toString('base64url')
+  const attempts: Record<string, (browser: Browser) => Promise<Answer>> = {
+    'nobody verified': (browser) => signInWithKey(browser, key, { isVerified: false }),
+    'another origin': (browser) => signInWithKey(browser, key, { origin: 'https://evil.example' }),
+    'another host': (browser) => signInWithKey(browser, key, { host: 'evil.example' }),
+    'a challenge of its own': (browser) =>
+      signInWithKey(browser, key, { challenge: Buffer.alloc(32, 7).toString('base64url') }),
+    "another user's name on it": (browser) =>
+      signInWithKey(browser, key, { userHandle: handleOf(other.user) }),
+    'no name on it': (browser) => signInWithKey(browser, key, { userHandle: '' }),
+    "another's key under its id": (browser) =>
+      signInWithKey(browser, other.key, { id: key.id.toString('base64url'), userHandle: handleOf(user) }),
+    'nobody registered it': (browser) => signInWithKey(browser, new Authenticator(house.baseUrl)),
+    'its user is locked': (browser) => signInWithKey(browser, locked.key),
+    'its user signs in at a provider': (browser) => signInWithKey(browser, elsewhere.key),
+  }
+  for (const [what, attempt] of Object.entries(attempts)) {
+    house.clock.advance(16 * minute)
+    const browser = new Browser(house.baseUrl)
+    const answer = await attempt(browser)
+    assert.equal(answer.status, 401, what)
+    assert.match(answer.text, /That passkey was not accepted\./, what)
+    assert.equal(await isSignedIn(browser), false, what)
+  }
+})
+
+test('a challenge of the login page is answered once, and answers no second step, nor the other way round', async () => {
+  house.clock.advance(16 * minute)
+  const { user, key } = await makeKeyHolder()
+  const browser = new Browser(house.baseUrl)
+  const page = await browser.get('/login')
+  const credential = key.get(readOptions(page), { counter: 0 })
+  const sent = { ...hiddenFields(page.text, '/login/passkey'), credential }
+  assert.equal((await browser.post('/login/passkey', sent)).status, 303)
+  const again = new Browser(house.baseUrl)
+  const { csrf } = hiddenFields((await again.get('/login')).text, '/login/passkey')
+  assert.equal((await again.post('/login/passkey', { ...sent, csrf: csrf! })).status, 401, 'a replay')
+
+  const half = await startSignIn(house, user)
+  const second = await half.get('/login/second')
+  const known = key.get(readOptions(second), { counter: 0 })
+  const { offer } = hiddenFields(second.text, '/login/second/passkey')
+  const fresh = hiddenFields((await again.get('/login')).text, '/login/passkey')
+  assert.equal(
+    (await again.post('/login/passkey', { ...fresh, offer: offer!, credential: known })).status,
+    401,
+  )
+  const first = await again.get('/login')
+  const step = hiddenFields(second.text, '/login/second/passkey')
+  const swapped = { ...step, offer: hiddenFields(first.text, '/login/passkey').offer! }
+  const answered = key.get(readOptions(first), { counter: 0 })
+  assert.equal((await half.post('/login/second/passkey', { ...swapped, credential: answered })).status, 401)
+  house.clock.advance(6 * minute)
+  assert.equal(
+    (
+      await again.post('/login/passkey', {
+        ...hiddenFields(first.text, '/login/passkey'),
+        credential: answered,
+      })
+    ).status,
+    401,
+    'after five minutes',
+  )
+})
+
+test('the sandbox asks for no passkey: none is made there', async () => {
+  const login = await new Browser(house.sandboxUrl).get('/login')
+  assert.doesNotMatch(login.text, /passkey/)
+})
+
 test('at an address without a name there are no passkeys, and nothing offers them', async () => {
   const plain = await openTestGateway()
   const browser = await plain.signIn(await plain.makeUser())
   assert.doesNotMatch((await browser.get('/account/security')).text, /passkey/i)
+  assert.doesNotMatch((await new Browser(plain.baseUrl).get('/login')).text, /passkey/i)
   assert.equal((await browser.get('/account/security/passkey')).status, 404)
   await plain.close()
+})
+
+test('an address that goes on failing with passkeys must wait, and one that nobody knows counts as well', async () => {
+  const strict = await openTestGateway({ HOST: 'localhost', LOGIN_FAILURES_PER_ADDRESS: '3' })
+  const browser = new Browser(strict.baseUrl)
+  const statuses: number[] = []
+  for (let tries = 0; tries < 4; tries++)
+    statuses.push((await signInWithKey(browser, new Authenticator(strict.baseUrl))).status)
+  assert.deepEqual(statuses, [401, 401, 401, 429])
+  await strict.close()
 })

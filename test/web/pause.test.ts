@@ -156,7 +156,7 @@ test('approving a paused application says that it resumes it, and does', async (
   const page = await openConsent(browser, client)
   assert.match(
     page.text,
-    /You have paused this application\. Allowing it resumes its access, with what is listed here\./,
+    /You have paused this application\. Allowing it resumes its access, with what is chosen here\./,
   )
   await browser.submit(page, '/consent', { decision: 'deny' })
   assert.equal((await house.profile(access_token)).status, 401, 'a denial resumes nothing')

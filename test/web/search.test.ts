@@ -5,15 +5,19 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { recordAct } from '../../src/audit/audit.ts'
 import { minute } from '../../src/clock.ts'
 import { rateLimits } from '../../src/http/rate-limits.ts'
+import { setUserStatus } from '../../src/users/user.ts'
+import { type Permission, permits, staffRoles } from '../../src/vocabulary/permission.ts'
+import { consoleKinds } from '../../src/web/console/search/search-kinds.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { findEntry, parseEventName } from '../../src/webhooks/events/event-search.ts'
 import { ask } from '../support/ask.ts'
-import type { Browser } from '../support/browser.ts'
+import { type Browser, send } from '../support/browser.ts'
 import { numberEvents } from '../support/by-hand.ts'
 import { openConsole } from '../support/console.ts'
-import { openHouse } from '../support/gateway.ts'
+import { basic, openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
@@ -43,13 +47,14 @@ const search = (browser: Browser, home: string, text: string) =>
   browser.get(`${home}/search?${new URLSearchParams({ q: text })}`)
 
 /** What belongs to a partner, as it may be typed. */
-const wordsOf = ({ event, deliveryId, webhookId, path, user, partner }: typeof own) => ({
+const wordsOf = ({ event, deliveryId, webhookId, path, user, partner, client }: typeof own) => ({
   event,
   'an event without its prefix': event.slice(4),
   delivery: String(deliveryId),
   'a delivery as pages name it': `#${deliveryId}`,
   webhook: String(webhookId),
   address: path.slice(1),
+  'client id': client.id,
   'user name': user.username,
   'partner name': partner.name,
 })
@@ -61,6 +66,7 @@ test('operators find events, deliveries, people, partners and receivers of every
     const expected = {
       'user name': `/console/users/${own.user.id}`,
       'partner name': `/console/partners/${own.partner.branchId}`,
+      'client id': `/console/partners/${own.partner.branchId}#client-${own.client.id}`,
     }[what]
     assert.ok(
       leads.includes(expected ?? `/console/webhooks/${own.webhookId}`),
@@ -76,7 +82,11 @@ test('members find what is their partner’s own; what is alone is led to at onc
     if (what === 'partner name') continue
     const answer = await search(own.browser, own.home, text)
     const expected =
-      what.includes('delivery') || what.includes('event') ? `deliveries/${own.deliveryId}` : undefined
+      what.includes('delivery') || what.includes('event')
+        ? `deliveries/${own.deliveryId}`
+        : what === 'client id'
+          ? `clients/${own.client.id}`
+          : undefined
     const leads = answer.location ?? answer.text
     if (what === 'user name') assert.match(leads, /\/members/)
     else
@@ -84,6 +94,109 @@ test('members find what is their partner’s own; what is alone is led to at onc
   }
   const entity = await search(own.browser, own.home, 'Transaction:42')
   assert.equal(entity.location, `${own.home}/deliveries?entity=transaction%3A42`)
+})
+
+/** One of the partner's own program. */
+async function makeCall() {
+  const requestId = `call-${makeUpWord()}`
+  const headers = { ...basic(own.client), 'x-request-id': requestId }
+  assert.equal((await send(`${house.baseUrl}/v2/webhooks`, { headers })).status, 200)
+  await house.gateway.context.callLog.flush()
+  const [call] = await ask<{ id: number }>(db, 'SELECT id FROM calls WHERE request_id = $1', [requestId])
+  return { requestId, id: call!.id }
+}
+
+test('members find the line of their own call by its request id, and no other partner does', async () => {
+  const { requestId, id } = await makeCall()
+  assert.equal((await search(own.browser, own.home, requestId)).location, `${own.home}/calls/${id}`)
+  assert.match((await search(other.browser, other.home, requestId)).text, /Nothing was found/)
+  const sandbox = await house.signIn(own.user, 'sandbox')
+  assert.match((await search(sandbox, own.home, requestId)).text, /Nothing was found/)
+})
+
+/** What each kind finds, by words that find nothing else, and what that leads to. */
+async function findable() {
+  const address = `${makeUpWord().toLowerCase()}@example.com`
+  await ask(db, 'UPDATE users SET email = $2 WHERE id = $1', [own.user.id, address])
+  const requestId = `ticket-${makeUpWord()}`
+  const path = `/console/partners/${own.partner.branchId}`
+  const by = { ...house.act().by, name: `user:${own.user.id}`, requestId }
+  await recordAct(db, { ...house.act(), by }, 'client.updated', `client:${own.client.id}`)
+  const entity = `transaction:${makeUpWord().toLowerCase()}`
+  await ask(db, 'UPDATE log SET entity = $2 WHERE uid = $1', [parseEventName(own.event), entity])
+  const call = await makeCall()
+  const found = (text: string, leads: string) => ({ text, leads })
+  return {
+    'webhooks.see': [
+      found(own.event, `/console/webhooks/${own.webhookId}`),
+      found(String(own.deliveryId), `/console/webhooks/${own.webhookId}`),
+      found(own.path.slice(1), `/console/webhooks/${own.webhookId}`),
+      found(entity, `/console/search?q=${own.event}`),
+      found(entity.toUpperCase(), `/console/search?q=${own.event}`),
+    ],
+    'partners.see': [
+      found(call.requestId, `${path}/calls/${call.id}`),
+      found(own.partner.name, path),
+      found(own.client.id, `${path}#client-${own.client.id}`),
+    ],
+    'users.see': [
+      found(own.user.username, `/console/users/${own.user.id}`),
+      found(own.user.id, `/console/users/${own.user.id}`),
+      found(address.toUpperCase(), `/console/users/${own.user.id}`),
+    ],
+    'audit.see': [found(requestId, `/console/audit?request=${requestId}`)],
+  }
+}
+
+test('each role finds what it may see, and is told the same of the rest as of what never was', async () => {
+  const all = Object.entries(await findable()) as [Permission, { text: string; leads: string }[]][]
+  assert.deepEqual(
+    new Set(all.map(([permission]) => permission)),
+    new Set(consoleKinds.map(({ permission }) => permission)),
+    'every permission of the table is tried',
+  )
+  for (const role of staffRoles) {
+    const { browser } = await openConsole(house, `Only ${role}`, [role])
+    for (const [permission, sought] of all)
+      for (const { text, leads } of sought) {
+        const answer = await search(browser, '/console', text)
+        const what = `${role} seeks ${text}`
+        if (permits([role], permission))
+          assert.ok((answer.location ?? answer.text).includes(leads), `${what}: ${answer.text}`)
+        else {
+          assert.match(answer.text, /Nothing was found/, what)
+          assert.ok(!answer.text.includes(leads), what)
+        }
+      }
+  }
+})
+
+test('the entries of a request are read together, and the audit log is asked by names and in words', async () => {
+  const entry = async (query: Record<string, string>) => {
+    const page = await admin.browser.get(`/console/audit?${new URLSearchParams(query)}`)
+    assert.equal(page.status, 200, page.text)
+    return page.text
+  }
+  const locked = await house.makeUser()
+  const requestId = `ticket-${makeUpWord()}`
+  const by = { name: `user:${admin.user.id}`, requestId }
+  await setUserStatus(db, locked, 'disabled', { ...house.act(), by, reason: 'Asked for.' })
+  assert.match(await entry({ request: requestId }), new RegExp(`locked[\\s\\S]*${locked.id}`))
+  const inWords = { actor: admin.user.username, action: 'locked', subject: locked.username }
+  assert.match(await entry(inWords), new RegExp(`subject=user%3A${locked.id}`))
+  assert.match(await entry({ ...inWords, action: 'unlocked' }), /Nothing was found/)
+  assert.match(await entry({ ...inWords, action: 'user' }), new RegExp(locked.id))
+  assert.match(await entry({ ...inWords, action: 'user.disabled' }), new RegExp(locked.id))
+  assert.match(await entry({ actor: 'nobody of this name' }), /Nothing was found/)
+
+  const twins = await Promise.all([house.makeUser(), house.makeUser()])
+  const ids = twins.map(({ id }) => id)
+  await ask(db, "UPDATE users SET name = 'Twin Sister' WHERE id = ANY ($1)", [ids])
+  const asked = await entry({ actor: 'twin sister', action: 'user' })
+  assert.match(asked, /Who is meant by “twin sister”\?/)
+  for (const id of ids) assert.ok(asked.includes(`/console/audit?actor=user%3A${id}&amp;action=user`), id)
+  const file = await admin.browser.get('/console/audit/export?format=csv&actor=twin+sister')
+  assert.equal(file.status, 400)
 })
 
 const nothing = (text: string) => text.replaceAll(/<h1>.*?<\/h1>|value="[^"]*"/g, '')

@@ -50,6 +50,7 @@ const elsewhere: Record<string, string> = {
   '/login': 'it is the sign-in; what is typed into it is a test of its own',
   '/login/forgotten': 'a username, of a visitor who has no session',
   '/consent': 'a test of its own',
+  '/partner/invitation/:token/join': 'of a visitor who has no session; joining.test.ts',
   '/partner/:branch/apply': 'once declined; its fields are those of the first application',
 }
 
@@ -239,13 +240,16 @@ test('no password, secret or code is kept, not even sealed', async () => {
     credential: 'k',
     recovery: 'r',
   }
+  for (const { path, definition } of pageRoutes)
+    for (const name of Object.keys(secrets))
+      assert.notEqual(definition?.fields[name]?.returns, 'back', `${path}: ${name}`)
   const marked = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, `hush-${value}`]))
   await (await leaveForm({ name: 'mine', ...marked })).send()
   const [row] = await rowsOf()
   const text = house.gateway.context.vault.open(`kept-form:${row!.id}`, row!.sealed)!
   assert.deepEqual(JSON.parse(text), {
     ...{ path: '/account/api/tokens', action: '/account/api/tokens' },
-    ...{ values: { name: 'mine' }, keys: {}, again: [] },
+    ...{ values: { name: 'mine' }, zone: '', keys: {}, again: [] },
   })
 })
 
@@ -279,14 +283,14 @@ test('a form that was open while its owner signed in again in another tab is sho
   const browser = await house.signIn(user)
   const fields = {
     ...hiddenFields((await browser.get('/account/api')).text, '/account/api/tokens'),
-    name: 'my notebook',
+    ...{ name: 'my notebook', days: '30' },
   }
   await signInWith(browser, user.username, { path: '/login?confirm=1' })
   const answer = await browser.post('/account/api/tokens', { ...fields, environment: 'live' })
   assert.equal(answer.status, 403)
   assert.match(answer.text, /Nothing was sent: you have signed in again/)
   const [form] = formsOf('/account/api', answer).filter(({ action }) => action === '/account/api/tokens')
-  assert.deepEqual(standsIn(form!), { name: ['my notebook'], environment: ['live'] })
+  assert.deepEqual(standsIn(form!), { name: ['my notebook'], environment: ['live'], days: ['30'] })
   const sent = await browser.post('/account/api/tokens', {
     ...form!.hidden,
     name: 'my notebook',

@@ -9,9 +9,9 @@ import { subnetOf } from '../../network/subnet.ts'
 import {
   type Bearer,
   invalidToken,
-  type Obstacle,
   obstructedToken,
   parseBearer,
+  type RefusedBearer,
   readBearerText,
   requireScope,
   type TakenKinds,
@@ -110,9 +110,12 @@ function noteClient(request: FastifyRequest, { id, branchId }: Registration): vo
 export function bearer(scope: Scope): ApiGate<Bearer> {
   return protect({ scope, tokens: 'issued' }, (context, request, reply) => {
     const text = readBearerText(request.headers.authorization)
-    const admit = (bearer: Bearer | Obstacle | undefined) => {
+    const admit = (bearer: Bearer | RefusedBearer | undefined) => {
       if (!bearer) throw invalidToken()
-      if (typeof bearer === 'string') throw obstructedToken(bearer)
+      if ('obstacle' in bearer) {
+        request.formerly = bearer
+        throw bearer.obstacle ? obstructedToken(bearer.obstacle) : invalidToken()
+      }
       request.who = bearer
       const now = context.clock.now()
       const enter = () => {
@@ -138,7 +141,7 @@ export interface BranchCaller extends Branch {
 }
 
 /**
- * A personal token has every scope; a client that follows the challenge to ask for one asks for the least.
+ * What a personal token of fewer scopes must have: this to look, and `write` to change something.
  */
 const ofMembers: Protection = { scope: 'read', tokens: 'personal' }
 const branchRemedy = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.'
@@ -162,6 +165,7 @@ export function branch(least: MemberRole): ApiGate<BranchCaller> {
     if (!known) throw personal ? branchRefusal() : invalidToken()
     request.who = known
     await countUse(context, known, reply, context.clock.now())
+    requireScope(known, least === 'viewer' ? 'read' : 'write')
     const { environment } = context
     const { branchId, role } = await getBranchOfMember(context.db, known.userId, environment)
     const act = actOf(context, request, `user:${known.userId}`)

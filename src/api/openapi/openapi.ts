@@ -9,6 +9,7 @@ import { OAuthErrorBody, ProblemBody } from '../frame/problem-body.ts'
 import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from '../frame/refusals.ts'
 import { mediaTypes } from '../frame/route.ts'
 import { openComponents } from './components.ts'
+import { exampleOf } from './example.ts'
 import { describeCallbacks, describeWebhooks, receiverTag } from './webhooks.ts'
 import { about, headers, schemes, tags } from './words.ts'
 
@@ -120,7 +121,7 @@ function describeAnswers(row: DescribedRoute, place: Place): Record<string, obje
     Object.entries(response).map(([status, schema]) => {
       const { type, description } = schema as { type?: string; description?: string }
       const content = {
-        'application/json': describeContent(schema, place),
+        'application/json': { schema: place(schema), example: exampleOf(schema) },
         ...(stream && { 'text/event-stream': describeContent(stream, place) }),
       }
       return [status, { description, headers: refer(names), ...(type !== 'null' && { content }) }]
@@ -144,8 +145,11 @@ function nameOf({ name }: Refusal, { errors }: DescribedRoute): string {
   return prefixes[errors ?? 'api'] + name
 }
 
-function describeRefusal({ description, headers: names }: Refusal, { errors }: DescribedRoute, place: Place) {
-  const json = { 'application/json': { schema: place(errors === 'oauth' ? OAuthErrorBody : ProblemBody) } }
+function describeRefusal(refusal: Refusal, { errors }: DescribedRoute, place: Place) {
+  const { description, headers: names } = refusal
+  const isOAuth = errors === 'oauth'
+  const schema = isOAuth ? OAuthErrorBody : ProblemBody
+  const json = { 'application/json': { schema: place(schema), example: exampleOfRefusal(refusal, isOAuth) } }
   const html = { 'text/html': { schema: { type: 'string' } } }
   return {
     description,
@@ -153,6 +157,15 @@ function describeRefusal({ description, headers: names }: Refusal, { errors }: D
     content: errors === 'page' ? { ...html, ...json } : json,
   }
 }
+
+function exampleOfRefusal({ status, example: [error, words] }: Refusal, isOAuth: boolean): object {
+  if (isOAuth) return { error: oauthCodes[status] ?? error, error_description: words }
+  const fields = status === 400 && { fields: [{ field: 'url', problem: 'is missing' }] }
+  return { error, error_description: words, ...fields, request_id: 'k3jf8s2a-1f' }
+}
+
+/** Where RFC 6749 has a word of its own. */
+const oauthCodes: Readonly<Record<number, string>> = { 401: 'invalid_client' }
 
 function usedSchemes(routes: readonly DescribedRoute[], baseUrl: string) {
   const used = new Set(routes.flatMap(({ schema }) => schema.security.flatMap((each) => Object.keys(each))))

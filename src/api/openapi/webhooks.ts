@@ -5,6 +5,7 @@
 import type { TSchema } from 'typebox'
 import type { Tag } from '../../http/described-route.ts'
 import { isPublishedKind } from '../../webhooks/events/kind.ts'
+import { retryWords } from '../../webhooks/outbound/retry-schedule.ts'
 import {
   type CatalogueKind,
   describeEvents,
@@ -91,6 +92,6 @@ const responses = {
       'Nothing is sent to it until `Retry-After` has passed; then it is sent again. 503 means the same.',
   },
   default: {
-    description: 'Anything else, or no answer: it is sent again, with up to 11 attempts in about 70 hours.',
+    description: `Anything else, or no answer: it is sent again, with up to ${retryWords.all}: after ${retryWords.waits}, each ${retryWords.jitter}.`,
   },
 }

@@ -65,7 +65,7 @@ export function schemes(baseUrl: string): Record<SchemeName, object> {
       type: 'http',
       scheme: 'bearer',
       description:
-        'A personal API token, or a sandbox token, made by its user under API settings. It has every scope, in the accounts whose holding allows its user every scope.',
+        'A personal API token, or a sandbox token, made by its user under API settings. It has every scope unless its user chose fewer, in the accounts whose holding allows its user all of them.',
     },
     oauth2: {
       type: 'oauth2',

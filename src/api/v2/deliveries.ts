@@ -1,4 +1,5 @@
 /** The delivery log: what was sent where, what came back, and sending it again. */
+import type { Context } from '../../context.ts'
 import { Invalid } from '../../problem.ts'
 import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import {
@@ -12,9 +13,11 @@ import {
   listAttempts,
 } from '../../webhooks/deliveries/delivery.ts'
 import { listDeliveries as list, placePattern } from '../../webhooks/deliveries/delivery-search.ts'
+import { findNextMoment } from '../../webhooks/deliveries/next-attempt.ts'
 import { printCanceler, skipDelivery as skip } from '../../webhooks/deliveries/skip.ts'
 import { printEventId } from '../../webhooks/events/event.ts'
 import { type Kind, kinds } from '../../webhooks/events/kind.ts'
+import { readLanes } from '../../webhooks/health/lane-health.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { BranchCaller } from '../gates/gates.ts'
 import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'
@@ -41,7 +44,11 @@ const DeliveryBody = Type.Object(
     state: DeliveryStateBody,
     attempts: integer('How often it was sent.', 1),
     createdAt: instant('When it was made'),
-    nextAttemptAt: Type.Optional(instant('When it is sent next, while it waits')),
+    nextAttemptAt: Type.Optional(
+      instant(
+        'When it is sent next, while it waits: absent while nothing can be said to go, because its webhook is paused, disabled or fails',
+      ),
+    ),
     settledAt: Type.Optional(instant('When it was delivered, or failed after all retries')),
     repeats: Type.Optional(deliveryId('The delivery that this one sends again.')),
     reason: Type.Optional(text('Why it was canceled.', 'skipped')),
@@ -112,7 +119,10 @@ export const listDeliveries: Endpoint<BranchCaller, { Querystring: DeliveryQuery
       query.cursor?.slice(1),
       most,
     )
-    return { deliveries: deliveries.map(printDelivery), next: next === undefined ? null : `c${next}` }
+    return {
+      deliveries: await printDeliveries(context, caller, deliveries),
+      next: next === undefined ? null : `c${next}`,
+    }
   },
 }
 
@@ -126,10 +136,11 @@ export const fetchDelivery: Endpoint<BranchCaller> = {
     params: DeliveryParams,
     response: { 200: DeliveryWithLog },
   },
-  async handle({ db }, caller, request) {
+  async handle(context, caller, request) {
+    const { db } = context
     const delivery = await getDelivery(db, caller, deliveryIdOf(request.params))
     return {
-      ...printDelivery(delivery),
+      ...(await printOne(context, caller, delivery)),
       body: delivery.body,
       log: (await listAttempts(db, caller, delivery)).map(printAttempt),
     }
@@ -147,11 +158,13 @@ export const redeliver: Endpoint<BranchCaller> = {
     response: { 202: DeliveryBody },
     mayConflict: true,
   },
-  async handle({ db }, caller, request, reply) {
+  async handle(context, caller, request, reply) {
+    const { db } = context
     const delivery = await getDelivery(db, caller, deliveryIdOf(request.params))
     const id = await again(db, caller.branchId, delivery, caller.act)
     // It is set going: that it cannot be looked at again is no reason to refuse.
-    return reply.status(202).send(printDelivery(await getDelivery(db, caller, id).catch(() => delivery)))
+    const sent = await getDelivery(db, caller, id).catch(() => delivery)
+    return reply.status(202).send(await printOne(context, caller, sent))
   },
 }
 
@@ -166,11 +179,12 @@ export const skipDelivery: Endpoint<BranchCaller> = {
     body: SkipDraft,
     response: { 200: DeliveryBody },
   },
-  async handle({ db }, caller, request) {
+  async handle(context, caller, request) {
+    const { db } = context
     const delivery = await getDelivery(db, caller, deliveryIdOf(request.params))
     const reason = reasonOf(request.body)
     await skip(db, caller.branchId, delivery, reason, caller.act)
-    return printDelivery(await getDelivery(db, caller, delivery.id))
+    return printOne(context, caller, await getDelivery(db, caller, delivery.id))
   },
 }
 
@@ -194,14 +208,38 @@ function parseFilter({ state, kind, entity, from, to }: DeliveryQuery): Delivery
   return filter
 }
 
-function printDelivery(delivery: Delivery) {
-  const { id, webhookId, uid, kind, action, entity, state, attempts, createdAt, dueAt, settledAt, repeats } =
+async function printOne(context: Clocked, caller: BranchCaller, delivery: Delivery) {
+  return (await printDeliveries(context, caller, [delivery]))[0]!
+}
+
+type Clocked = Pick<Context, 'db' | 'clock'>
+
+async function printDeliveries(
+  { db, clock }: Clocked,
+  { branchId }: BranchCaller,
+  deliveries: readonly Delivery[],
+) {
+  const now = clock.now()
+  const waiting = deliveries.filter(({ state }) => state === 'waiting')
+  const ids = new Set(waiting.map(({ webhookId }) => webhookId))
+  const lanes = await readLanes(
+    db,
+    [...ids].map((id) => ({ id, branchId })),
+    now,
+  )
+  return deliveries.map((delivery) =>
+    printDelivery(delivery, findNextMoment(delivery, lanes.get(delivery.webhookId)?.condition, now)),
+  )
+}
+
+function printDelivery(delivery: Delivery, nextAt: Date | undefined) {
+  const { id, webhookId, uid, kind, action, entity, state, attempts, createdAt, settledAt, repeats } =
     delivery
   const { reason, canceledBy } = delivery
   return {
     ...{ id, webhookId, eventId: printEventId(uid), kind, action, entity, state, attempts },
     createdAt: createdAt.getTime(),
-    ...(state === 'waiting' && { nextAttemptAt: dueAt.getTime() }),
+    ...(nextAt && { nextAttemptAt: nextAt.getTime() }),
     ...(settledAt && { settledAt: settledAt.getTime() }),
     ...(repeats !== null && { repeats }),
     ...(reason !== null && { reason }),

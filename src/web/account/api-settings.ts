@@ -1,15 +1,20 @@
 /** API settings: the tokens that account holders make for their own programs (Spec 5.1). */
+import { after, day } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import type { Sql } from '../../database/database.ts'
 import { Invalid } from '../../problem.ts'
 import {
   type ApiToken,
   createApiToken,
+  hasEnded,
   listApiTokens,
   revokeApiToken,
   tokensPerUser,
 } from '../../users/api-token.ts'
 import { type Environment, environments } from '../../vocabulary/environment.ts'
+import { covers, scopes } from '../../vocabulary/scope.ts'
+import { scopeWords } from '../../vocabulary/scope-words.ts'
+import { copyBlock, copySecret } from '../frame/copy.ts'
 import { ignoreAlreadyGone, leadToDone, printDone } from '../frame/flash-message.ts'
 import type { Submission } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
@@ -37,13 +42,16 @@ export async function createToken(
   form: Submission<typeof forms.createToken>,
 ) {
   const { context, reply } = visit
-  const { name, environment } = form.values
+  const { name, environment, only, days } = form.values
   if (!kindsOf(context).includes(environment))
     throw new Invalid([{ field: 'environment', problem: `must be ${kindsOf(context).join(' or ')}` }])
-  const make = (db: Sql) => createApiToken(db, visitor.session.user, { environment, name }, visitor.act)
+  const { user } = visitor.session
+  const expiresAt = days === '' ? undefined : after(visitor.act.at, Number(days) * day)
+  const draft = { environment, name, expiresAt, ...(only.length > 0 && { scopes: only }) }
+  const make = (db: Sql) => createApiToken(db, user, draft, visitor.act)
   const sent = await makeOnce(context, visitor, form, make, () => '/account/api?done=before')
   if (sent.kind === 'before') return reply.redirect(sent.path, 303)
-  return sendApiSettings(visit, visitor, { created: { text: sent.made.token.text, environment } })
+  return sendApiSettings(visit, visitor, { created: { ...sent.made.record, text: sent.made.token.text } })
 }
 
 export async function revokeToken(
@@ -63,7 +71,7 @@ export async function revokeToken(
 
 interface ApiSettings {
   readonly done?: Html | undefined
-  readonly created?: { readonly text: string; readonly environment: Environment }
+  readonly created?: ApiToken & { readonly text: string }
 }
 
 /** The live site has the tokens of both; the sandbox has no live ones to make, to show or to revoke. */
@@ -91,13 +99,14 @@ async function sendApiSettings(visit: Visit, visitor: UserSession, { done, creat
   return sendAccountPage(visit, visitor, {
     title: 'API settings',
     here: '/account/api',
+    scripts: ['copy.js'],
     body: html`<h1>API settings</h1>
-<p>For your own programs. A token acts as you, with every scope, until you revoke it.</p>
+<p>For your own programs. A token acts as you, in everything unless you choose less.</p>
 ${done}${created && printCreated(created, urls[created.environment])}
 <section class="card">
 <h2>New token</h2>
 ${
-  all.length < tokensPerUser
+  all.filter((each) => !hasEnded(each, visitor.act.at)).length < tokensPerUser
     ? printForm(context, visitor)
     : html`<p class="empty">You have
   ${tokensPerUser} tokens, as many as there may be. Revoke one that you no longer need.</p>`
@@ -125,32 +134,55 @@ function printForm({ environment }: Context, visitor: UserSession): Html {
   const standing = { environment }
   return visitor.forms.print(
     forms.createToken,
-    { standing, look: 'row' },
+    { standing },
     (view) => html`${view.field('name')}
 ${environment === 'live' ? view.field('environment') : view.hidden('environment')}
+${view.field('only')}${view.field('days')}
 ${view.button('Create', { look: 'primary' })}`,
   )
 }
 
-function printCreated({ text, environment }: NonNullable<ApiSettings['created']>, url: string): Html {
+function printCreated(created: NonNullable<ApiSettings['created']>, url: string): Html {
+  const { text, environment } = created
+  const command = `curl -H "Authorization: Bearer ${text}" ${url}/v1/user/profile`
   return html`<section class="card created" role="status">
 <h2>${kindWords[environment]} created</h2>
 <p>Copy it now. It is not shown again.</p>
-<p><code class="secret">${text}</code></p>
-<p class="small">Try it: <code>curl -H "Authorization: Bearer ${text.slice(0, 8)}…" ${url}/v1/user/profile</code></p>
+${copySecret('the token', text)}
+<p>It may: ${mayWords(created)}. It ends ${endWords(created)}.</p>
+${
+  created.scopes.includes('read') &&
+  html`<p>Try it on the command line:</p>${copyBlock('the command', command)}`
+}
 </section>`
 }
 
+function mayWords({ scopes: chosen }: ApiToken): string {
+  if (covers(chosen, scopes)) return 'everything that you may'
+  return chosen.map((scope) => `${scopeWords[scope].title} (${scope})`).join(', ')
+}
+
+function endWords({ expiresAt }: ApiToken): Html {
+  return expiresAt === null ? html`when you revoke it` : html`${printDate(expiresAt)}`
+}
+
 function printToken(token: ApiToken, visitor: UserSession): Html {
+  const isOver = hasEnded(token, visitor.act.at)
   return html`<li>
 <div><strong>${token.name}</strong>
-  <span class="badge ${token.environment}">${kindWords[token.environment]}</span><br>
+  <span class="badge ${token.environment}">${kindWords[token.environment]}</span>${
+    isOver && html` <span class="badge off">ended</span>`
+  }<br>
 <span class="faint">ends in
-  <code>${token.hint}</code> · created ${printDate(token.createdAt)} · last used
+  <code>${token.hint}</code> · may: ${mayWords(token)} · created ${printDate(token.createdAt)} · ${
+    token.expiresAt === null ? 'has no end' : html`${isOver ? 'ended' : 'ends'} ${printDate(token.expiresAt)}`
+  } · last used
   ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
 ${visitor.forms.ask(forms.revokeToken, {
-  ...{ standing: { token: token.id }, label: 'Revoke', of: token.name },
-  text: 'Programs that use it are refused from their next request on.',
+  ...{ standing: { token: token.id }, label: isOver ? 'Remove' : 'Revoke', of: token.name },
+  text: isOver
+    ? 'It is refused already. It leaves this list.'
+    : 'Programs that use it are refused from their next request on.',
 })}
 </li>`
 }

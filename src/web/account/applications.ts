@@ -33,7 +33,8 @@ export async function showApplications(visit: Visit, visitor: UserSession) {
     body: html`<h1>Connected applications</h1>
 <p>These applications may use your account. Pausing or revoking one takes effect at once.</p>
 ${applications.length === 0 && html`<p class="card empty">No application is connected to your account.</p>`}
-${applications.map((each) => printApplication(each, activityOf(each.id), visitor))}`,
+${applications.map((each) => printApplication(each, activityOf(each.id), visitor))}
+${visitor.session.user.role !== 'test' && printForDevelopers(context)}`,
   })
 }
 
@@ -128,11 +129,19 @@ ${visitor.forms.ask(forms.revokeApplication, {
 
 function printUsedScope(scope: Scope, activity: readonly ScopeActivity[]): Html {
   const used = activity.find((each) => each.scope === scope)
-  return printScope(scope, html` <span class="small used">${printUses(used)}</span>`)
+  return printScope(scope, { below: html` <span class="small used">${printUses(used)}</span>` })
 }
 
 function printUses(used: ScopeActivity | undefined): Html {
   if (!used) return html`Not used in the last 30 days`
   const times = used.uses === 1 ? 'Used once' : `Used ${used.uses.toLocaleString('en-GB')} times`
   return html`${times} in the last 30 days, the last time on ${printDate(used.lastUsedAt)}`
+}
+
+/** One line, for the few customers who write programs; others need not know what a sandbox is. */
+function printForDevelopers({ environment, sisterUrl }: Context): Html {
+  return html`<details class="other"><summary>For developers</summary>
+<ul><li><a href="/account/api">API settings</a>: tokens for your own programs</li>
+${environment === 'live' && html`<li><a href="${sisterUrl}/account">Sandbox</a>: the same, where nothing is real</li>`}
+<li><a href="/partner">Partner portal</a>: offer an application to other customers</li></ul></details>`
 }

@@ -2,6 +2,8 @@
 import { declinable } from '../../notices/facts.ts'
 import { passwordMaxBytes } from '../../users/password.ts'
 import { environments } from '../../vocabulary/environment.ts'
+import { scopes } from '../../vocabulary/scope.ts'
+import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { email, key, keyNumber, name, oneOf, secret, shown, text, tick, ticks } from '../frame/field.ts'
 import { defineButton, defineForm } from '../frame/form.ts'
 import { html } from '../frame/html.ts'
@@ -22,6 +24,23 @@ export const createToken = defineForm(
       choices: [
         { value: 'live', label: 'Personal API token (live)' },
         { value: 'sandbox', label: 'Sandbox token' },
+      ],
+    }),
+    only: ticks({
+      label: 'Only for some things',
+      hint: 'Tick none, and it may do everything that you may.',
+      of: scopes,
+      choices: scopes.map((value) => ({ value, label: `${scopeWords[value].title} (${value})` })),
+    }),
+    days: oneOf({
+      label: 'It ends',
+      of: ['', '7', '30', '90', '365'],
+      choices: [
+        { value: '', label: 'when I revoke it' },
+        { value: '7', label: 'after 7 days' },
+        { value: '30', label: 'after 30 days' },
+        { value: '90', label: 'after 90 days' },
+        { value: '365', label: 'after a year' },
       ],
     }),
   },

@@ -5,6 +5,7 @@ import { tell } from '../../audit/sentence.ts'
 import { deviceWords } from '../../vocabulary/device-words.ts'
 import { type Scope, scopes } from '../../vocabulary/scope.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
+import type { HistoryNames } from './history-names.ts'
 
 interface HistoryWords {
   readonly title: string
@@ -13,7 +14,7 @@ interface HistoryWords {
   readonly alarming?: true
 }
 
-type Words = (entry: AuditEntry, client: string | undefined) => HistoryWords
+type Words = (entry: AuditEntry, client: string) => HistoryWords
 
 const device: (entry: AuditEntry) => string | undefined = ({ details }) =>
   typeof details.userAgent === 'string' ? deviceWords(details.userAgent) : undefined
@@ -72,7 +73,7 @@ const words: Partial<Record<AuditAction, Words>> = {
   'recovery_codes.made': () => ({ title: 'Made new recovery codes' }),
   'api_token.created': ({ details }) => ({
     title: `Made the API token “${details.name}”`,
-    text: 'It acts as you, with every scope.',
+    text: listScopes(details.scopes),
   }),
   'api_token.revoked': (entry) => ({
     title: isOwn(entry) ? 'Revoked an API token' : 'The brokerage revoked one of your API tokens',
@@ -95,11 +96,10 @@ const words: Partial<Record<AuditAction, Words>> = {
 }
 
 /** For one reader: an operator's acts are told to the holder, and to the operator as done to another user. */
-export function historyWords(entry: AuditEntry, client: string | undefined, readerId: string): HistoryWords {
+export function historyWords(entry: AuditEntry, names: HistoryNames, readerId: string): HistoryWords {
   const about = aboutWhom(entry)
-  if (about.startsWith('user:') && about !== `user:${readerId}`)
-    return { title: printPlainly(entry, client, readerId) }
-  return words[entry.action]?.(entry, client) ?? { title: printPlainly(entry, client, readerId) }
+  if (about.startsWith('user:') && about !== `user:${readerId}`) return { title: printPlainly(entry, names) }
+  return words[entry.action]?.(entry, names(entry.subject)) ?? { title: printPlainly(entry, names) }
 }
 
 function aboutWhom({ details, subject }: AuditEntry): string {
@@ -111,13 +111,15 @@ function isOwn(entry: AuditEntry): boolean {
 }
 
 function signedInWith(entry: AuditEntry): string | undefined {
-  const { secondFactor } = entry.details
+  const { secondFactor, proof } = entry.details
   const words = device(entry)
+  if (proof === 'passkey') return `${words}, with a passkey alone`
   return typeof secondFactor === 'string' ? `${words}, with ${secondFactor}` : words
 }
 
 function refusedAt({ details }: AuditEntry): string {
   if (details.at === 'second step') return 'A sign-in was refused at the second step: the password was right'
+  if (details.at === 'passkey') return 'A sign-in with a passkey was refused'
   return details.at === 'password change' ? 'A password change was refused' : 'A sign-in was refused'
 }
 
@@ -139,12 +141,9 @@ function listApproved({ scopes: granted, accountNumbers }: AuditEntry['details']
  * Acts that are no everyday ones of account holders, such as those of a partner's member or of an operator,
  * in the words of the log.
  */
-function printPlainly(entry: AuditEntry, client: string | undefined, readerId: string): string {
-  const nameOf = (id: string) => {
-    if (id === `user:${readerId}`) return 'You'
-    return id === entry.subject && client !== undefined ? client : id.replace(/^(webhook|branch):/, '$1 ')
-  }
-  return tell(entry)
-    .map((part) => (typeof part === 'string' ? part : nameOf(part.id)))
+function printPlainly(entry: AuditEntry, names: HistoryNames): string {
+  const text = tell(entry)
+    .map((part) => (typeof part === 'string' ? part : names(part.id)))
     .join('')
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

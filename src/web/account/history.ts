@@ -2,12 +2,12 @@
 import type { AuditEntry } from '../../audit/audit.ts'
 import { findHistory } from '../../audit/history.ts'
 import type { Form } from '../../http/form.ts'
-import { findClientNames } from '../../partners/client.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
 import { sendAccountPage } from './account-page.ts'
+import { findHistoryNames, type HistoryNames } from './history-names.ts'
 import { historyWords } from './history-words.ts'
 
 const here = '/account/history'
@@ -20,7 +20,7 @@ export async function showHistory(visit: Visit, visitor: UserSession) {
     before: from,
     limit: pageSize,
   })
-  const names = await findClientNames(context.db, entries.flatMap(clientOf))
+  const names = await findHistoryNames(context.db, entries, visitor.session.user)
   return sendAccountPage(visit, visitor, {
     title: 'Security history',
     here,
@@ -45,14 +45,8 @@ function parseBefore({ before }: Form): number | undefined {
   return typeof before === 'string' && /^\d{1,15}$/.test(before) ? Number(before) : undefined
 }
 
-function clientOf({ subject }: AuditEntry): string[] {
-  return subject.startsWith('client:') ? [subject.slice('client:'.length)] : []
-}
-
-function printEntry(entry: AuditEntry, names: ReadonlyMap<string, string>, readerId: string): Html {
-  const [clientId] = clientOf(entry)
-  const client = clientId === undefined ? undefined : (names.get(clientId) ?? 'an application')
-  const { title, text, alarming } = historyWords(entry, client, readerId)
+function printEntry(entry: AuditEntry, names: HistoryNames, readerId: string): Html {
+  const { title, text, alarming } = historyWords(entry, names, readerId)
   // Where an operator sits is not the holder's to know.
   const byOperator = entry.actor.startsWith('user:') && entry.actor !== `user:${readerId}`
   return html`<li${alarming && html` class="alarming"`}>

@@ -24,7 +24,8 @@ const kindWords: Record<PersonalKind, string> = {
   'second-factor': 'A second factor is added, removed or reset',
   'recovery-codes': 'New recovery codes are made',
   'api-token': 'An API token is made',
-  'webhook-failing': 'A webhook has been failing for an hour',
+  'webhook-failing': 'A webhook is failing',
+  'webhook-recovered': 'A webhook that was failing works again',
   'webhook-disabled': 'A webhook is disabled',
   'secret-expiring': 'A client secret ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
@@ -34,6 +35,7 @@ const kindWords: Record<PersonalKind, string> = {
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
   proposal: 'A proposal needs your decision',
   'break-glass': 'Something that takes two people is done on the command line',
+  operations: 'As an operator: a webhook is disabled, deliveries are late, a provider is away, keys end',
   power:
     'As an administrator: a role, an identity provider, a service, a brand, keys, or the way in of somebody of the staff is changed',
 }
@@ -79,10 +81,16 @@ export async function chooseNotices(
   { values: { kind: wanted } }: Submission<typeof forms.chooseNotices>,
 ) {
   const { context } = visit
-  const before = (await findMail(context.db, visitor.session.user.id))?.declinedNotices ?? []
-  const declined = declinable.filter((kind) => !wanted.includes(kind))
-  await declineNotices(context.db, visitor.session.user, declined, visitor.act)
-  const undo = { action: here, fields: { kind: declinable.filter((kind) => !before.includes(kind)) } }
+  const { user } = visitor.session
+  const before = (await findMail(context.db, user.id))?.declinedNotices ?? []
+  const offered = offeredTo(visitor)
+  await declineNotices(
+    context.db,
+    user,
+    offered.filter((kind) => !wanted.includes(kind)),
+    visitor.act,
+  )
+  const undo = { action: here, fields: { kind: offered.filter((kind) => !before.includes(kind)) } }
   return leadToDone(visit, visitor, here, { text: 'Your choice is saved.', undo })
 }
 
@@ -103,9 +111,14 @@ ${
 </section>`
 }
 
+function offeredTo({ session }: UserSession): readonly DeclinableKind[] {
+  return declinable.filter((kind) => kind !== 'operations' || session.user.role === 'operator')
+}
+
 function printChoice({ declinedNotices }: Mail, visitor: UserSession): Html {
-  const choices = declinable.map((value) => ({ value, label: kindWords[value] }))
-  const wanted = declinable.filter((kind: DeclinableKind) => !declinedNotices.includes(kind))
+  const offered = offeredTo(visitor)
+  const choices = offered.map((value) => ({ value, label: kindWords[value] }))
+  const wanted = offered.filter((kind) => !declinedNotices.includes(kind))
   return visitor.forms.print(
     forms.chooseNotices,
     { standing: { kind: wanted } },

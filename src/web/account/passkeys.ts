@@ -94,8 +94,8 @@ async function sendSetup(visit: Visit, visitor: UserSession, site: PasskeySite) 
 <p>A passkey is kept by your device, your password manager or a security key. It works on this site alone,
   so that no other page can ask for it: <strong>${site.host}</strong>.</p>
 ${full ? notice('error', `You have ${passkeysPerUser} passkeys, which is as many as there may be. Remove one first.`) : form}
-<p class="small">From then on signing in takes your password and a second factor.
-  Other sessions that were opened without one end.</p>
+<p class="small">From then on signing in takes your password and a second factor, or a passkey alone where
+  the device makes sure that it is you. Other sessions that were opened without one end.</p>
 </section>`,
   })
 }

@@ -10,6 +10,7 @@ import { pictureUrl } from './assets.ts'
 import { questionCharacters } from './field.ts'
 import { defineButton } from './form.ts'
 import { type Html, html } from './html.ts'
+import { tellZone } from './moment.ts'
 import type { PageForms } from './page-forms.ts'
 
 export interface Link {
@@ -17,6 +18,10 @@ export interface Link {
   readonly label: string
   /** The sandbox has no such page. */
   readonly liveAlone?: true
+  /** The live site has no such page. */
+  readonly sandboxAlone?: true
+  /** Plain customers find it under “For developers”. */
+  readonly forDevelopers?: true
 }
 
 export interface Bars {
@@ -30,12 +35,16 @@ export interface Bars {
   readonly search?: string | undefined
   /** Whose pages these are, and the same page of others that the visitor acts for. */
   readonly partners?: { readonly current: string; readonly others: readonly Link[] } | undefined
+  /** When it is sent. */
+  readonly now?: Date
   /** The same page on the other site. */
   readonly onOtherSite?: string | undefined
 }
 
 interface Account {
   readonly user: User
+  /** A customer who has nothing to do with programs: what developers need is not in their way. */
+  readonly isPlain?: boolean
   readonly forms: PageForms
   readonly here: string
 }
@@ -43,31 +52,41 @@ interface Account {
 /** The pages of the account, in the order of the bar. */
 const accountNavigation: readonly Link[] = [
   { path: '/account', label: 'Connected applications' },
-  { path: '/account/api', label: 'API settings' },
+  { path: '/account/api', label: 'API settings', forDevelopers: true },
   { path: '/account/devices', label: 'Sign-ins and devices', liveAlone: true },
   { path: '/account/security', label: 'Security', liveAlone: true },
   { path: '/account/history', label: 'History', liveAlone: true },
-  { path: '/partner', label: 'Partner portal' },
+  { path: '/partner', label: 'Partner portal', forDevelopers: true },
 ]
 
 const consoleLink: Link = { path: '/console', label: 'Console', liveAlone: true }
 
 export function printTop(bars: Bars): Html {
-  const { environment, account, partners, onOtherSite, search, brand, only } = bars
+  const { environment, account, brand, only } = bars
   return html`<a class="skip" href="#content">Skip to the content</a>
 <header class="top">
 ${environment === 'sandbox' && html`<p class="ribbon">Sandbox: nothing here touches real money.</p>`}
 <a class="brand" href="/">${printLogo(brand, only)}</a>
-${account && onOtherSite !== undefined && printSites(environment, onOtherSite)}
+${account && printBar(account, bars)}
+</header>`
+}
+
+/** Folded behind a button where there is little room: the browser opens it, and Escape closes it. */
+function printBar(account: Account, bars: Bars): Html {
+  const { environment, partners, onOtherSite, search } = bars
+  return html`<button class="quiet opens" type="button" popovertarget="bar">Menu</button>
+<div id="bar" class="bar" popover>
+${!isTestHolder(account) && !account.isPlain && onOtherSite !== undefined && printSites(environment, onOtherSite)}
 ${partners && partners.others.length > 0 && printPartners(partners)}
 ${search !== undefined && printSearch(search)}
-${account && printAccountBar(account, waysOn(bars))}
-</header>`
+${printAccountBar(account, waysOn(bars))}
+</div>`
 }
 
 function printSearch(action: string): Html {
   return html`<form class="search" role="search" method="get" action="${action}"><input type="search" name="q"
     aria-label="Find by event, delivery, person or address" placeholder="Search"
+    aria-keyshortcuts="Control+K"
     maxlength="${questionCharacters}" spellcheck="false" autocapitalize="none" autocomplete="off"><button
     class="quiet">Find</button></form>`
 }
@@ -107,6 +126,12 @@ export function printBottom(bars: Bars): Html {
   }
 ${
   bars.account &&
+  bars.now &&
+  html`<span>Times are in ${tellZone(bars.now)}.</span><button class="quiet" type="button" data-zone
+  hidden></button>`
+}
+${
+  bars.account &&
   html`<button class="quiet" type="button" data-opens="keys"
   hidden>Keyboard shortcuts</button>`
 }
@@ -130,16 +155,24 @@ function printPartners({ current, others }: NonNullable<Bars['partners']>): Html
     </span>${current}</summary><nav aria-label="Other partners">${links}</nav></details>`
 }
 
+/** They have the sandbox, and nothing there but what they approved. */
+function isTestHolder(account: Account | undefined): boolean {
+  return account?.user.role === 'test'
+}
+
 interface WayOn extends Link {
   /** After `g`. */
   readonly key: string
 }
 
 function waysOn({ environment, account, navigation = accountNavigation }: Bars): readonly WayOn[] {
+  if (isTestHolder(account)) return withKeys(accountNavigation.slice(0, 1))
   const isOutside =
     account?.user.role === 'operator' && !navigation.some(({ path }) => path === consoleLink.path)
   const links = [...navigation, ...(isOutside ? [consoleLink] : [])]
-  return withKeys(links.filter(({ liveAlone }) => environment === 'live' || !liveAlone))
+  const isThere = ({ liveAlone, sandboxAlone, forDevelopers }: Link) =>
+    !(environment === 'live' ? sandboxAlone : liveAlone) && !(account?.isPlain && forDevelopers)
+  return withKeys(links.filter(isThere))
 }
 
 /** Each by the first letter of its name that no other has, in the order of the bar. */
@@ -166,7 +199,7 @@ ${forms.print(
 )}`
 }
 
-export const signOut = defineButton('/logout')
+export const signOut = defineButton('/logout', { heldBy: '/' })
 
 /** Opened by script, which is what the keys need too. */
 function printKeys(ways: readonly WayOn[]): Html {
@@ -174,6 +207,6 @@ function printKeys(ways: readonly WayOn[]): Html {
     .filter(({ key }) => key !== '')
     .map(({ key, label }) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${label}</dd>`)
   return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keyboard shortcuts</h2>
-<dl><dt><kbd>/</kbd></dt><dd>Search</dd>${rows}<dt><kbd>?</kbd></dt><dd>This list</dd></dl>
+<dl><dt><kbd>/</kbd> <kbd>Ctrl</kbd>+<kbd>K</kbd></dt><dd>Search</dd>${rows}<dt><kbd>?</kbd></dt><dd>This list</dd></dl>
 <form method="dialog"><button>Close</button></form></dialog>`
 }

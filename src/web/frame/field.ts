@@ -47,8 +47,8 @@ export interface Field<Value = unknown> {
   readonly choices: readonly Choice[]
   /** Characters; a line break counts once, as browsers count it. */
   readonly most: number
-  /** Of as many values as were sent under its name. */
-  read(sent: readonly string[]): Value | Wrong
+  /** Of as many values as were sent under its name; moments are meant in the zone that the form names. */
+  read(sent: readonly string[], zone?: string): Value | Wrong
 }
 
 type InputType =
@@ -129,12 +129,14 @@ export function longSecret(words: TextWords): Field<string> {
   return { ...secret(words), control: 'area' }
 }
 
-/** Undefined where nothing was typed. In UTC. */
+/** Undefined where nothing was typed. The form says in which zone it is, as its label does. */
 export function moment(words: Words): Field<Date | undefined> {
-  const read = reading((typed) => {
-    const parsed = parseMoment(typed)
-    return parsed === 'wrong' ? new Wrong('must be a moment such as 2026-03-02T10:00') : parsed
-  })
+  const read = (sent: readonly string[], zone = '') => {
+    const typed = readOne(sent)
+    if (typed instanceof Wrong) return typed
+    const parsed = typed === '' ? undefined : parseMoment(typed, zone)
+    return parsed && 'problem' in parsed ? new Wrong(parsed.problem) : parsed
+  }
   return { ...text({ ...words, most: mostOfItsKind, type: 'datetime-local' }), read }
 }
 

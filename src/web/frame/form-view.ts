@@ -3,9 +3,12 @@
  * wrong with that. The first fault has the focus.
  */
 import type { FieldProblem, Problem } from '../../problem.ts'
+import { told } from '../../text/html.ts'
+import { findTimeZone, type TimeZone, utc } from '../../text/time-zone.ts'
 import type { Choice, Field } from './field.ts'
 import { allOf, type Fields } from './form.ts'
 import { type Content, type Html, html } from './html.ts'
+import { isPlain, printLocal } from './moment.ts'
 
 /** What stands in a field before a user types. */
 export type StandingValue = string | number | boolean | Date | readonly string[] | undefined | null
@@ -14,6 +17,8 @@ export type StandingValue = string | number | boolean | Date | readonly string[]
 interface Returned {
   readonly values: Readonly<Record<string, string | string[]>>
   readonly again: readonly string[]
+  /** In which moments were typed; empty for UTC. */
+  readonly zone: string
   readonly problem?: Problem | undefined
 }
 
@@ -47,6 +52,7 @@ export class FormView<Named extends Fields = Fields> {
   readonly #idOf: (name: string) => string
   readonly #mayFocus: boolean
   readonly #printed = new Set<string>()
+  #namesZone = false
   #hasFocus = false
 
   constructor(
@@ -180,11 +186,43 @@ export class FormView<Named extends Fields = Fields> {
     const { label = field.label, hint = field.hint, more = field.more, isRequired = field.isRequired } = words
     const isTyped = field.control === 'input' || field.control === 'area'
     const hasValue = field.control === 'input' && field.returns !== 'again'
-    const value = hasValue && html` value="${this.valueOf(name)}"`
+    const isMoment = field.type === 'datetime-local'
+    const value = hasValue && html` value="${isMoment ? this.#localOf(name) : this.valueOf(name)}"`
     const attributes = html` id="${id}" name="${name}"${value}${isTyped && lengthOf(field)}${isRequired && html` required`}${
       more && html` ${more}`
     }${this.#describe(name, id, hint)}${this.#focus(name, words)}`
-    return html`<div class="field"><label for="${id}">${label}</label>${print(attributes)}${this.#notes(name, id, hint)}</div>`
+    const ofZone = isMoment && told((reader) => html` (${this.#zoneFor(reader).name})`)
+    return html`<div class="field"><label for="${id}">${label}${ofZone}</label>${print(attributes)}${
+      isMoment && this.#zoneField()
+    }${this.#notes(name, id, hint)}</div>`
+  }
+
+  /**
+   * In which the moments of the form are said: the reader's, unless one was typed in another, or stands in an
+   * hour that comes twice there.
+   */
+  #zoneFor(reader: TimeZone): TimeZone {
+    if (this.#returned) return findTimeZone(this.#returned.zone) ?? utc
+    const standing = Object.values(this.#standing).filter((value) => value instanceof Date)
+    return standing.every((at) => isPlain(at, reader)) ? reader : utc
+  }
+
+  #localOf(name: string): Content {
+    const standing = this.#standing[name]
+    const isTyped = this.#returned !== undefined || !(standing instanceof Date)
+    return isTyped
+      ? this.valueOf(name)
+      : told((reader) => html`${printLocal(standing, this.#zoneFor(reader))}`)
+  }
+
+  /** Once in a form. */
+  #zoneField(): Html | undefined {
+    if (this.#namesZone) return undefined
+    this.#namesZone = true
+    return told((reader) => {
+      const zone = this.#zoneFor(reader)
+      return html`${zone !== utc && html`<input type="hidden" name="zone" value="${zone.name}">`}`
+    })
   }
 
   #describe(name: string, id: string, hint: Content): Html | undefined {
@@ -238,7 +276,7 @@ export class FormView<Named extends Fields = Fields> {
 function standingValues(standing: StandingValue): readonly string[] {
   if (standing === undefined || standing === null || standing === false) return []
   if (standing === true) return ['yes']
-  if (standing instanceof Date) return [standing.toISOString().slice(0, 16)]
+  if (standing instanceof Date) return [standing.toISOString()]
   return typeof standing === 'object' ? standing : [String(standing)]
 }
 

@@ -14,8 +14,8 @@ export interface FormDefinition<Named extends Fields = Fields> {
   readonly fields: Named
   /** It makes something new: however often it is sent, there is one of it (make-once.ts, or a constraint). */
   readonly makes: boolean
-  /** It brings files along. */
-  readonly takesFiles: boolean
+  /** It brings files along, of so many bytes at most; 0 for one that brings none. */
+  readonly takesFiles: number
   /**
    * The page that it is on, where that is not the nearest above it; with what its address asks, by fields of
    * the form: `/partner/:branch/test?kind=:type`.
@@ -25,16 +25,16 @@ export interface FormDefinition<Named extends Fields = Fields> {
 
 interface FormOptions {
   readonly makes?: true
-  readonly takesFiles?: true
+  readonly takesFiles?: number
   readonly heldBy?: string
 }
 
 export function defineForm<Named extends Fields>(
   path: string,
   fields: Named,
-  { makes, takesFiles, heldBy }: FormOptions = {},
+  { makes, takesFiles = 0, heldBy }: FormOptions = {},
 ): FormDefinition<Named> {
-  return { path, fields, makes: makes === true, takesFiles: takesFiles === true, heldBy }
+  return { path, fields, makes: makes === true, takesFiles, heldBy }
 }
 
 /** A form of a button alone. */
@@ -83,12 +83,17 @@ export function readFields<Named extends Fields>(
 ): { values: ValuesOf<Named>; problems: FieldProblem[] } {
   const problems: FieldProblem[] = []
   const pairs = Object.entries<Field>(fields).flatMap(([name, field]): [string, unknown][] => {
-    const value = field.read(allOf(body, name))
+    const value = field.read(allOf(body, name), zoneOf(body))
     if (!(value instanceof Wrong)) return [[name, value]]
     problems.push({ field: name, problem: value.problem })
     return []
   })
   return { values: Object.fromEntries(pairs) as ValuesOf<Named>, problems }
+}
+
+/** The zone in which moments of the form were typed; empty for UTC. */
+export function zoneOf(form: Form): string {
+  return allOf(form, 'zone')[0] ?? ''
 }
 
 export function allOf(form: Form, name: string): readonly string[] {
@@ -116,6 +121,8 @@ export interface TypedForm {
   /** The address that it was sent to. */
   readonly action: string
   readonly values: Form
+  /** In which its moments were typed; empty for UTC. */
+  readonly zone: string
   /** Which of several forms it is. */
   readonly keys: Form
   /** Fields that were filled in and are not put back. */
@@ -134,6 +141,7 @@ export function readTyped({ path, fields }: FormDefinition, request: FastifyRequ
     path,
     action: request.url.split('?')[0]!,
     values: valuesOf(sent('back')),
+    zone: zoneOf(body),
     keys: valuesOf(sent('key')),
     again: named.filter(([name, { returns }]) => returns === 'again' && isFilled(name)).map(([name]) => name),
   }

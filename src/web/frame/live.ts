@@ -9,6 +9,7 @@ import { endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { type StandingCheck, watchStanding } from '../../http/standing.ts'
 import { TooManyRequests } from '../../problem.ts'
 import { type Html, html } from './html.ts'
+import { placeOf } from './place.ts'
 import type { Visit } from './visit.ts'
 
 const lookEveryMs = 1_000
@@ -64,6 +65,7 @@ export async function streamPart(
 
 async function sendChanges(visit: Visit, over: AbortSignal, print: () => Promise<Html>): Promise<void> {
   const { context, reply } = visit
+  const { zone } = placeOf(reply)
   const out = reply.raw
   const { eventSignal } = context
   let sent = ''
@@ -73,7 +75,7 @@ async function sendChanges(visit: Visit, over: AbortSignal, print: () => Promise
     wroteAt = performance.now()
   }
   while (!out.destroyed && !over.aborted) {
-    const { text } = await print()
+    const text = (await print()).in(zone)
     if (over.aborted) return
     // A browser that reads slowly gets the newest when there is room, not everything in between.
     if (text !== sent && !out.writableNeedDrain) {

@@ -10,15 +10,12 @@ import type { Environment } from '../../vocabulary/environment.ts'
 
 /** An address on the live site, seen from either. */
 export function onLiveSite(context: Context, path: string): string {
-  return onSite(context, 'live', path)
+  return context.environment === 'live' ? path : context.sisterUrl + path
 }
 
-export function inSandbox(context: Context, path: string): string {
-  return onSite(context, 'sandbox', path)
-}
-
-function onSite({ environment, sisterUrl }: Context, site: Environment, path: string): string {
-  return environment === site ? path : sisterUrl + path
+/** The same in the sandbox: whoever is signed in on the live site comes in there (sign-in/switch.ts). */
+export function inSandbox({ environment, sisterUrl }: Context, path: string): string {
+  return environment === 'sandbox' ? path : `${sisterUrl}/login/live?return=${encodeURIComponent(path)}`
 }
 
 interface PageLocation {

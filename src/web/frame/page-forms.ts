@@ -90,7 +90,7 @@ export class PageForms {
     if (returned) this.#found = view.hasPrintedFields ? 'with fields' : 'as button'
     const remark = returned && view.hasPrintedFields && printRemark(returned, view)
     return html`<form${options.look && html` class="${options.look}"`} method="post"
-      action="${this.#actionOf(form, options)}"${form.takesFiles && html` enctype="multipart/form-data"`}${
+      action="${this.#actionOf(form, options)}"${form.takesFiles > 0 && html` enctype="multipart/form-data"`}${
         options.attributes && html` ${options.attributes}`
       }>${this.csrfField}${
         form.makes && this.#onceOf(form, options)

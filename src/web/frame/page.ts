@@ -1,16 +1,18 @@
 /** The frame of every page, and the headers that keep it from being framed, cached, leaked or scripted. */
 import type { FastifyReply } from 'fastify'
+import { type TimeZone, utc } from '../../text/time-zone.ts'
 import type { Brand } from '../../vocabulary/brand.ts'
 import { assetUrl, brandStyleUrl, pictureUrl, styleUrl } from './assets.ts'
 import { type Bars, printBottom, printTop } from './bars.ts'
 import { type Content, type Html, html } from './html.ts'
+import { tellMinutes } from './moment.ts'
 import type { PageForms } from './page-forms.ts'
 import { placeOf } from './place.ts'
 
 export type { Link } from './bars.ts'
 
 /** Signed-in pages say whose they are, and show the account's navigation or that of a part of the site. */
-interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only'> {
+interface Page extends Omit<Bars, 'onOtherSite' | 'brand' | 'only' | 'now'> {
   readonly title: string
   readonly body: Html
   /**
@@ -59,8 +61,8 @@ export function pageHeaders({
   }
 }
 
-export function printPage(page: Page & Bars): string {
-  const { title, body, environment, wide, brand, only } = page
+export function printPage(page: Page & Bars & { readonly zone?: TimeZone }): string {
+  const { title, body, environment, wide, brand, only, zone = utc, now } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -76,12 +78,12 @@ ${scriptsOf(page).map(
   (name) => html`<script src="${assetUrl(name)}" defer></script>
 `,
 )}</head>
-<body${environment === 'sandbox' && html` class="sandbox"`}>
+<body${environment === 'sandbox' && html` class="sandbox"`}${now && html` data-now="${now.toISOString()}"`}>
 ${printTop(page)}
 <main id="content" tabindex="-1"${wide && html` class="wide"`}>${body}</main>
 ${printBottom(page)}
 </body>
-</html>`.text
+</html>`.in(zone)
 }
 
 function printIcon({ favicon }: Brand): Html | undefined {
@@ -91,25 +93,15 @@ function printIcon({ favicon }: Brand): Html | undefined {
 }
 
 function scriptsOf({ account, live, scripts = [] }: Page): readonly string[] {
-  const ofAccount = account ? ['times.js', 'keyboard.js'] : []
-  return ['submit-once.js', ...ofAccount, ...scripts, ...(live ? ['live.js'] : [])]
+  const ofAccount = account ? ['keyboard.js', 'menus.js'] : []
+  return ['submit-once.js', 'times.js', ...ofAccount, ...scripts, ...(live ? ['live.js'] : [])]
 }
 
 export function notice(kind: 'error' | 'success', content: Content): Html {
   return html`<p class="notice ${kind}" role="${kind === 'error' ? 'alert' : 'status'}">${content}</p>`
 }
 
-/** Made once: to make one takes longer than to print a page of dates. */
-const dates = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
-
 export function printDate(date: Date): Html {
-  const words = dates.format(date)
-  const time = date.toISOString().slice(11, 16)
-  return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}">${words},
-    ${time} UTC</time>`
+  const iso = date.toISOString()
+  return html`<time datetime="${iso}" title="${iso}">${tellMinutes(date)}</time>`
 }

@@ -1,5 +1,6 @@
 /** The small things that many pages show. */
 import { type Content, escapeHtml, Html, html } from './html.ts'
+import { tellSeconds } from './moment.ts'
 import type { Link } from './page.ts'
 
 export function crumbs(links: readonly Link[]): Html {
@@ -33,13 +34,15 @@ export function table(caption: string, head: readonly Content[], rows: readonly 
 
 const cells = /<(td|th)(?=[\s>])/g
 
-function labelCells({ text }: Html, labels: readonly string[]): Html {
-  let at = 0
-  const labelled = text.replace(cells, (start, kind: string) => {
-    const label = escapeHtml(labels[at++] ?? '')
-    return `${start} role="${kind === 'th' ? 'rowheader' : 'cell'}" data-label="${label}"`
+function labelCells(row: Html, labels: readonly string[]): Html {
+  return row.rewrite(() => {
+    let at = 0
+    const label = (start: string, kind: string) => {
+      const name = escapeHtml(labels[at++] ?? '')
+      return `${start} role="${kind === 'th' ? 'rowheader' : 'cell'}" data-label="${name}"`
+    }
+    return (text) => text.replace(cells, label).replace(/<tr(?=[\s>])/, '<tr role="row"')
   })
-  return new Html(labelled.replace(/<tr(?=[\s>])/, '<tr role="row"'))
 }
 
 function isOfMoments([first]: readonly Html[], at: number): boolean {
@@ -61,11 +64,10 @@ export function menu(of: string, items: readonly Content[]): Html {
     ${of}</span></summary><ul>${shown.map((item) => html`<li>${item}</li>`)}</ul></details>`
 }
 
-/** Short, for tables: to the second. Where script runs, times.js tells it in the reader's own zone. */
+/** Short, for tables: to the second. */
 export function printMoment(date: Date): Html {
   const iso = date.toISOString()
-  return html`<time datetime="${iso}" title="${iso}" data-short>${iso.slice(0, 10)} ${iso.slice(11, 19)}
-    UTC</time>`
+  return html`<time datetime="${iso}" title="${iso}" data-short>${tellSeconds(date)}</time>`
 }
 
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {

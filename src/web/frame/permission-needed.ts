@@ -14,7 +14,7 @@ export function sendPermissionNeeded(
   roles: readonly StaffRole[],
   permission: Permission,
 ): undefined {
-  request.refusal = 'forbidden'
+  request.refusal = { code: 'forbidden' }
   const has = roles.length === 0 ? 'You have no role yet.' : `You have: ${titlesOf(roles).join(', ')}.`
   sendPage(reply, {
     title: 'This needs another role',

@@ -2,6 +2,7 @@
  * Where an answer stands among the pages: what the frame around it shows beside what the page says of itself.
  */
 import type { FastifyReply } from 'fastify'
+import type { TimeZone } from '../../text/time-zone.ts'
 import type { Brand, Mode } from '../../vocabulary/brand.ts'
 
 interface Place {
@@ -11,6 +12,9 @@ interface Place {
   readonly brand: Brand
   /** Of a preview: this, whatever the browser prefers. */
   readonly only?: Mode
+  /** In which moments are told. */
+  readonly zone: TimeZone
+  readonly now: Date
 }
 
 const places = new WeakMap<FastifyReply, Place>()

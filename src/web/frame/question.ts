@@ -3,7 +3,7 @@ import type { Form } from '../../http/form.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
 import { cut } from '../../text/cut.ts'
 import { type Field, questionCharacters } from './field.ts'
-import { type Fields, readFields, type ValuesOf } from './form.ts'
+import { type Fields, readFields, type ValuesOf, zoneOf } from './form.ts'
 import { FormView } from './form-view.ts'
 import type { Html } from './html.ts'
 import { notice } from './page.ts'
@@ -22,7 +22,12 @@ export interface Question<Named extends Fields> {
   printProblem(): Html | undefined
   /** The same question as an address would ask it, with more, and without what is undefined. */
   print(more?: Readonly<Record<string, string | number | undefined>>): string
+  /** The same, wherever in what it finds the reader is. */
+  printSearch(): string
 }
+
+/** The names of the fields that say where a page begins. */
+const places = { before: undefined, after: undefined, page: undefined }
 
 /** `judge` says what else is wrong, of the values. Of each, no more than a field holds counts. */
 export function readQuestion<Named extends Fields>(
@@ -36,13 +41,25 @@ export function readQuestion<Named extends Fields>(
   })
   const asked = Object.fromEntries(typed)
   const named = Object.fromEntries(typed.map(([name]) => [name, fields[name]!]))
-  const { values: read, problems } = readFields(named, asked)
+  const zone = cut(zoneOf(query), questionCharacters)
+  const { values: read, problems } = readFields(named, { ...asked, zone })
   const values = read as Partial<ValuesOf<Named>>
   const all = [...problems, ...judge(values)]
   const problem = all.length > 0 ? new Invalid(all) : undefined
+  // Said again in the zone of whoever reads the page.
+  const moments = Object.fromEntries(Object.entries(values).filter(([, value]) => value instanceof Date))
+  const print: Question<Named>['print'] = (more = {}) => {
+    const said = { ...asked, ...(Object.keys(moments).length > 0 && zone !== '' && { zone }) }
+    const pairs = Object.entries({ ...said, ...more }).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    )
+    return new URLSearchParams(pairs).toString()
+  }
   const view = new FormView(
     fields,
-    problem ? { returned: { values: asked, again: [], problem } } : { standing: asked },
+    problem
+      ? { returned: { values: asked, again: [], zone, problem } }
+      : { standing: { ...asked, ...moments } },
   )
   return {
     values,
@@ -54,11 +71,7 @@ export function readQuestion<Named extends Fields>(
       const words = view.problemsElsewhere.map((each) => `${each.field} ${each.problem}`).join('; ')
       return words === '' ? undefined : notice('error', `${words}.`)
     },
-    print(more = {}) {
-      const pairs = Object.entries({ ...asked, ...more }).flatMap(([name, value]): [string, string][] =>
-        value === undefined ? [] : [[name, String(value)]],
-      )
-      return new URLSearchParams(pairs).toString()
-    },
+    print,
+    printSearch: () => print(places),
   }
 }

@@ -32,7 +32,7 @@ export async function showAgain(
   show: (again: Visit) => Promise<unknown>,
 ): Promise<unknown> {
   const { request, reply, sent } = visit
-  request.refusal = problem.code
+  request.refusal = problem
   reply.headers(problem.headers)
   const returned = sent && { ...sent, problem: wordedAnew(problem) }
   const again = { ...visit, address, query: parseForm(queryOf(address)), ...(returned && { returned }) }

@@ -22,7 +22,7 @@ export async function sendRoleNeeded(
   const { partner, session, forms, home } = member
   const members = await listMembers(context.db, partner)
   const owners = members.filter(({ role }) => role === 'owner')
-  request.refusal = 'forbidden'
+  request.refusal = { code: 'forbidden' }
   sendPage(reply, {
     title: `This needs the ${least} role`,
     environment: context.environment,

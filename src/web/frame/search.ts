@@ -3,23 +3,62 @@
  * alone is led to at once.
  */
 import type { FastifyReply } from 'fastify'
+import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import { cut } from '../../text/cut.ts'
+import { parseEventName } from '../../webhooks/events/event-search.ts'
 import { questionCharacters } from './field.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Visit } from './visit.ts'
 
-export interface Hit {
+interface Hit {
   readonly path: string
   readonly title: Content
   readonly about?: Content
 }
 
-export interface Group {
+interface Group extends Found {
   readonly label: string
+}
+
+interface Found {
   readonly hits: readonly Hit[]
   /** Where all of them are, when there are more. */
   readonly more?: string | undefined
+}
+
+/** One thing that can be found. A new one is a row of the table of the console's or of the portal's. */
+export interface SearchKind<Reader, Sought> {
+  readonly label: string
+  /** What is looked for; undefined where the text can be none of these. */
+  parse(text: string): Sought | undefined
+  find(context: Context, sought: Sought, reader: Reader): Promise<Found>
+}
+
+/** One after the other: a search takes one connection to the database. */
+export async function findGroups<Reader>(
+  kinds: readonly SearchKind<Reader, unknown>[],
+  context: Context,
+  text: string,
+  reader: Reader,
+): Promise<Group[]> {
+  const groups: Group[] = []
+  for (const kind of kinds) {
+    const sought = kind.parse(text)
+    if (sought !== undefined)
+      groups.push({ label: kind.label, ...(await kind.find(context, sought, reader)) })
+  }
+  return groups
+}
+
+/** Names and addresses; an event's name is neither. */
+export function parseWords(text: string): string | undefined {
+  return parseEventName(text) === undefined ? text : undefined
+}
+
+/** What a request may be called (`http/server.ts`). */
+export function parseRequestId(text: string): string | undefined {
+  return /^[\w.-]{1,40}$/.test(text) ? text : undefined
 }
 
 /** `find` gets what the reader seeks, `send` shows a page. */

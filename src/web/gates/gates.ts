@@ -21,13 +21,14 @@ import { readReason } from '../frame/form.ts'
 import { checkFormToken } from '../frame/form-token.ts'
 import { findKeptForm, keepForm } from '../frame/kept-form.ts'
 import type { Watcher } from '../frame/live.ts'
+import { refuseTestHolder } from '../frame/not-for-test-holders.ts'
 import { PageForms } from '../frame/page-forms.ts'
 import { sendFactorNeeded, sendPermissionNeeded } from '../frame/permission-needed.ts'
 import { sendRoleNeeded } from '../frame/role-needed.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import { currentSession, signedInAs, type UserSession } from '../frame/visitor.ts'
 
-type Audience = 'anyone' | 'signed in' | 'member' | 'approved member' | 'operator'
+type Audience = 'anyone' | 'visitor' | 'signed in' | 'member' | 'approved member' | 'operator'
 
 /** Given minutes ago, a factor by users who have one; a reason with the form itself. */
 type Proof = 'password' | 'factor' | 'reason'
@@ -40,6 +41,8 @@ export interface Gate<Values extends readonly unknown[]> {
   readonly least?: MemberRole | undefined
   /** What an operator must be allowed to do. */
   readonly permission?: Permission | undefined
+  /** Whether the test holders of the sandbox may, too. */
+  readonly testHolders?: true
   show(visit: Visit, path: string): Promise<Values | undefined>
   /**
    * A user who has to sign in first returns to the page that holds the form, and finds there what they typed.
@@ -69,6 +72,8 @@ interface PersonGate<Proven extends UserSession> extends Gate<[Proven]> {
 }
 
 interface GateRequirement {
+  /** Whether test holders are let through: no gate does unless it says so. */
+  readonly testHolders?: true
   readonly least?: MemberRole
   readonly permission?: Permission
 }
@@ -87,14 +92,14 @@ function gate<Proven extends UserSession>(
     async show(visit, path) {
       // Pages of the account are returned to without what their address said: it told of something just done.
       const here = audience === 'signed in' ? path : visit.address
-      const visitor = await signIn(visit, here)
+      const visitor = await signIn(visit, here, requirement)
       const proven = visitor && (await admit(visit, visitor, here))
       if (!proven) return undefined
       const returned = visit.returned ?? (await findKeptForm(visit, proven.session.user.id))
       return [{ ...proven, forms: new PageForms(proven.forms.csrf, paramsOf(visit.request), returned) }]
     },
     async take(visit, heldBy) {
-      const visitor = await signIn(visit, heldBy)
+      const visitor = await signIn(visit, heldBy, requirement)
       if (!visitor) return undefined
       // Before anything is looked up: a form that is not ours learns nothing.
       checkFormToken(visit.request, visitor.session.token.text)
@@ -116,10 +121,16 @@ function gate<Proven extends UserSession>(
   }
 }
 
-async function signIn(visit: Visit, here: string): Promise<UserSession | undefined> {
+async function signIn(
+  visit: Visit,
+  here: string,
+  { testHolders }: GateRequirement,
+): Promise<UserSession | undefined> {
   const { context, request } = visit
   const session = await currentSession(context, request)
-  return session ? signedInAs(context, request, session) : leadAway(visit, here, '')
+  if (!session) return leadAway(visit, here, '')
+  const visitor = signedInAs(context, request, session)
+  return session.user.role === 'test' && !testHolders ? refuseTestHolder(visit, visitor) : visitor
 }
 
 /**
@@ -143,6 +154,20 @@ async function leadAway(
 
 /** Any session will do: what only looks, or only takes power away. */
 export const signedIn = gate('signed in', [], async (_visit, visitor) => visitor)
+
+/** Test holders of the sandbox as well: what an account holder sees of applications. */
+export const anyHolder = gate('signed in', [], async (_visit, visitor) => visitor, { testHolders: true })
+
+/** Whether or not they are signed in: the page has something for each. */
+export const visitor: Gate<[UserSession | undefined]> = {
+  who: 'visitor',
+  proofs: [],
+  async show(visit, path) {
+    const session = await currentSession(visit.context, visit.request)
+    return session ? signedIn.show(visit, path) : [undefined]
+  },
+  take: (visit, heldBy) => signedIn.take(visit, heldBy),
+}
 
 interface FreshUserSession extends UserSession {
   readonly isFresh: true
@@ -344,7 +369,7 @@ export function operatorWatcher(visit: Visit, operator: Operator): Watcher {
 }
 
 /** An operator who signed out, was disabled or has other roles now, sees no more. */
-export function judgeOperator(visit: Visit, { roles }: Operator): StandingCheck {
+function judgeOperator(visit: Visit, { roles }: Operator): StandingCheck {
   return async () => {
     const session = await currentSession(visit.context, visit.request, false)
     if (session?.user.role !== 'operator' || (await findLack(visit, session)) !== undefined) return undefined

@@ -23,9 +23,9 @@ test('a duration has one unit and no more digits than can be read', () => {
 
 test('a column says when it was, with the zone, and some of them stand under the axis', () => {
   const at = new Date('2026-03-02T10:15:00Z')
-  assert.equal(printSpan(5 * minute, at), '2 Mar, 10:15 to 10:20 UTC')
-  assert.equal(printSpan(day, new Date('2026-03-02')), '2 Mar UTC')
-  assert.equal(printTick(at, 5 * minute), '10:15')
+  assert.equal(printSpan(5 * minute, at).text, '2 Mar, 10:15 to 10:20 UTC')
+  assert.equal(printSpan(day, new Date('2026-03-02')).text, '2 Mar UTC')
+  assert.equal(printTick(at, 5 * minute)?.text, '10:15')
   assert.equal(printTick(new Date('2026-03-02T10:20:00Z'), 5 * minute), undefined)
-  assert.equal(printTick(new Date('2026-03-02'), 6 * hour), '2 Mar')
+  assert.equal(printTick(new Date('2026-03-02'), 6 * hour)?.text, '2 Mar')
 })

@@ -1,5 +1,7 @@
 /** What stands beside a chart: a scale with round ends, and times that can be read at a glance. */
 import { after, day, hour, minute, second } from '../../clock.ts'
+import type { Html } from '../frame/html.ts'
+import { tellClock, tellDay, tellSpan } from '../frame/moment.ts'
 
 export interface Axis {
   /** The value at its upper end. */
@@ -69,10 +71,6 @@ export function printDuration(ms: number): string {
   return `${value.toFixed(digits)} ${unit.word}`
 }
 
-const clockOf = (at: Date) => at.toISOString().slice(11, 16)
-const dates = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const dateOf = (at: Date) => dates.format(at)
-
 const spanWords = new Map([
   [5 * minute, '5 minutes'],
   [hour, 'hour'],
@@ -80,16 +78,19 @@ const spanWords = new Map([
   [day, 'day'],
 ])
 
-/** How long a column is; with its beginning, when it was. */
-export function printSpan(columnMs: number, from?: Date): string {
-  if (from === undefined) return spanWords.get(columnMs)!
-  if (columnMs === day) return `${dateOf(from)} UTC`
-  return `${dateOf(from)}, ${clockOf(from)} to ${clockOf(after(from, columnMs))} UTC`
+/** How long a column is. */
+export function nameSpan(columnMs: number): string {
+  return spanWords.get(columnMs)!
+}
+
+/** When a column was. */
+export function printSpan(columnMs: number, from: Date): Html {
+  return tellSpan(from, after(from, columnMs))
 }
 
 /** Under some of the columns: when they begin. */
-export function printTick(from: Date, columnMs: number): string | undefined {
+export function printTick(from: Date, columnMs: number): Html | undefined {
   const everyMs = { [5 * minute]: 15 * minute, [hour]: 6 * hour, [6 * hour]: day, [day]: 7 * day }[columnMs]!
   if (from.getTime() % everyMs !== 0) return undefined
-  return columnMs >= 6 * hour ? dateOf(from) : clockOf(from)
+  return columnMs >= 6 * hour ? tellDay(from) : tellClock(from)
 }

@@ -7,9 +7,10 @@ import { after, second } from '../../clock.ts'
 import type { CountedColumn, Counts, Quantiles } from '../../webhooks/health/webhook-counts.ts'
 import { isPeriod, type Period, periods } from '../../webhooks/subscriptions/columns.ts'
 import { type Html, html } from '../frame/html.ts'
+import { tellZone } from '../frame/moment.ts'
 import { printMoment, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
-import { type Axis, countAxis, durationAxis, printDuration, printSpan, printTick } from './axes.ts'
+import { type Axis, countAxis, durationAxis, nameSpan, printDuration, printSpan, printTick } from './axes.ts'
 import { printCount } from './health-words.ts'
 
 export const chartScript = 'charts.js'
@@ -74,7 +75,7 @@ ${printDurations(counts, options)}
 }
 
 function printNotes({ countedSince }: Counts): Html {
-  return html`<p class="small">Attempts are counted by when they were made, in UTC, a few seconds later.
+  return html`<p class="small">Attempts are counted by when they were made, a few seconds later.
     What waits is looked at once a minute; a column shows the most that was seen.
 Durations are accurate to within 20%.${
     countedSince &&
@@ -95,8 +96,8 @@ function printAttempts({ all, columns, columnMs, startsAt }: Counts, period: Per
       : `${((100 * all.accepted) / made).toFixed(1)} % accepted, ${printRate(made, period)}`
   return printFigure({
     caption: html`<strong>${number(made)}</strong> ${made === 1 ? 'attempt' : 'attempts'}, ${rate}`,
-    label: `Attempts in each ${printSpan(columnMs)}`,
-    unit: `attempts in ${printSpan(columnMs)}`,
+    label: `Attempts in each ${nameSpan(columnMs)}`,
+    unit: `attempts in ${nameSpan(columnMs)}`,
     axis: countAxis(Math.max(...columns.map(attemptsOf))),
     legend: { accepted: 'accepted', failed: 'failed' },
     ...{ startsAt, columnMs },
@@ -127,7 +128,7 @@ function printWaiting({ columns, columnMs, startsAt }: Counts, { waiting, blocke
   const behind = blocked > 0 && `, ${printCount(blocked)} of them queued behind an earlier one`
   return printFigure({
     caption: html`<strong>${printCount(waiting)}</strong> waiting now${behind}`,
-    label: `Deliveries waiting in each ${printSpan(columnMs)}, the most at once`,
+    label: `Deliveries waiting in each ${nameSpan(columnMs)}, the most at once`,
     unit: 'deliveries, the most at once',
     axis: countAxis(Math.max(...columns.map((column) => column.waiting))),
     legend: { waiting: 'due, or waiting for a retry', blocked: 'queued behind an earlier one' },
@@ -149,7 +150,7 @@ function printDurations({ all, columns, columnMs, startsAt }: Counts, { duration
   return printFigure({
     caption: html`<strong>${p95 === null ? '–' : printDuration(p95)}</strong> ${durationWords[durations]},
       for 95 of 100`,
-    label: `Time ${durationWords[durations]}, in each ${printSpan(columnMs)}`,
+    label: `Time ${durationWords[durations]}, in each ${nameSpan(columnMs)}`,
     unit: `time ${durationWords[durations]}`,
     axis: durationAxis(Math.max(1, ...columns.map((column) => column[durations].p99 ?? 0))),
     legend: { p50: 'p50', p95: 'p95', p99: 'p99' },
@@ -211,7 +212,7 @@ function printFigure({ caption, label, unit, axis, legend, startsAt, columnMs, c
 <p class="unit">${unit}</p>
 <div class="plot"><ol class="scale" aria-hidden="true">${scale}</ol><ol class="columns"
   aria-label="${label}">${items}</ol></div>
-<p class="unit">time, UTC</p>
+<p class="unit">time, ${tellZone(startsAt)}</p>
 <ul class="legend">${keys}</ul></figure>`
 }
 

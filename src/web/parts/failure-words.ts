@@ -1,6 +1,7 @@
 /** What a failing receiver answered last, and why, in the same words wherever it is told. */
 import { cut } from '../../text/cut.ts'
 import type { Attempt } from '../../webhooks/deliveries/delivery.ts'
+import { type Condition, isFailing, isUnsettled } from '../../webhooks/health/condition.ts'
 import type { FailedAttempt, WebhookFailure } from '../../webhooks/health/failure.ts'
 import { findCause } from '../../webhooks/health/likely-cause.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
@@ -28,10 +29,6 @@ export function nameAnswer({
   return detail === null ? word : `${word} (${detail.split(':')[0]})`
 }
 
-export function isFailing(condition: string): boolean {
-  return condition === 'failing' || condition === 'breaker open' || condition === 'disabled'
-}
-
 const excerptLength = 120
 
 /** Its beginning, on one line. */
@@ -42,8 +39,8 @@ function printExcerpt(response: string | null): Html | undefined {
 }
 
 /** In a list: what it answered last and when, and the likely cause, which leads to the rest. */
-export function printWhy(condition: string, failure: WebhookFailure | undefined, incident: string): Html {
-  if (!isFailing(condition)) return html`–`
+export function printWhy(condition: Condition, failure: WebhookFailure | undefined, incident: string): Html {
+  if (!isFailing(condition) && !(failure && isUnsettled(condition))) return html`–`
   return printReason(failure?.last, incident)
 }
 

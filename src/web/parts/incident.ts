@@ -7,23 +7,25 @@ import { findProbeOutcome, type Probe, type ProbeOutcome } from '../../webhooks/
 import { listReplays, type Replay } from '../../webhooks/deliveries/replay.ts'
 import { parseDeliveryId } from '../../webhooks/engine/delivery-id.ts'
 import { type Backlog, lookedAtMost, readBacklog } from '../../webhooks/health/backlog.ts'
+import { isFailing, isWell } from '../../webhooks/health/condition.ts'
 import { type FailedAttempt, readFailures, type WebhookFailure } from '../../webhooks/health/failure.ts'
+import type { LaneHealth } from '../../webhooks/health/lane-health.ts'
 import { findCause } from '../../webhooks/health/likely-cause.ts'
-import { countedAtMost, readHealth, type WebhookHealth } from '../../webhooks/health/webhook-health.ts'
+import { countedAtMost, readWaiting } from '../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../webhooks/subscriptions/webhook.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
 import { notice, printDate } from '../frame/page.ts'
 import { badge, facts, printMoment, table } from '../frame/parts.ts'
 import type { Visit } from '../frame/visit.ts'
-import { isFailing, nameAnswer, printAnswer } from './failure-words.ts'
-import { printCount } from './health-words.ts'
+import { nameAnswer, printAnswer } from './failure-words.ts'
+import { describeCondition, printCount } from './health-words.ts'
 
 const entitiesShown = 20
 
 interface Incident {
-  readonly webhook: Webhook
-  readonly health: WebhookHealth | undefined
-  /** Undefined when it does not fail, or no attempt has noted how. */
+  readonly lane: LaneHealth
+  readonly exhausted: number
+  /** Undefined when nothing failed, or no attempt has noted how. */
   readonly failure: WebhookFailure | undefined
   readonly backlog: Backlog
   readonly probe: { readonly asked: Probe; readonly outcome: ProbeOutcome | undefined } | undefined
@@ -32,19 +34,17 @@ interface Incident {
 }
 
 export async function readIncident(
-  db: Sql,
-  webhook: Webhook,
-  condition: string,
+  { db }: { readonly db: Sql },
+  lane: LaneHealth,
   asked: Probe | undefined,
 ): Promise<Incident> {
-  const failure = (await readFailures(db, [webhook])).get(webhook.id)
   return {
-    webhook,
-    health: (await readHealth(db, [webhook])).get(webhook.id),
-    failure: isFailing(condition) ? failure : undefined,
-    backlog: await readBacklog(db, webhook, entitiesShown),
-    probe: asked && { asked, outcome: await findProbeOutcome(db, webhook, asked) },
-    recovery: await findRecovery(db, webhook),
+    lane,
+    exhausted: (await readWaiting(db, [lane])).get(lane.id)?.exhausted ?? 0,
+    failure: isWell(lane.condition) ? undefined : (await readFailures(db, [lane])).get(lane.id),
+    backlog: await readBacklog(db, lane, entitiesShown),
+    probe: asked && { asked, outcome: await findProbeOutcome(db, lane, asked) },
+    recovery: await findRecovery(db, lane),
   }
 }
 
@@ -87,11 +87,10 @@ ${printCourse(incident, links)}
 ${printBacklog(incident, links)}`
 }
 
-function printNothing({ health }: Incident): Html {
-  const words =
-    health && health.failures > 0
-      ? 'No failure details yet. The next attempt will show them.'
-      : 'It does not fail: its last attempt was accepted, or none has been made yet.'
+function printNothing({ lane }: Incident): Html {
+  const words = isFailing(lane.condition)
+    ? 'No failure details yet. The next attempt will show them.'
+    : describeCondition(lane)
   return html`<p class="card empty">${words}</p>`
 }
 
@@ -108,19 +107,19 @@ ${
 }</section>`
 }
 
-function printCourse({ health, failure, webhook }: Incident, { delivery }: IncidentLinks): Html | undefined {
-  if (!health || (health.failures === 0 && webhook.state !== 'disabled')) return undefined
+function printCourse({ lane, exhausted, failure }: Incident, { delivery }: IncidentLinks): Html | undefined {
+  if (!isFailing(lane.condition)) return undefined
   const first = failure?.first
   return html`<section class="card"><h2>Since when</h2>
 ${facts([
-  ['Failing since', health.failingSince ? printDate(health.failingSince) : undefined],
-  ['Failures in a row', health.failures > 0 && health.failures.toLocaleString('en')],
+  ['Failing since', lane.failingSince ? printDate(lane.failingSince) : undefined],
+  ['Failures in a row', lane.failures > 0 && lane.failures.toLocaleString('en')],
   [
     'First failure',
     first && html`${nameAnswer(first)}, ${printMoment(first.at)}, delivery ${delivery(first.deliveryId)}`,
   ],
-  ['Disabled', webhook.disabledReason !== null && webhook.disabledReason],
-  ['Failed after all retries', printCount(health.exhausted)],
+  ['Disabled', lane.disabledReason !== null && lane.disabledReason],
+  ['Failed after all retries', printCount(exhausted)],
 ])}</section>`
 }
 

@@ -2,11 +2,9 @@
  * Spec 4.1: GET /v1/oauth/authorize. Judges the request and sends the browser to the login page; stores
  * nothing.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../context.ts'
+import type { FastifyReply } from 'fastify'
 import type { OperationSchema } from '../../http/described-route.ts'
 import { type Form, parseFormBytes, queryOf } from '../../http/form.ts'
-import { subnetOf } from '../../network/subnet.ts'
 import {
   checkRecipient,
   judgeRequest,
@@ -17,9 +15,6 @@ import {
   stateWideCharacters,
   stateWideLength,
 } from '../../oauth/authorization-request.ts'
-import type { OAuthError } from '../../oauth/oauth-error.ts'
-import type { Registration } from '../../partners/client.ts'
-import { cut } from '../../text/cut.ts'
 import { oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { scopePattern } from '../../vocabulary/scope.ts'
 import { pageHeaders } from '../frame/page.ts'
@@ -72,41 +67,10 @@ export async function authorize({ context, request, reply }: Visit): Promise<Fas
   const judged = judgeRequest(query, bytes, client, clock.now())
   reply.headers(pageHeaders())
   if (judged.kind === 'refused') {
-    request.refusal = judged.error.code
-    context.refusedCalls.record(describeAuthorize(context, request, client, judged.error))
+    request.refusal = judged.error
     return reply.redirect(printErrorCallback(client.callbackUrl, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
-}
-
-/** A request for authorization comes from a browser: which client it is for is known, who sent it is not. */
-function describeAuthorize(
-  { environment, clock }: Context,
-  request: FastifyRequest,
-  client: Registration,
-  error: OAuthError,
-) {
-  const query = request.query as Form
-  const names = Object.keys(query).filter((name) => /^\w{1,60}$/.test(name))
-  const plain = ['scope', 'response_type', 'code_challenge_method']
-  return {
-    ...{ environment, branchId: client.branchId, clientId: client.id, isClaimed: true, at: clock.now() },
-    caller: subnetOf(request.ip),
-    ...{
-      method: 'GET',
-      route: '/v1/oauth/authorize',
-      status: error.status,
-      code: error.code,
-      description: error.message,
-    },
-    sent: cut(
-      names
-        .map((name) => `${name}=${plain.includes(name) ? cut(String(query[name]), 200) : '••••'}`)
-        .join('\n'),
-      1_000,
-    ),
-    requestId: request.id,
-  }
 }
 
 /** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */

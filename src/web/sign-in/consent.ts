@@ -11,17 +11,19 @@ import { findShownLook } from '../../partners/client-look.ts'
 import { mayTry } from '../../partners/tryout.ts'
 import { Conflict, Forbidden, Invalid, Problem } from '../../problem.ts'
 import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.ts'
-import { findOffer, type Offer } from '../../users/offer.ts'
+import { findOffer, type Offer, type OfferedAccount } from '../../users/offer.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
-import { isFresh, isStrong, type Session } from '../../users/session.ts'
+import { closeSession, isFresh, isStrong, type Session } from '../../users/session.ts'
+import { covers, type Scope, union, without } from '../../vocabulary/scope.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
+import { clearCookie } from '../frame/cookies.ts'
 import type { Submission } from '../frame/form.ts'
 import { checkFormToken, issueFormToken, markOwner } from '../frame/form-token.ts'
 import type { FormView } from '../frame/form-view.ts'
 import { type Html, html } from '../frame/html.ts'
 import { findKeptForm, keepForm } from '../frame/kept-form.ts'
 import { onLiveSite } from '../frame/other-site.ts'
-import { sendPage } from '../frame/page.ts'
+import { printDate, sendPage } from '../frame/page.ts'
 import { PageForms, type ReturnedForm } from '../frame/page-forms.ts'
 import type { Visit } from '../frame/visit.ts'
 import { actOf, currentSession, returning } from '../frame/visitor.ts'
@@ -45,7 +47,7 @@ export async function findObstacle(
   { request, client }: PendingRequest,
   session: Session,
 ): Promise<'sign-in' | 'second-factor' | 'not-a-member' | undefined> {
-  if (!(await mayTry(db, client, session.user.id))) return 'not-a-member'
+  if (!(await mayTry(db, client, session.user))) return 'not-a-member'
   if (!needsProof(request)) return undefined
   const now = clock.now()
   if (!isFresh(session, now) || !(await hasProvenFactor(db, session, now))) return 'sign-in'
@@ -61,7 +63,7 @@ export async function showConsent(visit: Visit) {
   const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
   if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
   if (obstacle === 'second-factor') return sendSetupFirst(visit, pending)
-  if (obstacle === 'not-a-member') throw notOpenYet(pending)
+  if (obstacle === 'not-a-member') throw notOpenTo(session, pending)
   return sendConsent(visit, pending, session, await findKeptForm(visit, session.user.id))
 }
 
@@ -80,25 +82,29 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
   const obstacle = await findObstacle(context, pending, session)
   if (obstacle === 'sign-in') return leadToLogin(visit, pending)
   if (obstacle === 'second-factor') return sendSetupFirst(visit, pending)
-  if (obstacle === 'not-a-member') throw notOpenYet(pending)
+  if (obstacle === 'not-a-member') throw notOpenTo(session, pending)
   const act = actOf(context, request, session)
   const { state } = pending.request
   const callbackUrl = pending.client.callbackUrl
   switch (values.decision) {
     case 'approve': {
-      const offer = await offerTo(context, session, pending.request, values.shown)
+      const asked = pending.request.scopes.filter((scope) => values.shown.split(' ').includes(scope))
+      const offer = await offerTo(context, session, pending, asked)
       if (offer.scopes.length === 0) return sendConsent(visit, pending, session)
-      const accountNumbers = chooseAccounts(offer.accounts, values.account)
-      const text = findChoiceProblem(offer.accounts, values.account, accountNumbers)
+      const choice = {
+        scopes: asked.filter((scope) => values.scope.includes(scope)),
+        accountNumbers: values.account,
+      }
+      const text = findChoiceProblem(offer, choice, pending.client.scopesRequired)
       if (text !== undefined) {
         const again = returning(visit, new Problem(400, 'invalid_request', text))
         return sendConsent(again, pending, session, again.returned)
       }
       const consent = {
-        request: { ...pending.request, scopes: offer.scopes },
+        request: { ...pending.request, scopes: choice.scopes },
         userId: session.user.id,
         environment: context.environment,
-        accountNumbers,
+        accountNumbers: choice.accountNumbers,
       }
       const code = await approve(context.db, consent, act)
       if (!code) throw answeredAlready()
@@ -107,12 +113,25 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
     case 'deny': {
       if (!(await deny(context.db, pending.request, act))) throw answeredAlready()
       const error = new OAuthError('access_denied', 'The user denied the request.')
-      request.refusal = error.code
+      request.refusal = error
       return reply.redirect(printErrorCallback(callbackUrl, error, state, context.baseUrl), 303)
     }
     default:
       throw new Invalid([{ field: 'decision', problem: 'must be approve or deny' }])
   }
+}
+
+/** “Not you?”: this session ends, and the request waits for whoever signs in. */
+export async function signInAsOther(visit: Visit, { values }: Submission<typeof forms.signInAsOther>) {
+  const { context, request, reply } = visit
+  const pending = await openPending(context, values.request)
+  const session = await currentSession(context, request)
+  if (session) {
+    checkFormToken(request, formSecret(session.token.text, pending))
+    await context.db.transaction((sql) => closeSession(sql, session, actOf(context, request, session)))
+  }
+  clearCookie(context, reply, 'session')
+  return reply.redirect(`/login?request=${pending.sealed}&other=1`, 303)
 }
 
 /**
@@ -122,11 +141,10 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
 async function offerTo(
   { db, environment }: Context,
   { user }: Session,
-  { scopes }: AuthorizationRequest,
-  shown?: string,
+  { request, client }: PendingRequest,
+  asked = request.scopes,
 ): Promise<Offer> {
-  const asked = shown === undefined ? scopes : scopes.filter((scope) => shown.split(' ').includes(scope))
-  return findOffer(await listOpenAccounts(db, user.id, environment), asked)
+  return findOffer(await listOpenAccounts(db, user.id, environment), asked, client.scopesRequired)
 }
 
 /** The form token is bound to this session and to this request: one page's token answers no other request. */
@@ -134,30 +152,61 @@ function formSecret(session: string, { request }: PendingRequest): string {
   return `${session} ${request.id}`
 }
 
-/**
- * Of what is offered now, what the form names: an account that it does not name was not shown, or not ticked.
- */
-function chooseAccounts(offered: readonly HeldAccount[], named: readonly string[]): string[] {
-  return offered.map((account) => account.accountNumber).filter((number) => named.includes(number))
+interface Choice {
+  readonly scopes: readonly Scope[]
+  readonly accountNumbers: readonly string[]
 }
 
 /** Nothing is allowed but what they have seen and chosen, all of it. */
 function findChoiceProblem(
-  offered: readonly HeldAccount[],
-  named: readonly string[],
-  chosen: readonly string[],
+  { scopes, accounts }: Offer,
+  choice: Choice,
+  required: readonly Scope[],
 ): string | undefined {
-  if (offered.length > 1 && chosen.length === 0) return 'Choose at least one account, or deny the request.'
-  const isAll = named.every((number) => chosen.includes(number))
-  if (isAll && (chosen.length > 0 || offered.length === 0)) return undefined
-  return 'Your accounts have changed since this page was opened. Check what is listed now, then answer.'
+  if (choice.scopes.length === 0) return 'Choose at least one thing that it may do, or deny the request.'
+  const missing = scopes.filter((scope) => required.includes(scope) && !choice.scopes.includes(scope))
+  if (missing.length > 0)
+    return `It does not work without: ${titlesOf(missing)}. Allow that too, or deny the request.`
+  const chosen = accounts.filter(({ accountNumber }) => choice.accountNumbers.includes(accountNumber))
+  if (chosen.length === 0 && accounts.length > (choice.accountNumbers.length === 0 ? 0 : 1))
+    return 'Choose at least one account, or deny the request.'
+  const isAll = chosen.length === new Set(choice.accountNumbers).size && covers(scopes, choice.scopes)
+  if (!isAll || (chosen.length === 0 && accounts.length > 0))
+    return 'Your accounts have changed since this page was opened. Check what is listed now, then answer.'
+  const tooMuch = chosen.find(({ lacks }) => lacks.some((scope) => choice.scopes.includes(scope)))
+  return (
+    tooMuch &&
+    `In ${tooMuch.accountNumber} you cannot allow: ${titlesOf(tooMuch.lacks)}. Leave out that or the account.`
+  )
+}
+
+/** What is ticked before the holder chooses: what stands, and more than that is theirs to tick. */
+function standingChoice(
+  { scopes, accounts }: Offer,
+  standing: StandingApproval | undefined,
+  required: readonly Scope[],
+): Choice {
+  const ofFirst = accounts.filter((account) => isOwn(account) && account.lacks.length === 0)
+  const isTicked = ({ accountNumber }: HeldAccount) => standing!.accountNumbers.includes(accountNumber)
+  return {
+    scopes: standing ? scopes.filter((each) => union(standing.scopes, required).includes(each)) : scopes,
+    accountNumbers: (standing ? accounts.filter(isTicked) : ofFirst).map((each) => each.accountNumber),
+  }
+}
+
+function titlesOf(scopes: readonly Scope[]): string {
+  return scopes.map((scope) => scopeWords[scope].title).join(', ')
 }
 
 /**
  * The brokerage has not vouched for the partner: names and accounts of others than its members are not shown
- * to it.
+ * to it. Or it is another partner's test holder.
  */
-function notOpenYet({ client }: PendingRequest): Forbidden {
+function notOpenTo({ user }: Session, { client }: PendingRequest): Forbidden {
+  if (user.testOf !== null)
+    return new Forbidden(
+      `You are signed in as a test holder of another partner: sign out, then sign in as one of ${client.partnerName}.`,
+    )
   return new Forbidden(
     `${client.name} is being tried out: until the brokerage approves ${client.partnerName}, only its own members can allow it.`,
   )
@@ -178,30 +227,22 @@ async function sendConsent(
   const { token, user } = session
   const { sealed, request, client } = pending
   const csrf = issueFormToken(formSecret(token.text, pending), markOwner(context, user.id))
-  const offer = await offerTo(context, session, request)
+  const offer = await offerTo(context, session, pending)
   const { scopes, accounts } = offer
   const standing = await findStanding(context.db, user.id, client.id)
+  const choice = standingChoice(offer, standing, client.scopesRequired)
   const look = await findShownLook(context.db, client.id)
   const host = new URL(client.callbackUrl).host
   const ofHolder = new PageForms(csrf, {}, returned)
-  const account = accounts.map(({ accountNumber }) => accountNumber)
+  const ticked = { shown: scopes.join(' '), scope: choice.scopes, account: choice.accountNumbers }
   const form = ofHolder.print(
     forms.answerConsent,
-    { standing: { request: sealed, shown: scopes.join(' '), account } },
-    (view) => html`${
-      scopes.length === 0 &&
-      html`<p class="notice error">You cannot grant what it asks for in any of your
-  accounts: ${request.scopes.map((scope) => scopeWords[scope].title).join(', ')}.</p>`
-    }
+    { standing: { request: sealed, ...ticked } },
+    (view) => html`${scopes.length === 0 && printNothing(pending)}
 ${
   scopes.length > 0 &&
-  html`<h2>It will be able to</h2>
-<ul class="scopes">${scopes.map((scope) => printScope(scope))}</ul>
-${accounts.length > 1 && printAccounts(view, accounts)}
-${
-  accounts.length === 1 &&
-  html`<h2>In this account</h2><p>${wordsOf(accounts[0]!)}</p>${view.hidden('account')}`
-}
+  html`${printScopes(view, offer, choice, { standing, required: client.scopesRequired })}
+${accounts.length > 0 && printAccounts(view, accounts, choice, standing)}
 ${printWithheld(offer, request)}
 <h2>For how long</h2>
 <p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>`
@@ -221,31 +262,42 @@ ${scopes.length > 0 && html`<button class="primary" name="decision" value="appro
     body: html`<section class="card narrow">
 ${printLookLogo(look)}
 <h1>Allow <em>${client.name}</em> to use ${whatIsUsed(accounts)}?</h1>
-<p>${client.name} is an application of <strong>${client.partnerName}</strong>. You are signed in as
-  <strong>${user.name}</strong>.</p>
+<p>${client.name} is an application of <strong>${client.partnerName}</strong>.</p>
+<div class="whose"><p>You are signed in as <strong>${user.name}</strong>.</p>
+${ofHolder.button(forms.signInAsOther, 'Not you?', { standing: { request: sealed }, buttonLook: 'quiet' })}</div>
 ${printLookWords(look)}
-${standing && printStanding(standing, scopes)}
+${standing && printStanding(standing, offer)}
 ${form}
 </section>`,
   })
 }
 
 /** What allowing this does to what was allowed before. */
-function printStanding(standing: StandingApproval, scopes: AuthorizationRequest['scopes']): Html {
-  const lost = standing.scopes
-    .filter((scope) => !scopes.includes(scope))
-    .map((scope) => scopeWords[scope].title)
+function printStanding(standing: StandingApproval, { scopes, accounts }: Offer): Html {
+  const offered = accounts.map(({ accountNumber }) => accountNumber)
+  const lost = without(standing.scopes, scopes)
+  const closed = standing.accountNumbers.filter((number) => !offered.includes(number))
   return html`${
     standing.pausedAt !== null &&
     html`<p class="notice waiting">You have paused this application.
-    Allowing it resumes its access, with what is listed here.</p>`
+    Allowing it resumes its access, with what is chosen here.</p>`
   }
-<p>You have allowed it access before. Allowing this replaces what you allowed before,
-  including the access it already has.${
+<p>You allowed it access ${printDate(standing.consentedAt)}. What still stands of that is ticked, and nothing
+  else. Allowing this replaces what you allowed before, including the access it already has.${
     lost.length > 0 &&
     html` It will no longer be able to:
-  <strong>${lost.join(', ')}</strong>.`
-  }</p>`
+  <strong>${titlesOf(lost)}</strong>.`
+  }${closed.length > 0 && html` It will no longer reach: <strong>${closed.join(', ')}</strong>.`}</p>`
+}
+
+/** No account lets this person give it what it asks for, or what it requires. */
+function printNothing({ request, client }: PendingRequest): Html {
+  const needed = request.scopes.filter((scope) => client.scopesRequired.includes(scope))
+  return needed.length > 0
+    ? html`<p class="notice error">It does not work without all of the following, and you cannot grant that in
+  any of your accounts: ${titlesOf(needed)}.</p>`
+    : html`<p class="notice error">You cannot grant what it asks for in any of your
+  accounts: ${titlesOf(request.scopes)}.</p>`
 }
 
 /** The request waits meanwhile: a holder who has set one up comes back to this very address. */
@@ -265,21 +317,62 @@ function sendSetupFirst({ context, reply }: Visit, { client, sealed }: PendingRe
   })
 }
 
+type ConsentView = FormView<(typeof forms.answerConsent)['fields']>
+
+interface ScopeBounds {
+  readonly standing: StandingApproval | undefined
+  readonly required: readonly Scope[]
+}
+
+/** A scope without a choice is said; every other can be left out. */
+function printScopes(
+  view: ConsentView,
+  { scopes }: Offer,
+  choice: Choice,
+  { standing, required }: ScopeBounds,
+) {
+  const isAlone = scopes.length === 1 && choice.scopes.length === 1
+  const items = scopes.map((scope) => {
+    const isNew = standing !== undefined && !standing.scopes.includes(scope)
+    const badges = html`${isNew && html` <span class="badge">not allowed so far</span>`}${
+      required.includes(scope) && html` <span class="badge">required</span>`
+    }`
+    if (!isAlone && !required.includes(scope))
+      return printScope(scope, { badges, box: (words) => view.box('scope', scope, words) })
+    return printScope(scope, { badges, below: html`<input type="hidden" name="scope" value="${scope}">` })
+  })
+  return html`<fieldset><legend>It will be able to</legend><ul class="scopes">${items}</ul></fieldset>`
+}
+
+/** The only account is said, unless the holder has yet to decide about it. */
 function printAccounts(
-  view: FormView<(typeof forms.answerConsent)['fields']>,
-  accounts: readonly HeldAccount[],
+  view: ConsentView,
+  accounts: readonly OfferedAccount[],
+  { accountNumbers }: Choice,
+  standing: StandingApproval | undefined,
 ): Html {
-  const boxes = accounts.map((account) => view.box('account', account.accountNumber, wordsOf(account)))
+  const [first] = accounts
+  if (accounts.length === 1 && accountNumbers.length === 1)
+    return html`<h2>In this account</h2><p>${wordsOf(first!)}</p>${view.hidden('account')}`
+  const boxes = accounts.map((account) => {
+    const isNew = standing && account.heldSince > standing.consentedAt
+    const words = html`<span>${wordsOf(account)}${isNew && html` <span class="badge">new</span>`}</span>`
+    return view.box('account', account.accountNumber, words)
+  })
   return html`<fieldset><legend>In these accounts</legend>${boxes}</fieldset>`
 }
 
-/** A holder who allows it for another person reads for whom. */
-function wordsOf(account: HeldAccount): Html {
+/** Whose it is beside the holder, or instead of them, and what cannot be allowed in it. */
+function wordsOf(account: OfferedAccount): Html {
   const kind = `${account.classification.replaceAll('_', ' ')}, ${account.type}`
+  const owners = html`<strong>${ownersOf(account)}</strong>`
   const whose = isOwn(account)
-    ? undefined
-    : html` held by <strong>${ownersOf(account)}</strong> (you are the ${account.role})`
-  return html`${account.accountNumber}${whose} <span class="faint">${kind}</span>`
+    ? account.owners.length > 0 && html` held together with ${owners}`
+    : html` held by ${owners} (you are the ${account.role})`
+  return html`${account.accountNumber}${whose} <span class="faint">${kind}</span>${
+    account.lacks.length > 0 &&
+    html` <span class="faint">· you cannot allow here: ${titlesOf(account.lacks)}</span>`
+  }`
 }
 
 function ownersOf({ owners }: HeldAccount): string {
@@ -293,17 +386,15 @@ function whatIsUsed(accounts: readonly HeldAccount[]): string {
 
 /** What is asked for and not offered, and why. */
 function printWithheld({ scopes, withheld }: Offer, request: AuthorizationRequest): Html {
-  const lost = request.scopes
-    .filter((scope) => !scopes.includes(scope))
-    .map((scope) => scopeWords[scope].title)
+  const lost = without(request.scopes, scopes)
   return html`${
     lost.length > 0 &&
     html`<p>It also asked for the following, which you cannot grant:
-    <strong>${lost.join(', ')}</strong>.</p>`
+    <strong>${titlesOf(lost)}</strong>.</p>`
   }
 ${
   withheld.length > 0 &&
-  html`<p>Not listed, because you cannot grant all of this there:
+  html`<p>Not listed, because you cannot grant there what it needs:
   ${withheld.map((each) => each.accountNumber).join(', ')}.</p>`
 }`
 }

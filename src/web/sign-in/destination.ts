@@ -30,10 +30,11 @@ export interface Destination {
 }
 
 /**
- * Pages of the account, and of the portal and the console with what was asked of them. No slash can follow a
+ * Pages of the account, and views, the portal and the console with what was asked of them. No slash can follow a
  * slash.
  */
-const ownPage = /^(\/account(\/[a-z]+)*|\/(partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+*-]*)?)$/
+const ownPage =
+  /^(\/account(\/[a-z]+)*|\/(account\/views|partner|console)(\/[A-Za-z0-9-]+)*(\?[A-Za-z0-9=&%._:+*-]*)?)$/
 
 /** For a user who came with no address in mind. */
 const nowhere = '/'

@@ -1,6 +1,7 @@
 /** The forms that are there before a user is known: signing in, approving, signing out. */
 import { passwordMaxBytes, passwordMinCharacters } from '../../users/password.ts'
-import { anyTicks, key, secret, shown, text } from '../frame/field.ts'
+import { scopes } from '../../vocabulary/scope.ts'
+import { anyTicks, key, secret, shown, text, ticks } from '../frame/field.ts'
 import { defineForm } from '../frame/form.ts'
 import { html } from '../frame/html.ts'
 
@@ -23,6 +24,12 @@ export const signIn = defineForm('/login', {
   ...onward,
   username,
   password: secret({ ...password, more: html`autocomplete="current-password"` }),
+})
+
+export const signInByPasskey = defineForm('/login/passkey', {
+  ...onward,
+  offer: shown(),
+  credential: shown(),
 })
 
 export const cancelSignIn = defineForm('/login/cancel', onward)
@@ -68,11 +75,15 @@ export const answerConsent = defineForm(
     request: key(),
     /** The scopes that the page listed. */
     shown: shown(),
+    scope: ticks({ label: 'It will be able to', of: scopes }),
     account: anyTicks({ label: 'In these accounts' }),
     decision: shown(),
   },
   { makes: true },
 )
+
+/** The request waits for the person who signs in next. */
+export const signInAsOther = defineForm('/consent/other', { request: key() })
 
 /** Sent by a provider, not by a page. */
 export const takeLogout = defineForm('/logout/from/:provider', { logout_token: shown() })

@@ -2,11 +2,14 @@
  * The login page. The visitor arrives with an authorization request, or on the way to a page of the account.
  */
 import type { Context } from '../../context.ts'
+import { listProviders } from '../../identity/provider.ts'
 import { deny } from '../../oauth/authorization.ts'
 import { printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
-import { Problem } from '../../problem.ts'
+import { NotFound, Problem } from '../../problem.ts'
 import { signIn } from '../../users/login.ts'
+import { askForAny } from '../../users/passkey.ts'
+import { signInByPasskey } from '../../users/passkey-sign-in.ts'
 import type { Session } from '../../users/session.ts'
 import { clearCookie } from '../frame/cookies.ts'
 import type { Submission } from '../frame/form.ts'
@@ -24,11 +27,13 @@ import {
   parseDestination,
   pathAfter,
   printCancel,
+  printOnward,
 } from './destination.ts'
 import { readDevice } from './device-cookie.ts'
 import * as forms from './forms.ts'
-import { letIn } from './let-in.ts'
+import { letIn, originOf } from './let-in.ts'
 import { addressMustWait, loginDependencies, tellCrowded } from './login-dependencies.ts'
+import { firstPasskeySite, passkeyOf, passkeyScript, printPasskeyChoice } from './passkey-form.ts'
 import { leadToProvider } from './provider.ts'
 import { goOnToSecondStep } from './second-step.ts'
 import {
@@ -85,7 +90,7 @@ export async function submitLogin(visit: Visit, { values }: Submission<typeof fo
     case 'address-must-wait':
       throw addressMustWait(outcome)
     case 'refused':
-      request.refusal = 'access_denied'
+      request.refusal = { code: 'access_denied' }
       return sendLogin(returning(visit, new Problem(401, 'access_denied', refusedText)), {
         ...{ destination, session: previous },
         ways: await findWaysBeside(context, destination, previous),
@@ -97,13 +102,40 @@ export async function submitLogin(visit: Visit, { values }: Submission<typeof fo
   }
 }
 
+const refusedPasskeyText =
+  'That passkey was not accepted. Sign in with your username and password; then it may serve as the second step.'
+
+export async function submitPasskey(visit: Visit, { values }: Submission<typeof forms.signInByPasskey>) {
+  const { context, request } = visit
+  const site = firstPasskeySite(context)
+  if (!site) throw new NotFound('Nobody signs in with a passkey here.')
+  const destination = await getDestination(context, values)
+  const from = await originOf(context, request)
+  const staffUsePasskeys = (await listProviders(context.db)).every(({ kind }) => kind !== 'staff')
+  const deps = { ...loginDependencies(context), staffUsePasskeys }
+  const answer = { response: values.credential, sealed: values.offer }
+  const outcome = await signInByPasskey(deps, site, answer, from, actOf(context, request))
+  switch (outcome.kind) {
+    case 'address-must-wait':
+      throw addressMustWait(outcome)
+    case 'refused':
+      request.refusal = { code: 'access_denied' }
+      return sendLogin(returning(visit, new Problem(401, 'access_denied', refusedPasskeyText)), {
+        ...{ destination, session: from.previous },
+        ways: await findWaysBeside(context, destination, from.previous),
+      })
+    case 'signed-in':
+      return letIn(visit, outcome, destination)
+  }
+}
+
 /** Leaving the login page is an answer too: the application hears that access was denied. */
 export async function cancelLogin(visit: Visit, { values }: Submission<typeof forms.cancelSignIn>) {
   const { context, request, reply } = visit
   const { request: pending, client } = await openPending(context, values.request)
   if (!(await deny(context.db, pending, actOf(context, request)))) throw answeredAlready()
   const error = new OAuthError('access_denied', 'The user did not sign in.')
-  request.refusal = error.code
+  request.refusal = error
   clearCookie(context, reply, 'step')
   return reply.redirect(printErrorCallback(client.callbackUrl, error, pending.state, context.baseUrl), 303)
 }
@@ -119,11 +151,13 @@ async function sendLogin(visit: Visit, { destination, session, ways }: LoginPage
   const { pending, onward } = destination
   const ofGuest = formsOfGuest(visit)
   const title = session ? 'Confirm it is you' : 'Sign in'
+  const passkey = ways.password && printPasskey(context, ofGuest, destination)
   return sendPage(reply, {
     title,
     environment: context.environment,
     forms: ofGuest,
     leadsOn: pending !== undefined,
+    scripts: passkey ? [passkeyScript] : [],
     body: html`<section class="card narrow">
 <h1>${title}</h1>
 ${
@@ -144,6 +178,7 @@ ${
 }
 ${printProviders(ways, destination, visit.query)}
 ${ways.password && printPasswordForm(ofGuest, destination, session, ways.providers.length > 0)}
+${passkey}
 ${pending && printCancel(ofGuest, onward, pending)}
 ${
   ways.password &&
@@ -156,9 +191,26 @@ ${
   html`<p class="small"><a href="/login/forgotten">Forgot your
   password?</a></p>`
 }
+${
+  context.environment === 'sandbox' &&
+  !session &&
+  html`<p class="small">Signed in on the live site?
+  <a href="/login/live?${printOnward(destination)}">Go on as there</a></p>`
+}
 ${ways.staffElsewhere && html`<p class="small"><a href="/login?return=%2Fconsole">Staff sign-in</a></p>`}
 </section>`,
   })
+}
+
+/** Undefined where people have none. */
+function printPasskey(context: Context, ofGuest: PageForms, { onward }: Destination): Html | undefined {
+  const site = firstPasskeySite(context)
+  if (!site) return undefined
+  const asked = askForAny(context.vault, site, context.clock.now())
+  const standing = { ...onward, offer: asked.sealed, credential: '' }
+  return ofGuest.print(forms.signInByPasskey, { ...passkeyOf('get', asked), standing }, () =>
+    printPasskeyChoice('Use my passkey instead'),
+  )
 }
 
 function printPasswordForm(

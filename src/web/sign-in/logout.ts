@@ -10,6 +10,7 @@ import { clearCookie } from '../frame/cookies.ts'
 import type { Submission } from '../frame/form.ts'
 import { checkFormToken, refuseForeignOrigin } from '../frame/form-token.ts'
 import { html } from '../frame/html.ts'
+import { onLiveSite } from '../frame/other-site.ts'
 import { sendPage } from '../frame/page.ts'
 import { paramsOf, type Visit } from '../frame/visit.ts'
 import { actOf, currentSession } from '../frame/visitor.ts'
@@ -25,7 +26,10 @@ export async function logout(visit: Visit) {
   }
   clearCookie(context, reply, 'session')
   const there =
-    session?.upstream && (await findLogout(context, session.upstream, `${context.baseUrl}/login/signed-out`))
+    session?.upstream &&
+    !session.parentId &&
+    (await findLogout(context, session.upstream, `${context.baseUrl}/login/signed-out`))
+  if (session?.parentId) return reply.redirect('/login/signed-out', 303)
   if (!there) return reply.redirect('/login', 303)
   return there.address
     ? leadOut(visit, there.provider.label, there.address)
@@ -54,6 +58,11 @@ export async function showSignedOut({ context, request, reply }: Visit) {
     environment: context.environment,
     body: html`<section class="card narrow">
 <h1>You are signed out</h1>
+${
+  context.environment === 'sandbox' &&
+  html`<p>Of the sandbox. On the <a href="${onLiveSite(context, '/')}">live site</a> you stay signed in
+  until you sign out there.</p>`
+}
 <p><a class="button primary" href="/login">Sign in again</a></p>
 </section>`,
   })

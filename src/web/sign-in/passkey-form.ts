@@ -21,6 +21,16 @@ export function passkeyOf(way: 'create' | 'get', { options }: PasskeyChallenge<o
   return { attributes: html`data-passkey="${way}" data-options="${JSON.stringify(options)}"` }
 }
 
+/** Where a passkey may be the whole of a sign-in: people add theirs on the live site alone. */
+export function firstPasskeySite(context: Context): PasskeySite | undefined {
+  return context.environment === 'live' ? passkeySite(context) : undefined
+}
+
+/** Without script there is nothing to say: a password does as well. */
+export function printPasskeyChoice(button: string): Html {
+  return html`<button type="button" class="wide" hidden>${button}</button><p class="small" role="status"></p>`
+}
+
 export function printPasskeyParts(button: string, isPrimary: boolean): Html {
   return html`<button type="button"${isPrimary && html` class="primary"`} hidden>${button}</button>
 <p class="small" role="status">Passkeys need JavaScript, which does not run in this browser.</p>`

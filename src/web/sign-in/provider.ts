@@ -114,7 +114,7 @@ export async function comeBackFrom(visit: Visit) {
     return sendUnfit(visit, provider, await getDestination(context, {}), back.error)
   const destination = await getDestination(context, back.journey.onward)
   if (back.kind === 'vouched') return finish(visit, provider, back, destination)
-  request.refusal = 'access_denied'
+  request.refusal = { code: 'access_denied' }
   if (back.kind === 'declined') return sendDeclined(visit, provider, destination, back.code)
   await recordRefusal(visit, provider, back.why)
   return sendNotBelieved(visit, provider, destination, back.journey.asked)
@@ -138,7 +138,7 @@ async function finish(
     case 'signed-in':
       return letIn(visit, outcome, destination)
     default:
-      request.refusal = 'access_denied'
+      request.refusal = { code: 'access_denied' }
       return sendNotLetIn(visit, provider, destination, outcome.kind)
   }
 }

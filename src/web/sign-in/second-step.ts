@@ -101,13 +101,13 @@ async function takeProof(
     case 'address-must-wait':
       throw addressMustWait(outcome)
     case 'refused': {
-      request.refusal = 'access_denied'
+      request.refusal = { code: 'access_denied' }
       const fields = field === undefined ? {} : { fields: [{ field, problem: text }] }
       const problem = new Problem(401, 'access_denied', text, fields)
       return sendSecondStep(returning(visit, problem), destination, user)
     }
     case 'over':
-      request.refusal = 'access_denied'
+      request.refusal = { code: 'access_denied' }
       clearCookie(context, reply, 'step')
       return backToLogin(reply, destination, '&ended=codes')
     case 'signed-in':

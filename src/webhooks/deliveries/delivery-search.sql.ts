@@ -2,7 +2,7 @@
  * Newest first, from a place down to a number. Of whatever is looked through, so many rows at most, so that
  * no search reads a large table to its end.
  */
-import { instant, int, list, orNull, text, uuid } from '../../database/column.ts'
+import { bool, instant, int, list, orNull, text, uuid } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { dayOfSeq, entryAt } from '../events/branch-logs.sql.ts'
 import { deliveriesOf, deliveryColumns, deliveryRow, entryColumns } from './deliveries.sql.ts'
@@ -16,6 +16,7 @@ const sought = {
   /** How many are looked at. */
   room: int,
   state: orNull(text),
+  isTried: orNull(bool),
   kind: orNull(text),
   entity: orNull(text),
   from: orNull(instant),
@@ -60,6 +61,7 @@ const search = (name: string, looked: string, reached: string) =>
          AND (d.seq, d.webhook_id, d.round) < (:highest::bigint, :webhookId::bigint, :round::int)
          AND CASE :state::text WHEN 'unfinished' THEN d.settled_at IS NULL
            ELSE coalesce(d.state = :state, true) END
+         AND (:isTried::boolean IS NULL OR (d.attempts > 0) = :isTried)
          AND (:kind::text IS NULL OR d.kind = :kind) AND (:entity::text IS NULL OR d.entity = :entity)
          AND (:from::timestamptz IS NULL OR d.published_at >= :from)
            AND (:to::timestamptz IS NULL OR d.published_at < :to)

@@ -31,7 +31,7 @@ const slackMs = minute
 /**
  * The delivery to search on from; it is not itself among the results. Opaque to the caller that passes it on.
  */
-export interface FoundDeliveries {
+interface FoundDeliveries {
   readonly deliveries: readonly Delivery[]
   /** From where to look on; undefined when there is no more. */
   readonly next: string | undefined
@@ -197,7 +197,7 @@ function chooseStatement({ state, kind, entity }: DeliveryFilter) {
   return kind === undefined ? table.searchAll : table.searchKind
 }
 
-export interface FoundDelivery extends Receiver {
+interface FoundDelivery extends Receiver {
   readonly delivery: Delivery
 }
 

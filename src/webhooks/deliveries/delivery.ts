@@ -60,6 +60,7 @@ export interface Attempt {
 /** `unfinished`: everything that waits, for its moment or behind another. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState | 'unfinished' | undefined
+  readonly isTried?: boolean | undefined
   readonly kind?: Kind | undefined
   readonly entity?: string | undefined
   readonly from?: Date | undefined
@@ -123,6 +124,27 @@ export function redeliver(db: Sql, branchId: number, delivery: Delivery, act: Ac
     await sql.query(acts.tellOfAct, { part: partOf(branchId), webhookId })
     return sent
   })
+}
+
+export interface SentAgain {
+  readonly sent: number
+  /** Behind an earlier one of their entity: they go when that has gone. */
+  readonly blocked: number
+}
+
+/** In the order in which cursors are locked. */
+export async function redeliverAll(
+  sql: Sql,
+  branch: Branch,
+  ids: readonly string[],
+  act: Act,
+): Promise<SentAgain> {
+  const deliveries: Delivery[] = []
+  for (const id of new Set(ids)) deliveries.push(await getDelivery(sql, branch, id))
+  deliveries.sort((one, other) => one.webhookId - other.webhookId || one.seq - other.seq)
+  const free = deliveries.filter(({ state }) => state !== 'blocked')
+  for (const delivery of free) await redeliver(sql, branch.branchId, delivery, act)
+  return { sent: free.length, blocked: deliveries.length - free.length }
 }
 
 async function hurry(sql: Sql, branchId: number, { id, webhookId, seq, round, entity }: Delivery, now: Date) {

@@ -147,7 +147,8 @@ export async function addReplay(
   const place = { part, webhookId: webhook.id, first: first ?? Number.MAX_SAFE_INTEGER }
   const [started] = await sql.query(acts.startReplay, { ...place, ...chosenBy(selection), now })
   if (!started?.round) throw new NotFound(`This branch has no webhook ${webhook.id}.`)
-  await sql.query(table.noteCounts, { part, webhookId: webhook.id, round: started.round, total, pulled })
+  const counts = { round: started.round, total, pulled, first }
+  await sql.query(table.noteCounts, { part, webhookId: webhook.id, ...counts })
   await sql.query(acts.tellOfAct, { part, webhookId: webhook.id })
   return getReplay(sql, webhook, started.round)
 }
@@ -187,6 +188,20 @@ export async function getReplay(sql: Sql, webhook: ReplayedWebhook, id: number):
   const [row] = await sql.query(table.selectReplay, values)
   if (!row) throw new NotFound(`This webhook has no replay ${id}.`)
   return replayOf(row)
+}
+
+/** What became of a webhook's deliveries since a recovery of it began, whichever of them it set going. */
+export interface RecoveryProgress {
+  readonly delivered: number
+  readonly exhausted: number
+}
+
+export function readProgress(
+  sql: Sql,
+  { id: webhookId, branchId }: ReplayedWebhook,
+  round: number,
+): Promise<RecoveryProgress> {
+  return sql.one(table.countSince, { part: partOf(branchId), webhookId, round, most: replayedAtMost })
 }
 
 export async function listReplays(sql: Sql, { id, branchId }: Webhook): Promise<Replay[]> {

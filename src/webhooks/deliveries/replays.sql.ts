@@ -47,12 +47,29 @@ export const selectRunning = statement({
    WHERE part = :part AND webhook_id = :webhookId AND state = 'running'`,
 })
 
-/** How many it chooses, and how many it made due. */
+/** How many it chooses, how many it made due, and the first number that was unfinished or that it begins at. */
 export const noteCounts = statement({
   name: 'note_replay_counts',
-  takes: { part: int, webhookId: int, round: int, total: orNull(int), pulled: int },
-  text: `UPDATE replay_cursors SET total = :total, pulled = :pulled
+  takes: { part: int, webhookId: int, round: int, total: orNull(int), pulled: int, first: orNull(int) },
+  text: `UPDATE replay_cursors SET total = :total, pulled = :pulled, oldest = (
+     SELECT least(k.position + 1, :first::bigint,
+       (SELECT min(x.seq) FROM exceptions x WHERE x.part = :part AND x.webhook_id = :webhookId),
+       (SELECT min(g.seq) FROM agains g WHERE g.part = :part AND g.webhook_id = :webhookId))
+     FROM cursors k WHERE k.part = :part AND k.webhook_id = :webhookId)
    WHERE part = :part AND webhook_id = :webhookId AND round = :round`,
+})
+
+/** Of what was unfinished then or came after: what has ended since it began, so many looked at. */
+export const countSince = statement({
+  name: 'count_ended_since_recovery',
+  takes: { part: int, webhookId: int, round: int, most: int },
+  gives: { delivered: int, exhausted: int },
+  text: `SELECT (count(*) FILTER (WHERE o.state = 'delivered'))::int AS delivered,
+     (count(*) FILTER (WHERE o.state = 'exhausted'))::int AS exhausted
+   FROM replay_cursors r CROSS JOIN LATERAL (
+     SELECT state, at FROM outcomes WHERE part = :part AND webhook_id = :webhookId AND seq >= r.oldest
+       ORDER BY seq LIMIT :most) o
+   WHERE r.part = :part AND r.webhook_id = :webhookId AND r.round = :round AND o.at >= r.created_at`,
 })
 
 /** Where the log begins, and where the webhook is in it. */
@@ -128,7 +145,10 @@ const entries = (chosen: string, order: string) =>
 export const countAll = count('count_replayed', entries('l.seq >= :first', 'l.seq'))
 export const countOfEntity = count(
   'count_replayed_of_entity',
-  entries('(l.entity, l.seq) >= (:entity, :first) AND l.entity = :entity', 'l.entity, l.seq'),
+  entries(
+    '(l.entity, l.seq) >= (:entity, :first) AND (l.entity, l.seq) <= (:entity, k.reach)',
+    'l.entity, l.seq',
+  ),
 )
 /**
  * Each entry is looked up by itself (LIMIT): taken for few, they would be found by comparing all with all.

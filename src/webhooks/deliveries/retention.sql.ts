@@ -114,7 +114,8 @@ export const dropDay = statement({
 export const deleteDay = statement({
   name: 'delete_day',
   takes: { day: int },
-  text: 'DELETE FROM days WHERE day = :day',
+  gives: { day: int },
+  text: 'DELETE FROM days WHERE day = :day RETURNING day',
 })
 
 /**

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { gatewayAct, recordAct } from '../../audit/audit.ts'
 import { after, day as dayMs } from '../../clock.ts'
 import { advisoryLocks } from '../../database/advisory-locks.ts'
-import { isBlocked, isMissing, type Sql } from '../../database/database.ts'
+import { isBlocked, type Sql } from '../../database/database.ts'
 import { expireUpTo, tellOfAct } from '../engine/cursor-acts.sql.ts'
 import { dayOf } from '../events/days.ts'
 import { selectHeads } from '../events/log.sql.ts'
@@ -48,11 +48,16 @@ export async function retireOnce(
   let days = await dropAnswers(db, dayOf(after(now, -attemptDays * dayMs)))
   let expired = 0
   for (const { day } of await db.query(table.selectOldDays, { day: dayOf(oldest) })) {
-    for (const part of allParts) {
-      expired += await expire(db, part, day, now)
-      await moveOn(db, part, day)
+    try {
+      for (const part of allParts) {
+        expired += await expire(db, part, day, now)
+        await moveOn(db, part, day)
+      }
+      if (await drop(db, day)) days++
+    } catch (error) {
+      // Another node may be dropping a day in this moment.
+      if (!isBlocked(error)) throw error
     }
-    if (await drop(db, day)) days++
   }
   for (const part of allParts) {
     await db.query(table.deletePasses, { part, before: oldest })
@@ -111,19 +116,22 @@ async function dropAnswers(db: Sql, oldest: number): Promise<number> {
 }
 
 /**
- * Only a day of which no feed has anything: a sequencer whose clock was set back may have been at it since.
+ * Only a day of which no feed has anything: a sequencer whose clock was set back may have been at it since, and
+ * waits from here on. Its part is locked and not the table: a lock on that would not reach a worker's shards.
  */
 function drop(db: Sql, day: number): Promise<boolean> {
   return withLockTimeout(db, async (sql) => {
-    await sql.script(`LOCK TABLE log_d${day}, outcomes_d${day} IN ACCESS EXCLUSIVE MODE`)
-    for (const part of allParts)
-      if ((await sql.query(table.selectFeedOfDay, { part, day })).length > 0) throw new DayInUse()
+    for (const part of allParts) {
+      await sql.query(table.lockPart, { part })
+      if ((await sql.query(table.selectFeedOfDay, { part, day })).length > 0) throw new NotToDrop()
+    }
     for (const whole of ['log', 'outcomes', 'answers']) await sql.query(table.dropDay, { table: whole, day })
-    await sql.query(table.deleteDay, { day })
+    // Another node may have dropped it in the same moment.
+    if ((await sql.query(table.deleteDay, { day })).length === 0) throw new NotToDrop()
   })
 }
 
-class DayInUse extends Error {}
+class NotToDrop extends Error {}
 
 /** Tries so often with a short lock timeout. Answers false if the day could not be dropped this time. */
 async function withLockTimeout(db: Sql, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
@@ -137,8 +145,7 @@ async function withLockTimeout(db: Sql, work: (sql: Sql) => Promise<unknown>): P
       })
       return true
     } catch (error) {
-      // Another node may have dropped it in the same moment.
-      if (isMissing(error) || error instanceof DayInUse) return false
+      if (error instanceof NotToDrop) return false
       if (!isBlocked(error)) throw error
       if (tried === tries) return false
       await wait(pauseMs)

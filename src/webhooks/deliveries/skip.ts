@@ -7,7 +7,7 @@ import type { Sql } from '../../database/database.ts'
 import { Invalid, NotFound } from '../../problem.ts'
 import * as acts from '../engine/cursor-acts.sql.ts'
 import { partOf } from '../events/part.ts'
-import { countedAtMost, readHealth } from '../health/webhook-health.ts'
+import { countedAtMost, readWaiting } from '../health/webhook-health.ts'
 import { findNoteProblem } from '../subscriptions/note.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
 import type { Delivery } from './delivery.ts'
@@ -55,7 +55,7 @@ export async function startSkip(db: Sql, webhook: Webhook, reason: string, act: 
   checkReason(reason)
   const part = partOf(webhook.branchId)
   return db.transaction(async (sql) => {
-    const waiting = (await readHealth(sql, [webhook])).get(webhook.id)?.waiting ?? 0
+    const waiting = (await readWaiting(sql, [webhook])).get(webhook.id)?.waiting ?? 0
     const skipped = waiting < countedAtMost ? waiting : null
     const values = { part, webhookId: webhook.id, reason, by: act.by.name, now: act.at }
     const passed = await sql.one(acts.skipToNow, values)

@@ -41,6 +41,8 @@ export interface CursorRow {
   readonly epoch: number
   readonly holder: number | null
   readonly isOpen: boolean
+  readonly term: number
+  readonly triedIn: number | null
   readonly failures: number
   readonly failingSince: Date | null
   readonly holdUntil: Date | null
@@ -182,6 +184,12 @@ export class Lane<Answer> {
   #results: AttemptResult<Answer>[] = []
   #settling: LaneSettlement<Answer> | undefined
   #settlements = 0
+  /** A webhook's time at one address without being closed: what was learned in an earlier one is nothing now. */
+  #term = -1
+  /** Nothing was answered in this term. */
+  #isUntried = true
+  /** In the air since an earlier term. */
+  #fromBefore = new Set<Sending>()
   #breaker = new Breaker()
   #breakerIsWritten = true
   #holdUntil: Date | undefined
@@ -304,7 +312,6 @@ export class Lane<Answer> {
    * forgotten.
    */
   load({ cursor, filters, exceptions, agains, ahead, replay }: LoadedLane): void {
-    const isFirst = this.#epoch === -1
     // Unless an act has changed the cursor, which its epoch tells, the lane's view of its receiver is as new
     // as what is written, or newer.
     const wasTouched = cursor.epoch !== this.#epoch
@@ -332,7 +339,7 @@ export class Lane<Answer> {
     }
     this.#results = [...(this.#settling?.results ?? []), ...this.#results]
     if (this.#settling?.failures !== undefined) this.#breakerIsWritten = false
-    if (wasTouched) this.#learnHealth(cursor, isFirst)
+    if (wasTouched) this.#learnHealth(cursor)
     this.#settling = undefined
     this.#dueFromMs = Number.NEGATIVE_INFINITY
     this.#results = this.#results.filter(({ sending }) => this.#matters(sending))
@@ -340,12 +347,19 @@ export class Lane<Answer> {
     this.#sentBefore = new Set(underWay.filter(({ source }) => source === 'new').map(({ seq }) => seq))
   }
 
-  #learnHealth({ failures, failingSince, holdUntil, heldAt }: CursorRow, isFirst: boolean): void {
+  #learnHealth(cursor: CursorRow): void {
+    const { term, triedIn, failures, failingSince, holdUntil, heldAt } = cursor
     this.#holdUntil = holdUntil ?? undefined
     this.#heldAt = heldAt ?? undefined
-    if (isFirst) this.#breaker = new Breaker(failures, failingSince ?? undefined, this.#exceptions.size)
-    else if (failures === 0 && this.#breakerIsWritten) this.#breaker = new Breaker()
-    else if (!holdUntil) this.#breaker.probeNow()
+    if (term !== this.#term) {
+      this.#term = term
+      this.#isUntried = triedIn !== term
+      this.#breaker = this.#isUntried
+        ? new Breaker()
+        : new Breaker(failures, failingSince ?? undefined, this.#exceptions.size)
+      this.#breakerIsWritten = true
+      this.#fromBefore = new Set(this.#flying)
+    } else if (!holdUntil) this.#breaker.probeNow()
   }
 
   lose(): void {
@@ -627,15 +641,26 @@ export class Lane<Answer> {
   answer(sending: Sending, verdict: Verdict, answer: Answer, now: Date): boolean {
     this.#flying.delete(sending)
     if (this.#state === 'lost') return false
-    this.#breakerIsWritten &&= verdict.state === 'delivered' && this.#breaker.failures === 0
-    if (verdict.state === 'delivered') this.#breaker.accepted()
-    else this.#breaker.refused(sending.entity, now)
+    if (!this.#fromBefore.delete(sending)) this.#learnFrom(sending, verdict, now)
     if (!this.#matters(sending)) {
       this.#free(sending.entity)
       return false
     }
     this.#results.push({ sending, verdict, answer, judgedAt: now })
     return true
+  }
+
+  #learnFrom(sending: Sending, verdict: Verdict, now: Date): void {
+    this.#breakerIsWritten &&=
+      verdict.state === 'delivered' && this.#breaker.failures === 0 && !this.#isUntried
+    this.#isUntried = false
+    if (verdict.state === 'delivered') this.#breaker.accepted()
+    else this.#breaker.refused(sending.entity, now)
+  }
+
+  /** Whether its answer tells nothing of the webhook as it stands: it was sent before the last act. */
+  isFromBefore(sending: Sending): boolean {
+    return this.#fromBefore.has(sending)
   }
 
   /**
@@ -645,6 +670,7 @@ export class Lane<Answer> {
   putBack(sending: Sending): void {
     const { source, seq, round, entity, entry } = sending
     this.#flying.delete(sending)
+    this.#fromBefore.delete(sending)
     if (source === 'replay') {
       if (entry && this.#replay?.round === round && this.#replay.open.has(seq))
         this.#replay.queue.unshift(entry)

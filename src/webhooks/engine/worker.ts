@@ -652,11 +652,12 @@ export class DeliveryWorker {
     const { outcome, timing } = await this.#post(held, sending, entry, at)
     const now = clock.now()
     const verdict = judge(outcome, sending.attempt, now)
-    const until = outcome.kind === 'refused' ? askedToWaitUntil(outcome, now) : undefined
+    const isNews = !lane.isFromBefore(sending)
+    const until = isNews && outcome.kind === 'refused' ? askedToWaitUntil(outcome, now) : undefined
     if (until) lane.hold(until, now)
     const matters = lane.answer(sending, verdict, { outcome, at, durationMs: timing.totalMs }, now)
     if (matters) this.#settlements.note(lane)
-    const reason = matters ? findReasonToDisable(lane, outcome, now) : undefined
+    const reason = matters && isNews ? findReasonToDisable(lane, outcome, now) : undefined
     if (reason) this.#disable(lane.webhookId, reason, now)
     const delivery = {
       id: printDeliveryId({ webhookId: lane.webhookId, seq: sending.seq, round: sending.round }),

@@ -32,6 +32,27 @@ export function parseEventName(text: string): string | undefined {
   return /^[0-9a-f]{32}$/.test(hex) ? hex : undefined
 }
 
+/** `transaction:42`; undefined for what names no entity. */
+export function parseEntity(text: string): string | undefined {
+  return /^[a-z_]+:[\w:-]{1,80}$/i.test(text) ? text.toLowerCase() : undefined
+}
+
+/** Of each part so many days of feeds are looked at, the newest first. */
+const feedDaysAtMost = 500
+
+/** Of each branch that has it, its newest event; of whichever partner. */
+export async function findNewestOfEntity(db: Database, entity: string, most: number): Promise<NamedEvent[]> {
+  const events = new Map<number, NamedEvent>()
+  for (const part of await findPresentParts(db)) {
+    const found = await db.query(table.selectNewestOfEntity, { part, entity, days: feedDaysAtMost, most })
+    for (const { feed, ...event } of found)
+      if (!events.has(feed)) events.set(feed, { ...event, ...branchOfFeed(feed) })
+  }
+  return [...events.values()]
+    .sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
+    .slice(0, most)
+}
+
 /** Whosever it is. */
 export async function findNamedEvent(db: Database, name: string): Promise<NamedEvent | undefined> {
   for (const part of await findPresentParts(db)) {

@@ -2,7 +2,18 @@
  * The log, as statements of the kernel's functions (migrations/0012-engine.sql): publishing, numbering and
  * reading. Each names one part.
  */
-import { bool, instant, int, jsonText, list, oneOf, orNull, text, uuid } from '../../database/column.ts'
+import {
+  bool,
+  hash64,
+  instant,
+  int,
+  jsonText,
+  list,
+  oneOf,
+  orNull,
+  text,
+  uuid,
+} from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { kinds } from './kind.ts'
 
@@ -124,9 +135,10 @@ export const takeAct = statement({
     mayAct: orNull(bool),
     kinds: orNull(list(text)),
     actions: orNull(text),
+    address: orNull(text),
   },
   text: `SELECT id, webhook_id AS "webhookId", feed, is_active AS "isActive", may_act AS "mayAct", kinds,
-      actions::text AS actions
+      actions::text AS actions, address::text
     FROM outbox_acts WHERE part = :part ORDER BY id LIMIT 1`,
 })
 
@@ -140,9 +152,10 @@ export const followAct = statement({
     mayAct: orNull(bool),
     kinds: orNull(list(text)),
     actions: orNull(jsonText),
+    address: orNull(hash64),
   },
   text: `SELECT follow_act(:part::smallint, :webhookId::bigint, :feed, :isActive, :mayAct, :kinds::text[],
-    :actions::jsonb)`,
+    :actions::jsonb, :address)`,
 })
 
 /** Those who hold its lanes load them anew. */

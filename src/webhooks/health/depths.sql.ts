@@ -2,27 +2,22 @@ import { instant, int } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { mayHaveWork, waiting } from '../engine/waiting.sql.ts'
 
-/**
- * Of a part: what its lanes have; from how many failures and entities on a breaker is open, how far each
- * webhook's are counted, from how many entities on it is full.
- */
+/** Of a part: what its lanes have; how far each webhook's are counted, from how many entities on it is full. */
 export const selectDepths = statement({
   name: 'select_depths',
-  takes: { part: int, failuresAtLeast: int, most: int, entitiesAtLeast: int, exceptionsAtMost: int },
+  takes: { part: int, most: int, exceptionsAtMost: int },
   gives: {
     waiting: int,
     blocked: int,
     exhausted: int,
     lanesHeld: int,
-    breakersOpen: int,
     lanesFull: int,
   },
   text: `SELECT coalesce(sum(waiting.deliveries - least(waiting.blocked, waiting.deliveries)), 0)::int AS waiting,
      coalesce(sum(least(waiting.blocked, waiting.deliveries)), 0)::int AS blocked,
      (SELECT count(*) FROM outcomes o WHERE o.part = :part AND o.state = 'exhausted')::int AS exhausted,
        (count(*) FILTER (WHERE k.holder IS NOT NULL))::int AS "lanesHeld",
-     (count(*) FILTER (WHERE k.failures >= :failuresAtLeast AND waiting.entities >= :entitiesAtLeast))::int
-       AS "breakersOpen", (count(*) FILTER (WHERE waiting.entities >= :exceptionsAtMost))::int AS "lanesFull"
+     (count(*) FILTER (WHERE waiting.entities >= :exceptionsAtMost))::int AS "lanesFull"
    FROM cursors k CROSS JOIN ${waiting} waiting WHERE k.part = :part AND ${mayHaveWork}`,
 })
 
@@ -33,12 +28,6 @@ export const countUnnumbered = statement({
   gives: { inbox: int },
   text: `SELECT count(*)::int AS inbox FROM outbox WHERE part = :part
     AND id > (SELECT floor FROM outbox_floors WHERE part = :part)`,
-})
-
-export const countDisabled = statement({
-  name: 'count_disabled_webhooks',
-  gives: { webhooks: int },
-  text: `SELECT count(*) AS webhooks FROM webhooks WHERE state = 'disabled'`,
 })
 
 /** When the first event of a part that has no number was published. */

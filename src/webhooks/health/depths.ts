@@ -4,12 +4,13 @@
  */
 import type { Sql } from '../../database/database.ts'
 import { keysOf } from '../../vocabulary/record-of.ts'
-import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
 import { exceptionsAtMost } from '../engine/lane.ts'
 import { allParts } from '../events/part.ts'
+import { type Condition, isBreakerOpen } from './condition.ts'
 import * as table from './depths.sql.ts'
+import { countLanes } from './lane-health.ts'
 import { type LaneState, readLaneStates } from './lane-state.ts'
-import { countedAtMost, isBreakerOpen } from './webhook-health.ts'
+import { countedAtMost } from './webhook-health.ts'
 
 export interface Depths {
   readonly inbox: number
@@ -24,8 +25,8 @@ export interface Depths {
   readonly lanesHeld: number
   /** Those with as many failing entities as a lane may have: they begin nothing new. */
   readonly lanesFull: number
-  readonly breakersOpen: number
-  readonly webhooksDisabled: number
+  /** How many webhooks are how. */
+  readonly webhooks: ReadonlyMap<Condition, number>
 }
 
 export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'blocked'>): number {
@@ -33,25 +34,19 @@ export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'bloc
 }
 
 export async function readDepths(db: Sql, now: Date): Promise<Depths> {
-  const sums = { inbox: 0, waiting: 0, blocked: 0, exhausted: 0, lanesHeld: 0, lanesFull: 0, breakersOpen: 0 }
+  const sums = { inbox: 0, waiting: 0, blocked: 0, exhausted: 0, lanesHeld: 0, lanesFull: 0 }
   for (const part of allParts) {
-    const values = {
-      part,
-      failuresAtLeast: attemptsLooked,
-      most: countedAtMost,
-      entitiesAtLeast,
-      exceptionsAtMost,
-    }
+    const values = { part, most: countedAtMost, exceptionsAtMost }
     const depths = {
       ...(await db.one(table.countUnnumbered, { part })),
       ...(await db.one(table.selectDepths, values)),
     }
     for (const name of keysOf(sums)) sums[name] += depths[name]
   }
-  const disabled = await db.one(table.countDisabled)
-  const overdueAt = firstOf([...(await readLaneStates(db, now)).values()].map(({ lateSince }) => lateSince))
+  const states = await readLaneStates(db, now)
+  const overdueAt = firstOf([...states.values()].map(({ lateSince }) => lateSince))
   const overdueSeconds = overdueAt ? Math.max(0, (now.getTime() - overdueAt.getTime()) / 1000) : 0
-  return { ...sums, overdueSeconds, webhooksDisabled: disabled.webhooks }
+  return { ...sums, overdueSeconds, webhooks: await countLanes(db, states, now) }
 }
 
 interface Oldest {

@@ -2,55 +2,42 @@
 import type { Database, Sql } from '../../database/database.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import { findPresentParts } from '../events/away-parts.ts'
+import { branchOfFeed } from '../events/part.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
-import { selectFailing, selectOwners, selectServed } from './failing-webhooks.sql.ts'
+import { isFailing } from './condition.ts'
+import { selectFailing, selectServed } from './failing-webhooks.sql.ts'
 import { type FailedAttempt, readFailures } from './failure.ts'
-import { type LaneState, readLaneStates } from './lane-state.ts'
-import { type Condition, isBreakerOpen, judgeHealth } from './webhook-health.ts'
+import { type LaneHealth, readLanes } from './lane-health.ts'
 
-interface FailingWebhook {
-  readonly id: number
-  readonly url: string
-  readonly environment: Environment
-  readonly branchId: number
-  readonly partner: string
-  /** In a row. */
-  readonly failures: number
-  readonly since: Date
-  /** Its breaker: one attempt at a time probes. */
-  readonly isOpen: boolean
+const sinceMs = ({ failingSince }: LaneHealth) => failingSince?.getTime() ?? Number.POSITIVE_INFINITY
+const longestFirst = (one: LaneHealth, other: LaneHealth) =>
+  sinceMs(one) - sinceMs(other) || one.id - other.id
+
+interface FailingWebhook extends LaneHealth {
+  readonly failingSince: Date
 }
 
-interface FailingLane {
-  readonly webhookId: number
-  readonly failures: number
-  readonly since: Date
-  readonly isOpen: boolean
-}
-
-/** Of all partners, those that fail longest. */
-async function listFailingLanes(db: Database, most: number): Promise<FailingLane[]> {
-  type Row = Pick<LaneState, 'webhookId' | 'failures' | 'entities'> & { since: Date }
-  const lanes: Row[] = []
+/** Of all partners, those that fail longest on a site, as they are judged. */
+export async function listFailingWebhooks(
+  db: Database,
+  environment: Environment,
+  now: Date,
+  most: number,
+): Promise<FailingWebhook[]> {
+  const isSandbox = environment === 'sandbox'
+  const found: { readonly id: number; readonly branchId: number }[] = []
   for (const part of await findPresentParts(db))
-    lanes.push(...(await db.query(selectFailing, { part, most })))
-  const longest = lanes.sort((one, other) => one.since.getTime() - other.since.getTime()).slice(0, most)
-  return longest.map(({ entities, ...lane }) => ({ ...lane, isOpen: isBreakerOpen({ ...lane, entities }) }))
-}
-
-export async function listFailingWebhooks(db: Database, most: number): Promise<FailingWebhook[]> {
-  const lanes = await listFailingLanes(db, most)
-  const owners = await db.query(selectOwners, { ids: lanes.map(({ webhookId }) => webhookId) })
-  const ownerOf = new Map(owners.map((owner) => [owner.id, owner]))
-  return lanes.flatMap(({ webhookId, ...lane }) => {
-    const owner = ownerOf.get(webhookId)
-    return owner ? [{ ...owner, ...lane }] : []
-  })
+    for (const { id, feed } of await db.query(selectFailing, { part, most, isSandbox }))
+      found.push({ id, branchId: branchOfFeed(feed).branchId })
+  const lanes = [...(await readLanes(db, found, now)).values()]
+  return lanes
+    .filter((lane): lane is FailingWebhook => lane.state === 'active' && isFailing(lane.condition))
+    .sort(longestFirst)
+    .slice(0, most)
 }
 
 export interface BranchFailure {
-  readonly webhook: Webhook
-  readonly condition: Condition
+  readonly webhook: LaneHealth
   /** Undefined when it has left with its day. */
   readonly last: FailedAttempt | undefined
   /** How many of the branch fail, those included that are not listed. */
@@ -66,13 +53,9 @@ export async function listFailingOf(
   now: Date,
 ): Promise<ReadonlyMap<number, readonly BranchFailure[]>> {
   if (branchIds.length === 0) return new Map()
-  const webhooks = await sql.query(selectServed, { branchIds, environment })
-  const states = await readLaneStates(sql, now, webhooks)
-  const isFailing = ({ id, state }: Webhook) => state === 'disabled' || (states.get(id)?.failures ?? 0) > 0
-  const sinceMs = ({ id }: Webhook) => states.get(id)?.failingSince?.getTime() ?? Number.POSITIVE_INFINITY
-  const failing = webhooks
-    .filter(isFailing)
-    .sort((one, other) => sinceMs(one) - sinceMs(other) || one.id - other.id)
+  const webhooks: Webhook[] = await sql.query(selectServed, { branchIds, environment })
+  const lanes = [...(await readLanes(sql, webhooks, now)).values()]
+  const failing = lanes.filter(({ condition }) => isFailing(condition)).sort(longestFirst)
   const shown = [...Map.groupBy(failing, ({ branchId }) => branchId).values()].map((all) => ({
     total: all.length,
     first: all.slice(0, mostOfEach),
@@ -82,10 +65,7 @@ export async function listFailingOf(
     shown.flatMap(({ first }) => first),
   )
   const told = shown.flatMap(({ total, first }) =>
-    first.map((webhook) => {
-      const condition = judgeHealth(webhook, states.get(webhook.id))
-      return { webhook, condition, last: failures.get(webhook.id)?.last, total }
-    }),
+    first.map((webhook) => ({ webhook, last: failures.get(webhook.id)?.last, total })),
   )
   return Map.groupBy(told, ({ webhook }) => webhook.branchId)
 }

@@ -25,14 +25,13 @@ export interface FailedAttempt {
 
 export interface WebhookFailure {
   readonly webhookId: number
-  readonly since: Date
   readonly first: FailedAttempt
   readonly last: FailedAttempt
 }
 
 type Row = RowOf<typeof selectFailures>
 
-/** Of those that fail. */
+/** Of those that fail, or failed before the last act; and of what is tried again. */
 export async function readFailures(
   sql: Sql,
   webhooks: readonly Pick<Webhook, 'id' | 'branchId'>[],
@@ -44,18 +43,13 @@ export async function readFailures(
       const first = ends.find(({ which }) => which === 'first')
       const last = ends.find(({ which }) => which === 'last')
       if (!first || !last) continue
-      failures.set(webhookId, {
-        webhookId,
-        since: first.since,
-        first: attemptOf(first),
-        last: attemptOf(last),
-      })
+      failures.set(webhookId, { webhookId, first: attemptOf(first), last: attemptOf(last) })
     }
   }
   return failures
 }
 
 function attemptOf(row: Row): FailedAttempt {
-  const { which: _, since: __, webhookId, seq, round, ...attempt } = row
+  const { which: _, webhookId, seq, round, ...attempt } = row
   return { deliveryId: printDeliveryId({ webhookId, seq, round }), ...attempt }
 }

@@ -1,43 +1,38 @@
 import { instant, int, list, oneOf, orNull, text } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { webhookColumns, webhookRow } from '../subscriptions/webhooks.sql.ts'
+import { conditions } from './condition.ts'
 
-const condition = oneOf('breaker open', 'disabled', 'failing', 'late', 'paused', 'held', 'healthy')
+const condition = oneOf(...conditions)
 
-/** Webhooks whose lanes have work: what the lanes say, when the first is due, and how they are judged. */
+/** Webhooks of which lanes say something: how they are judged, since when they fail, when the first is due. */
 const states = {
   webhookIds: list(int),
-  failures: list(int),
+  conditions: list(condition),
   failingSince: list(orNull(instant)),
   dueAt: list(orNull(instant)),
-  conditions: list(condition),
 }
 
-/** Webhooks of all partners with what their lanes say. */
-const judged = (
-  which: string,
-) => `SELECT ${webhookColumns}, p.name AS partner, coalesce(l.failures, 0) AS failures,
-  l.failing_since AS "failingSince", l.due_at AS "dueAt",
+/** Webhooks of all partners with how they are: one that is not active, or may not act, is that first of all. */
+const judged = (which: string) => `SELECT ${webhookColumns}, p.name AS partner,
+    l.failing_since AS "failingSince", l.due_at AS "dueAt",
     CASE WHEN webhooks.state <> 'active' THEN webhooks.state WHEN NOT may_act(p.status, webhooks.environment)
       THEN 'held' ELSE coalesce(l.condition, 'healthy') END AS condition
   FROM webhooks JOIN partners p ON p.branch_id = webhooks.branch_id
-  LEFT JOIN unnest(:webhookIds::bigint[], :failures::int[], :failingSince::timestamptz[],
-    :dueAt::timestamptz[], :conditions::text[])
-    AS l (webhook_id, failures, failing_since, due_at, condition) ON l.webhook_id = webhooks.id
+  LEFT JOIN unnest(:webhookIds::bigint[], :conditions::text[], :failingSince::timestamptz[],
+    :dueAt::timestamptz[])
+    AS l (webhook_id, condition, failing_since, due_at) ON l.webhook_id = webhooks.id
   WHERE webhooks.state <> 'deleted' AND ${which}`
 
-const judgedRow = {
-  ...webhookRow,
-  partner: text,
-  failures: int,
-  failingSince: orNull(instant),
-  dueAt: orNull(instant),
-  condition,
-}
+const judgedRow = { ...webhookRow, partner: text, condition }
 
 const chosen = `(:environment::text IS NULL OR webhooks.environment = :environment)
   AND (:branchId::integer IS NULL OR webhooks.branch_id = :branchId)
   AND (:partner::text IS NULL OR position(lower(:partner) IN lower(p.name)) > 0)`
+
+const columns = `${Object.keys(webhookRow)
+  .map((name) => `"${name}"`)
+  .join(', ')}, partner, condition`
 
 /** Those in one of the `wanted` conditions; the worst, which is first in `order`, first. */
 export const selectLanes = statement({
@@ -54,16 +49,16 @@ export const selectLanes = statement({
   },
   gives: judgedRow,
   text: `WITH judged AS MATERIALIZED (${judged(chosen)})
-   SELECT * FROM judged WHERE :wanted::text[] IS NULL OR condition = ANY (:wanted)
+   SELECT ${columns} FROM judged WHERE :wanted::text[] IS NULL OR condition = ANY (:wanted)
    ORDER BY array_position(:order::text[], condition), "failingSince" NULLS LAST, "dueAt" NULLS LAST, id
      LIMIT :most OFFSET :skip`,
 })
 
-export const selectLane = statement({
-  name: 'select_lane_health',
-  takes: { ...states, id: int },
+export const selectLanesOf = statement({
+  name: 'select_health_of_lanes',
+  takes: { ...states, ids: list(int) },
   gives: judgedRow,
-  text: judged('webhooks.id = :id'),
+  text: `SELECT ${columns} FROM (${judged('webhooks.id = ANY (:ids::bigint[])')}) judged`,
 })
 
 export const countConditions = statement({

@@ -1,87 +1,99 @@
-/** How every webhook is, of all partners and both environments, worst first: what an operator looks at. */
-import { after, minute } from '../../clock.ts'
+/** How webhooks are, of all partners and both environments: as their lanes and their configuration say. */
 import type { Sql } from '../../database/database.ts'
 import { NotFound } from '../../problem.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import { findReceiver } from '../events/event-search.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
-import { countConditions, selectLane, selectLanes } from './lane-health.sql.ts'
+import { type Condition, conditions, judge } from './condition.ts'
+import { countConditions, selectLanes, selectLanesOf } from './lane-health.sql.ts'
 import { type LaneState, readLaneStates } from './lane-state.ts'
-import { isBreakerOpen } from './webhook-health.ts'
 
-/**
- * In this order. `late`: its receiver is well, but what is due has not been sent for a minute. `held`: its
- * partner is not approved.
- */
-export const laneConditions = [
-  'breaker open',
-  'disabled',
-  'failing',
-  'late',
-  'paused',
-  'held',
-  'healthy',
-] as const
-export type LaneCondition = (typeof laneConditions)[number]
-export const unwellConditions: readonly LaneCondition[] = laneConditions.filter((each) => each !== 'healthy')
-
-const lateMs = minute
-
-export interface LaneHealth extends Webhook {
+export interface LaneHealth extends Webhook, Omit<LaneState, 'webhookId'> {
   readonly partner: string
-  readonly condition: LaneCondition
-  readonly failures: number
-  readonly failingSince: Date | null
-  /** Of the first delivery that waits; it may lie in the future. */
-  readonly dueAt: Date | null
+  readonly condition: Condition
 }
 
 interface LaneFilter {
-  readonly conditions?: readonly LaneCondition[] | undefined
+  readonly conditions?: readonly Condition[] | undefined
   readonly environment?: Environment | undefined
   /** A branch, or a part of a partner's name. */
   readonly partner?: number | string | undefined
 }
 
+type LaneStates = ReadonlyMap<number, LaneState>
+
 /** As statements about webhooks take it. */
-function columnsOf(states: ReadonlyMap<number, LaneState>, now: Date) {
+function columnsOf(states: LaneStates, now: Date) {
   const all = [...states.values()]
   return {
     webhookIds: all.map(({ webhookId }) => webhookId),
-    failures: all.map(({ failures }) => failures),
+    conditions: all.map((state) => judge(state, now)),
     failingSince: all.map(({ failingSince }) => failingSince),
     dueAt: all.map(({ dueAt }) => dueAt),
-    conditions: all.map((state) => judge(state, now)),
   }
 }
 
-function judge(state: LaneState, now: Date): LaneCondition {
-  if (isBreakerOpen(state)) return 'breaker open'
-  if (state.failures > 0) return 'failing'
-  return state.lateSince && state.lateSince < after(now, -lateMs) ? 'late' : 'healthy'
+/** Of a lane that sleeps, and whose last attempt was accepted. */
+const nothing: Omit<LaneState, 'webhookId'> = {
+  termBegan: 'created',
+  isTried: true,
+  failures: 0,
+  failingSince: null,
+  troubleSince: null,
+  entities: 0,
+  retried: 0,
+  dueAt: null,
+  lateSince: null,
 }
 
+type Judged = Webhook & Pick<LaneHealth, 'partner' | 'condition'>
+
+function withState(states: LaneStates) {
+  return (row: Judged): LaneHealth => {
+    const { webhookId: _, ...state } = { webhookId: row.id, ...(states.get(row.id) ?? nothing) }
+    return { ...row, ...state }
+  }
+}
+
+/** The worst first. */
 export async function listLanes(
   sql: Sql,
-  { conditions, environment, partner }: LaneFilter,
+  { conditions: wanted, environment, partner }: LaneFilter,
   now: Date,
   { most, skip }: { most: number; skip: number },
 ): Promise<LaneHealth[]> {
   const of = typeof partner === 'number' ? { branchId: partner } : { partner }
-  const states = columnsOf(await readLaneStates(sql, now), now)
-  const chosen = { environment, ...of, wanted: conditions }
-  return sql.query(selectLanes, { ...states, ...chosen, order: laneConditions, most, skip })
+  const states = await readLaneStates(sql, now)
+  const chosen = { environment, ...of, wanted }
+  const columns = columnsOf(states, now)
+  const rows = await sql.query(selectLanes, { ...columns, ...chosen, order: conditions, most, skip })
+  return rows.map(withState(states))
+}
+
+/** Those of them that are not deleted, by their ids. */
+export async function readLanes(
+  sql: Sql,
+  webhooks: readonly Pick<Webhook, 'id' | 'branchId'>[],
+  now: Date,
+): Promise<ReadonlyMap<number, LaneHealth>> {
+  if (webhooks.length === 0) return new Map()
+  const states = await readLaneStates(sql, now, webhooks)
+  const ids = webhooks.map(({ id }) => id)
+  const rows = await sql.query(selectLanesOf, { ...columnsOf(states, now), ids })
+  return new Map(rows.map(withState(states)).map((lane) => [lane.id, lane]))
 }
 
 export async function getLane(sql: Sql, id: number, now: Date): Promise<LaneHealth> {
   const webhook = await findReceiver(sql, id)
-  const states = webhook ? await readLaneStates(sql, now, [webhook]) : new Map<number, LaneState>()
-  const [lane] = await sql.query(selectLane, { ...columnsOf(states, now), id })
+  const lane = webhook && (await readLanes(sql, [webhook], now)).get(id)
   if (!lane) throw new NotFound(`There is no webhook ${id}.`)
   return lane
 }
 
-export async function countLanes(sql: Sql, now: Date): Promise<ReadonlyMap<LaneCondition, number>> {
-  const rows = await sql.query(countConditions, columnsOf(await readLaneStates(sql, now), now))
+type ConditionCounts = ReadonlyMap<Condition, number>
+
+/** Of all webhooks. */
+export async function countLanes(sql: Sql, states: LaneStates, now: Date): Promise<ConditionCounts> {
+  const rows = await sql.query(countConditions, columnsOf(states, now))
   return new Map(rows.map(({ condition, webhooks }) => [condition, webhooks]))
 }

@@ -1,4 +1,4 @@
-/** What the lanes that have work say of themselves, part by part. */
+/** What the lanes say of themselves, part by part: of those that have work, fail or were not tried, or of some. */
 
 import type { Sql } from '../../database/database.ts'
 import type { RowOf } from '../../database/statement.ts'
@@ -9,11 +9,20 @@ import { selectLaneStates, selectRated, selectStatesOf } from './lane-states.sql
 
 export interface LaneState {
   readonly webhookId: number
+  /** By which act its term began: its time at one address without being closed. */
+  readonly termBegan: 'created' | 'resumed' | 'approved' | 'readdressed'
+  /** Whether an attempt was answered in this term. */
+  readonly isTried: boolean
+  /** Attempts of this term in a row that were not accepted, and since when. */
   readonly failures: number
   readonly failingSince: Date | null
-  /** Different entities that fail. */
+  /** The same of the last term in which anything was tried: what an act did not mend is still to be mended. */
+  readonly troubleSince: Date | null
+  /** Different entities of which something failed or goes on. */
   readonly entities: number
-  /** Of the first that waits; it may lie in the future. */
+  /** What was tried in vain and is tried again: the first of each entity, and what was asked for again. */
+  readonly retried: number
+  /** Of the first that waits; it may lie in the future. Null: nothing waits. */
   readonly dueAt: Date | null
   /** Of the first that should have been sent; null while nothing is late, or held back on purpose. */
   readonly lateSince: Date | null

@@ -1,20 +1,15 @@
-/** How a webhook is: whether its receiver answers, and what waits for it. Counts stop at a bound. */
+/** How webhooks are, with what waits for them. Counts stop at a bound. */
 import type { Sql } from '../../database/database.ts'
-import { attemptsLooked, entitiesAtLeast } from '../engine/breaker.ts'
+import { NotFound } from '../../problem.ts'
 import { byPart } from '../events/branch-log.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
-import { selectHealth } from './webhook-health.sql.ts'
+import { type LaneHealth, readLanes } from './lane-health.ts'
+import { selectWaitingOf } from './webhook-health.sql.ts'
 
 /** Counted so far and no further. */
 export const countedAtMost = 10_000
 
-export interface WebhookHealth {
-  readonly webhookId: number
-  /** Attempts in a row that were not accepted. */
-  readonly failures: number
-  readonly failingSince: Date | null
-  /** Different entities that fail. */
-  readonly entities: number
+export interface Waiting {
   /**
    * Everything that waits: for its moment or behind another, what happens and what is sent again. Blocked:
    * those of them behind another.
@@ -24,34 +19,39 @@ export interface WebhookHealth {
   readonly exhausted: number
 }
 
+export interface WebhookHealth extends LaneHealth, Waiting {}
+
+/** Of one that is deleted there is nothing. */
 export async function readHealth(
   sql: Sql,
   webhooks: readonly Pick<Webhook, 'id' | 'branchId'>[],
-): Promise<Map<number, WebhookHealth>> {
-  const health = new Map<number, WebhookHealth>()
-  for (const [part, of] of byPart(webhooks)) {
-    const rows = await sql.query(selectHealth, {
-      part,
-      webhookIds: of.map(({ id }) => id),
-      most: countedAtMost,
-    })
-    for (const row of rows) health.set(row.webhookId, row)
-  }
+  now: Date,
+): Promise<ReadonlyMap<number, WebhookHealth>> {
+  const counts = await readWaiting(sql, webhooks)
+  const lanes = await readLanes(sql, webhooks, now)
+  const none = { waiting: 0, blocked: 0, exhausted: 0 }
+  return new Map([...lanes].map(([id, lane]) => [id, { ...lane, ...(counts.get(id) ?? none) }]))
+}
+
+export async function getHealth(
+  sql: Sql,
+  webhook: Pick<Webhook, 'id' | 'branchId'>,
+  now: Date,
+): Promise<WebhookHealth> {
+  const health = (await readHealth(sql, [webhook], now)).get(webhook.id)
+  if (!health) throw new NotFound(`There is no webhook ${webhook.id}.`)
   return health
 }
 
-export type Condition = 'healthy' | 'failing' | 'breaker open' | 'paused' | 'disabled'
-
-/** As its lane judges it: a worker that takes the lane over goes on from these two. */
-export function isBreakerOpen({ failures, entities }: Pick<WebhookHealth, 'failures' | 'entities'>): boolean {
-  return failures >= attemptsLooked && entities >= entitiesAtLeast
-}
-
-export function judgeHealth(
-  webhook: Pick<Webhook, 'state'>,
-  health: Pick<WebhookHealth, 'failures' | 'entities'> | undefined,
-): Condition {
-  if (webhook.state === 'paused' || webhook.state === 'disabled') return webhook.state
-  if (!health || health.failures === 0) return 'healthy'
-  return isBreakerOpen(health) ? 'breaker open' : 'failing'
+export async function readWaiting(
+  sql: Sql,
+  webhooks: readonly Pick<Webhook, 'id' | 'branchId'>[],
+): Promise<ReadonlyMap<number, Waiting>> {
+  const counts = new Map<number, Waiting>()
+  for (const [part, of] of byPart(webhooks)) {
+    const webhookIds = of.map(({ id }) => id)
+    for (const row of await sql.query(selectWaitingOf, { part, webhookIds, most: countedAtMost }))
+      counts.set(row.webhookId, row)
+  }
+  return counts
 }

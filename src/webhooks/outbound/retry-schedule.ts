@@ -18,6 +18,18 @@ export const retryWaitsMs = [
 ] as const
 
 const jitter = 0.1
+
+/** For people: the waits, and what they come to. */
+export const retryWords = {
+  waits: retryWaitsMs.map(printWait).join(', '),
+  jitter: `±${jitter * 100} %`,
+  all: `${retryWaitsMs.length + 1} attempts in about ${Math.round(retryWaitsMs.reduce<number>((sum, wait) => sum + wait, 0) / hour)} hours`,
+}
+
+function printWait(ms: number): string {
+  if (ms < minute) return `${ms / second} s`
+  return ms < hour ? `${ms / minute} min` : `${ms / hour} h`
+}
 const longestRetryAfterMs = 24 * hour
 
 /** Undefined when the schedule is used up. `tries` counts the attempts made so far, this one included. */

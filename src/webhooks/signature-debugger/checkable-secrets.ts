@@ -32,11 +32,15 @@ export async function listCheckableSecrets(
   const values = { branchId, environment, most: secretsAtMost }
   const own = await sql.query(table.selectOwnSecrets, { ...values, webhookId: webhook?.id })
   const borrowed = await sql.query(table.selectClientSecrets, { ...values, clientId: webhook?.clientId })
+  const isLiving = ({ endsAt }: SealedSecret) => endsAt === null || endsAt > now
+  const isOverruled = webhook !== undefined && own.some(isLiving)
   const ofWebhooks = [...Map.groupBy(own, ({ webhookId }) => webhookId)].flatMap(([id, secrets]) =>
-    named(`own secret of webhook ${id}`, secrets, now, ({ sealed }) => openWebhookSecret(vault, id, sealed)),
+    named({ name: `own secret of webhook ${id}`, isOverruled: false }, secrets, now, ({ sealed }) =>
+      openWebhookSecret(vault, id, sealed),
+    ),
   )
   const ofClients = [...Map.groupBy(borrowed, ({ clientId }) => clientId)].flatMap(([id, secrets]) =>
-    named(`secret of the client ${secrets[0]?.name}`, secrets, now, ({ sealed }) =>
+    named({ name: `secret of the client ${secrets[0]?.name}`, isOverruled }, secrets, now, ({ sealed }) =>
       openClientSecret(vault, id, sealed),
     ),
   )
@@ -45,7 +49,7 @@ export async function listCheckableSecrets(
 
 /** Newest first. One whose key is gone cannot be tried. */
 function named<Row extends SealedSecret>(
-  name: string,
+  of: Pick<NamedSecret, 'name' | 'isOverruled'>,
   secrets: readonly Row[],
   now: Date,
   open: (row: Row) => string | undefined,
@@ -55,7 +59,7 @@ function named<Row extends SealedSecret>(
   return secrets.flatMap((row) => {
     const text = open(row)
     const state = stateOf(row, current, living.includes(row), now)
-    return text === undefined ? [] : [{ name, state, text }]
+    return text === undefined ? [] : [{ ...of, state, text }]
   })
 }
 

@@ -6,12 +6,33 @@ import { printSignatures } from '../outbound/signature.ts'
 import { checkSignature, type NamedSecret, type SignatureAnswer } from './signature-check.ts'
 import { readHeaders } from './signature-headers.ts'
 
-const current: NamedSecret = { name: 'client', state: 'current', text: 'cs_live_current0123456789abcdef' }
-const previous: NamedSecret = { name: 'client', state: 'previous', text: 'cs_live_previous0123456789' }
-const next: NamedSecret = { name: 'client', state: 'next', text: 'cs_live_next0123456789' }
-const ended: NamedSecret = { name: 'client', state: 'ended', text: 'cs_live_ended0123456789' }
+const current: NamedSecret = {
+  name: 'client',
+  isOverruled: false,
+  state: 'current',
+  text: 'cs_live_current0123456789abcdef',
+}
+const previous: NamedSecret = {
+  name: 'client',
+  isOverruled: false,
+  state: 'previous',
+  text: 'cs_live_previous0123456789',
+}
+const next: NamedSecret = {
+  name: 'client',
+  isOverruled: false,
+  state: 'next',
+  text: 'cs_live_next0123456789',
+}
+const ended: NamedSecret = {
+  name: 'client',
+  isOverruled: false,
+  state: 'ended',
+  text: 'cs_live_ended0123456789',
+}
 const own: NamedSecret = {
   name: 'webhook 7',
+  isOverruled: false,
   state: 'current',
   text: 'whsec_c2VjcmV0IGJ5dGVzIG9mIGEgd2ViaG9vaw==',
 }
@@ -203,7 +224,8 @@ const computed: readonly (readonly [string, string, string])[] = [
 
 for (const [index, [mistake, value, by]] of computed.entries())
   test(`what a program computed is found to be “${mistake}” (${index})`, () => {
-    const [who, ...found] = said(ask({ headers: headersOf(), computed: value }), 'computed')
+    const headers = headersOf(by === own.name ? own : current)
+    const [who, ...found] = said(ask({ headers, computed: value }), 'computed')
     assert.deepEqual(found, mistake.startsWith('right') ? [] : [mistake])
     if (by === 'nobody') assert.equal(who, undefined)
     else if (by !== '') assert.ok(who!.startsWith(by), who)
@@ -217,7 +239,12 @@ test('two mistakes at once are both named', () => {
 })
 
 test('a signature of another partner is a wrong secret, whatever the body', () => {
-  const foreign = { name: 'theirs', state: 'current', text: 'cs_live_of_somebody_else' } as const
+  const foreign = {
+    name: 'theirs',
+    state: 'current',
+    isOverruled: false,
+    text: 'cs_live_of_somebody_else',
+  } as const
   const answer = ask({ headers: headersOf(foreign), sent: body })
   assert.deepEqual(said(answer, 'x-webhook-signature'), [undefined, 'wrong secret'])
   assert.deepEqual(said(answer, 'webhook-signature'), [undefined, 'wrong secret'])

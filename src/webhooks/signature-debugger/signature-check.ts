@@ -31,6 +31,8 @@ export interface NamedSecret {
   readonly name: string
   /** `next` has not begun to sign, `previous` still verifies, `ended` does not. */
   readonly state: 'current' | 'next' | 'previous' | 'ended'
+  /** The webhook that is asked about has a secret of its own: this one does not sign it. */
+  readonly isOverruled: boolean
   readonly text: string
 }
 
@@ -50,7 +52,7 @@ type Source = 'x-webhook-signature' | 'webhook-signature' | 'computed'
 export interface SignatureFinding {
   readonly source: Source
   /** Undefined when no secret made it of anything that was tried. */
-  readonly secret: Pick<NamedSecret, 'name' | 'state'> | undefined
+  readonly secret: Pick<NamedSecret, 'name' | 'state' | 'isOverruled'> | undefined
   /** It verifies as it stands. */
   readonly isRight: boolean
   readonly mistakes: readonly SignatureMistake[]
@@ -85,9 +87,10 @@ export function checkSignature(question: SignatureQuestion): SignatureAnswer {
   const presented = presentedIn(question)
   const budget = { bytes: hashedBytesAtMost }
   const found = findWays(presented, waysOf(question, budget))
+  const findings = findingsOf(presented, found, question)
   const sent = question.sent === undefined ? undefined : Buffer.from(question.sent)
   return {
-    findings: findingsOf(presented, found, question),
+    findings: findings.map((finding) => compareSecrets(finding, findings)),
     difference: sent && findDifference(sent, question.body),
     isAsSent: sent && equalBytes(sent, question.body),
     isCutShort: budget.bytes < 0,
@@ -238,13 +241,24 @@ function explain(
     ...(ofBody ? [nameBody(ofBody, question)] : []),
     ...ofKey,
     ...findAgeMistakes(secret, source),
+    ...(secret.isOverruled ? [mistakes.anotherSecret] : []),
   ]
   return {
     source,
-    secret: { name: secret.name, state: secret.state },
+    secret: { name: secret.name, state: secret.state, isOverruled: secret.isOverruled },
     isRight: wrong.length === 0,
     mistakes: wrong,
   }
+}
+
+/** A program that computes with a right secret of another webhook, or of a client, than the request was signed with. */
+function compareSecrets(finding: SignatureFinding, all: readonly SignatureFinding[]): SignatureFinding {
+  const signer = all.find(({ source, secret }) => source !== 'computed' && secret)?.secret
+  const isAnother =
+    signer !== undefined && finding.secret !== undefined && signer.name !== finding.secret.name
+  if (finding.source !== 'computed' || !isAnother || finding.mistakes.includes(mistakes.anotherSecret))
+    return finding
+  return { ...finding, isRight: false, mistakes: [...finding.mistakes, mistakes.anotherSecret] }
 }
 
 /** A program that means the one header and computes the other. */

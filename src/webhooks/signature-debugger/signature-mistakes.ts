@@ -70,6 +70,11 @@ export const mistakes = {
     words: 'No secret of yours that is known here made this signature.',
     fix: 'Check which client registered the webhook, whether it has a secret of its own, and that live and sandbox are not mixed up.',
   },
+  anotherSecret: {
+    name: 'another secret',
+    words: 'It is a right secret of yours, but not the one that signs this webhook.',
+    fix: 'A webhook that has a secret of its own is signed with that alone; any other with the secret of its client.',
+  },
   oldSecret: {
     name: 'old secret after rotation',
     words: 'It was made with a secret that has been replaced.',

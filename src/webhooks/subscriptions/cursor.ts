@@ -26,8 +26,8 @@ export async function followWebhook(
     await sql.query(table.deleteCursor, { part, webhookId: id })
     return
   }
-  const { isActive, mayAct, kinds, actions } = configured
-  const wishes = { isActive, mayAct, kinds, actions }
+  const { isActive, mayAct, kinds, actions, address } = configured
+  const wishes = { isActive, mayAct, kinds, actions, address }
   await sql.query(table.followWebhook, { part, webhookId: id, feed: feedOf(configured), ...wishes })
 }
 
@@ -55,6 +55,6 @@ async function findStrays(db: Database): Promise<{ readonly id: number; readonly
   return strays
 }
 
-function printWishes({ isActive, mayAct, kinds, actions }: CursorConfig): string {
-  return JSON.stringify([isActive, mayAct, kinds, actions])
+function printWishes({ isActive, mayAct, kinds, actions, address }: CursorConfig): string {
+  return JSON.stringify([isActive, mayAct, kinds, actions, address])
 }

@@ -5,14 +5,12 @@ import type { Vault } from '../../crypto/vault.ts'
 import type { Sql } from '../../database/database.ts'
 import type { SealedTable } from '../../database/reseal.ts'
 import { findUrlProblem, type GuardPolicy } from '../../network/address-guard.ts'
-import { memberLimits } from '../../notices/notice.ts'
 import { Conflict, Invalid, NotFound } from '../../problem.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import type { Branch } from '../events/branch.ts'
 import { defaultKinds, type Kind } from '../events/kind.ts'
 import { selectAddress } from './built-in-receivers.sql.ts'
 import { followWebhook } from './cursor.ts'
-import { tellDisabled } from './notices.sql.ts'
 import { deleteAllHeaders } from './webhook-headers.sql.ts'
 import { changeHeaders, readHeaderNames } from './webhook-headers.ts'
 import {
@@ -181,7 +179,6 @@ export async function disableWebhook(sql: Sql, webhookId: number, reason: string
   if (!disabled) return
   await followWebhook(sql, disabled, act.at)
   await recordAct(sql, act, 'webhook.disabled', `webhook:${webhookId}`, { reason })
-  await sql.query(tellDisabled, { ...memberLimits(act.at), webhookId })
 }
 
 /**

@@ -22,6 +22,7 @@ import { PageForms } from '../../../src/web/frame/page-forms.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { failDeliveries } from '../../support/by-hand.ts'
+import { failCalls } from '../../support/calls.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { type ConsoleSession, openConsole } from '../../support/console.ts'
 import { followByHand } from '../../support/follow.ts'
@@ -112,10 +113,7 @@ test('the most urgent comes first, of those what waits longest, each with its re
   )
   const webhook = await own.program.register('https://failing.example/hooks')
   await failDeliveries(house, webhook, { failures: 12, since: later(now, -hour), entities: 3 })
-  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status,
-    code, description, sent, request_id, caller)
-    SELECT ${own.partner.branchId}, 'live', false, '${now.toISOString()}', 'GET', '/v1/user/profile', 401,
-      'invalid_token', 'It has ended.', '', n::text, 'a client' FROM generate_series(1, 60) n`)
+  await failCalls(house, own.partner.branchId, 60)
   const locked = await house.makeUser()
   await setUserStatus(db, locked, 'disabled', { by: operator, at: now })
   const found = await rows()
@@ -137,7 +135,41 @@ test('the most urgent comes first, of those what waits longest, each with its re
     /applied 3 d ago Needs your decision\. “Portfolios for &lt;everybody&gt;\.” Decide .*Approve.*Reason to decline.*Decline/,
   )
   assert.match(found[4]!, /asked 1 h ago Needs your decision\. “long evenings” Grant .* Decline/)
-  assert.match(found[5]!, /Locked out by an operator.* Unlock/)
+  assert.match(found[5]!, /Locked by an operator, not by the brokerage’s own system.* Unlock/)
+})
+
+test('what fails in the sandbox is its partner’s to mend: the queue counts it, and what is live comes first', async () => {
+  const before = await rows()
+  const { partner } = await openPartner(house)
+  const url = `https://${makeUpWord().toLowerCase()}.example/hooks`
+  const [webhook] = await ask<{ id: number }>(
+    db,
+    `INSERT INTO webhooks (branch_id, environment, url, kinds, created_at, updated_at)
+     VALUES ($1, 'sandbox', $2, ARRAY['TRANSACTION'], $3, $3) RETURNING id`,
+    [partner.branchId, url, house.clock.now()],
+  )
+  await db.script(followByHand)
+  const since = later(house.clock.now(), -hour)
+  await failDeliveries(house, webhook!.id, { failures: 12, since, entities: 3 })
+  assert.deepEqual(await rows(), before)
+  assert.match(await home(), /1 webhook is failing<\/a>\. Their partners see why\./)
+  const all = await olga.browser.get('/console/webhooks?site=sandbox&condition=needs+attention')
+  assert.ok(all.text.includes(url))
+
+  const inSandbox = await house.makeClient({ environment: 'sandbox' })
+  const asked = { by: operator, at: later(house.clock.now(), -9 * day) }
+  await ask(db, `UPDATE clients SET scopes_at_most = ARRAY['read'], scopes = ARRAY['read'] WHERE id = $1`, [
+    inSandbox.id,
+  ])
+  await askForScopes(
+    db,
+    { ...inSandbox, scopesAtMost: ['read'], scopes: ['read'] },
+    { wider: 'trade', reason: 'to try' },
+    asked,
+  )
+  const last = (await rows()).at(-1)!
+  assert.match(last, /^Wider scopes .* \(sandbox\): “to try”/, 'however long it waits')
+  await ask(db, 'DELETE FROM scope_requests WHERE client_id = $1', [inSandbox.id])
 })
 
 test('acts of the queue lead back to it, and it says what was done to whom', async () => {
@@ -326,6 +358,11 @@ test('whom the source disabled or removed is nobody’s lock: thousands of them 
   const listed = async () => (await listLockedPeople(db, 'locked', now(), 1_000)).map(({ name }) => name)
   assert.ok(!(await listed()).includes('Gone'))
   const [disabled, removed, held] = [await find('c0'), await find('c150'), await find('c299')]
+  const listedUsers = async (query: string) => (await browser.get(`/console/users?${query}`)).text
+  assert.doesNotMatch(await listedUsers('state=locked'), /Gone/)
+  assert.ok((await listedUsers(`state=disabled&q=${source}:c0`)).includes(disabled.id))
+  assert.ok(!(await listedUsers(`state=disabled&q=${source}:c150`)).includes(removed.id))
+  assert.ok((await listedUsers(`state=removed&q=${source}:c150`)).includes(removed.id))
   assert.deepEqual([disabled.lockedBy, removed.lockedBy, held.lockedBy], ['source', 'removal', null])
   const page = async ({ id }: User) => (await browser.get(`/console/users/${id}`)).text
   assert.match(

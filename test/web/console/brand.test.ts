@@ -40,7 +40,7 @@ test('a draft is seen by nobody but in its preview, and from its activation by e
     const shown = async (baseUrl: string) => (await new Browser(baseUrl).get('/login')).text
     assert.match(await shown(other.baseUrl), /Countersign/)
     await assertAnswered(admin.browser, await save())
-    await assertAnswered(admin.browser, await upload(svgLogo('#7a1f5c')))
+    await assertAnswered(admin.browser, await upload(svgLogo()))
     assert.match(await shown(house.baseUrl), /<title>Sign in · Countersign</)
     const preview = await admin.browser.get(`${home}/preview?page=consent&mode=dark`)
     assert.match(preview.text, /<title>Allow Portfolio\? · Northwind<\/title>/)
@@ -119,6 +119,27 @@ test('what a page loads of a brand comes from us, may be kept for ever, and hold
   for (const path of others) assert.equal((await send(house.baseUrl + path)).status, 404, path)
 })
 
+test('a logo that cannot be seen on light or on dark pages is told of in the draft, and keeps it from being put in force', async () => {
+  const before = await titleOf()
+  await save({ shortName: 'Eastwind' })
+  await upload(svgLogo('#2b0a20'))
+  const borrowed =
+    /The logo for light pages, which stands on dark ones as well, can hardly be seen on dark pages \(#[0-9a-f]{6}\)/
+  assert.match((await admin.browser.get(home)).text, borrowed)
+  const refused = await press(admin.browser, home, '/activate')
+  assert.equal(refused.status, 409)
+  assert.match(refused.text, borrowed)
+  assert.match(refused.text, /Upload another as “Logo, dark”\./)
+  assert.equal(await titleOf(), before)
+  await upload(drawPng(80, 20, [240, 154, 208]), 'logoDark')
+  assert.doesNotMatch((await admin.browser.get(home)).text, /can hardly be seen/)
+  assert.equal((await press(admin.browser, home, '/activate')).status, 303)
+  assert.equal(await titleOf(), 'Eastwind')
+  const csrf = await tokenOf(admin.browser)
+  const { earlier } = await listBrands(db, 'live')
+  await admin.browser.post(`${home}/return`, { csrf, brand: String(earlier[0]!.id) })
+})
+
 test('what was in force can be gone back to, and that can be undone', async () => {
   const before = (await listBrands(db, 'live')).active!.id
   await save({ shortName: 'Southwind' })
@@ -165,7 +186,7 @@ test('a colour that cannot be read is refused with the pair and its ratio, besid
   assert.equal(refused.status, 400)
   assert.match(
     refused.text,
-    /id="accentLight-problem">It is hard to read: links in this colour \(#ffd54a\) on the background \(#faf5f8\) has a contrast of 1\.3\d to 1, and WCAG AA asks for 4\.5 to 1/,
+    /id="accentLight-problem">It is hard to read: links in this colour \(#ffd54a\) on “Background, light” \(#faf5f8\) has a contrast of 1\.3\d to 1, and WCAG AA asks for 4\.5 to 1/,
   )
   assert.match(refused.text, /id="helpUrl-problem">It must be an address such as/)
   assert.match(refused.text, /name="shortName"[^>]* value="Northwind"/)

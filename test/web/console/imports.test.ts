@@ -4,18 +4,19 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { minute } from '../../../src/clock.ts'
 import { getImport, readImport } from '../../../src/provisioning/import.ts'
 import { toldBy } from '../../support/answers.ts'
-import type { Answer } from '../../support/browser.ts'
+import { type Answer, Browser, hiddenFields } from '../../support/browser.ts'
 import { openConsole, press, turnPages } from '../../support/console.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { holdSnapshot, household, households, importLines, readSome } from '../../support/imports.ts'
 import { watch } from '../../support/live-page.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
-import { openCore, readSource } from '../../support/provisioning.ts'
+import { nameSource, openCore, readSource } from '../../support/provisioning.ts'
 import { pathOf, tokenOf } from '../../support/web.ts'
 
 const house = await openHouse()
@@ -195,4 +196,69 @@ test('a yes takes a sign-in of minutes ago', async () => {
   const answer = await late.browser.submit(page, `${at(held.id)}/remove`, { reason: 'x' })
   assert.match(answer.location!, /^\/login\?/)
   assert.equal((await getImport(db, held.id)).state, 'needs approval')
+})
+
+/** As an administrator who has just signed in chooses it in the browser. */
+async function openUpload() {
+  const { browser, user } = await openConsole(house)
+  const action = '/console/imports/new/upload'
+  const { csrf } = hiddenFields((await browser.get('/console/imports/new')).text, action)
+  const common = { csrf: csrf!, mode: 'changes', reason: 'The nightly run failed.' }
+  return {
+    user,
+    upload: (text: string | Buffer, fields: Record<string, string>) =>
+      browser.upload(action, { ...common, ...fields }, { file: Buffer.from(text) }),
+    told: async (answer: Answer) => toldBy(await browser.get(pathOf(answer)))!.text,
+  }
+}
+
+test('a file of CSV or of JSON lines is uploaded, applied and told of', async () => {
+  const { upload, told, user } = await openUpload()
+  const source = await nameSource(house)
+  const csv = await upload('externalId,name,version\nC-1,Ada,1\nC-2,Grace,1\n', { source, kind: 'customer' })
+  assert.equal(csv.status, 303, csv.text)
+  assert.match(await told(csv), /^3 lines were read\.$/)
+  const lines = [{ kind: 'customer', externalId: 'C-2', op: 'remove', version: 2 }, { kind: 'nothing' }]
+  const json = await upload(lines.map((line) => JSON.stringify(line)).join('\n'), { source })
+  assert.match(await told(json), /^2 lines were read\. 1 has a fault\.$/)
+  const tried = await upload('externalId,name,version\nC-3,Edith,1\n', {
+    ...{ source, kind: 'customer', 'dry-run': 'yes' },
+  })
+  assert.match(await told(tried), /nothing was changed/)
+  const { customers } = await readSource(db, source)
+  assert.match(JSON.stringify(customers), /C-1/)
+  assert.doesNotMatch(JSON.stringify(customers), /C-3/)
+  const [entry] = await findEntries(db, { action: 'import.started', actor: `user:${user.id}` })
+  assert.equal(entry?.subject, `import:${pathOf(tried).split('/').at(-1)}`)
+})
+
+test('a snapshot without most of what is known waits for a decision, however it came', async () => {
+  const source = makeUpWord()
+  await importLines(house, source, households(source, 5), { mode: 'snapshot' })
+  house.clock.advance(minute)
+  const { upload, told } = await openUpload()
+  const answer = await upload(JSON.stringify(household(source, 1)[0]), { source, mode: 'snapshot' })
+  assert.match(await told(answer), /waits for a decision/)
+})
+
+test('a file that cannot be taken is refused beside its field, and one of a stranger is not read', async () => {
+  const { upload } = await openUpload()
+  const source = await nameSource(house)
+  for (const [file, field, words] of [
+    ['', 'file', /must be a file/],
+    [gzipSync('{}'), 'file', /unpack it first/],
+    ['{}', 'source', /one of the list/],
+  ] as const) {
+    const answer = await upload(file, { source: field === 'source' ? 'nobodys' : source })
+    assert.equal(answer.status, 400)
+    assert.match(answer.text, words)
+  }
+  const long = `{"kind":"customer"}\n`.repeat(20_000)
+  const stranger = new Browser(house.baseUrl)
+  assert.equal(
+    (await stranger.upload('/console/imports/new/upload', {}, { file: Buffer.from(long) })).status,
+    413,
+  )
+  assert.equal((await upload(long, { source })).status, 303)
+  assert.equal((await upload('x'.repeat(5 * 1024 * 1024), { source })).status, 413)
 })

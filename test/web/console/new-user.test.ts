@@ -5,13 +5,16 @@ import { test } from 'node:test'
 import { after, day } from '../../../src/clock.ts'
 import { linkByHand } from '../../../src/identity/identity.ts'
 import { findMail, setEmail } from '../../../src/users/email.ts'
+import { listRolesOf, type StaffRole } from '../../../src/users/staff-role.ts'
 import { findUserByUsername, type User } from '../../../src/users/user.ts'
 import { ask } from '../../support/ask.ts'
 import { hiddenFields } from '../../support/browser.ts'
+import { openConsole } from '../../support/console.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { noticesOf } from '../../support/notices.ts'
 import { draftUpstream, makeCustomer, registerUpstream } from '../../support/upstream.ts'
 import { pathOf } from '../../support/web.ts'
+import { newStaff } from './staff-rows.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const { db } = house.gateway.context
@@ -118,4 +121,36 @@ test('a reset just after an operator changed the address is refused with words t
   assert.equal(refused.status, 409)
   assert.match(refused.text, /less than 24 hours ago\. A reset is possible from \d{4}-/)
   assert.ok(!(await kindsOf(user)).includes('password-reset'))
+})
+
+/** As an operator with these roles sends the form. */
+async function createStaff(fields: Record<string, string>, roles?: StaffRole[]) {
+  const { browser } = await openConsole(house, 'Ada', roles)
+  const page = await browser.get('/console/staff/new')
+  const given = { ...newStaff(), reason: 'A new colleague.', ...fields }
+  return { username: given.username, answer: await browser.submit(page, '/console/staff/new/create', given) }
+}
+
+test('an administrator makes a staff member, with a role and a link for a password', async () => {
+  const { username, answer } = await createStaff({ role: 'support' })
+  assert.equal(answer.status, 303, answer.text)
+  const user = (await findUserByUsername(db, username))!
+  assert.deepEqual([user.role, user.passwordHash], ['operator', null])
+  assert.deepEqual(await listRolesOf(db, user.id), ['support'])
+  assert.deepEqual(await kindsOf(user), ['password-reset'])
+})
+
+test('a security officer makes staff with what they hold themselves, and nobody with more: nothing is left of the attempt', async () => {
+  const officer: StaffRole[] = ['security-officer']
+  assert.equal((await createStaff({ role: 'viewer' }, officer)).answer.status, 303)
+  for (const role of ['support', 'administrator']) {
+    const { username, answer } = await createStaff({ role }, officer)
+    assert.equal(answer.status, 403, role)
+    assert.equal(await findUserByUsername(db, username), undefined)
+  }
+  for (const [field, value] of [
+    ['role', 'owner'],
+    ['reason', ''],
+  ] as const)
+    assert.equal((await createStaff({ [field]: value })).answer.status, 400, field)
 })

@@ -40,7 +40,7 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await page.getByText('Updating', { exact: true }).waitFor()
   const failing = await makeFailing('/begins-to-fail')
   await failing.fire()
-  const row = page.getByRole('region', { name: 'Webhooks that need attention' })
+  const row = page.getByRole('region', { name: 'Live webhooks that need attention' })
   await row.getByRole('link', { name: failing.url }).click()
   await page.getByRole('heading', { name: `Webhook ${failing.id}` }).waitFor()
   await page.getByText('500 after').first().waitFor()
@@ -49,12 +49,12 @@ test('an operator sees a webhook begin to fail, pauses it, and finds that in the
   await page.locator('.done').getByRole('link', { name: 'Audit entries' }).click()
   await page.locator('tbody tr', { hasText: 'Olga Operator paused webhook' }).waitFor()
 
-  await page.getByLabel('Action').fill('webhook.paused')
+  await page.getByLabel('Act', { exact: true }).fill('webhook.paused')
   await page.getByRole('button', { name: 'Search' }).click()
   await page.waitForURL(/action=webhook\.paused/)
   assert.equal(await page.locator('tbody tr').count(), 1)
   await page.locator('tbody summary').click()
-  await page.getByText('"requestId"').waitFor()
+  await page.locator('tbody details').getByText('Request', { exact: true }).waitFor()
   const started = page.waitForEvent('download')
   await page.getByRole('link', { name: 'CSV' }).click()
   const download = await started

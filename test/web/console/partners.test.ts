@@ -8,6 +8,7 @@ import { askForRefresh, findRefreshRequest } from '../../../src/partners/refresh
 import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import type { Answer } from '../../support/browser.ts'
+import { failCalls } from '../../support/calls.ts'
 import { openConsole, press, turnPages } from '../../support/console.ts'
 import { openHouse, type TokenBody } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
@@ -245,12 +246,8 @@ test('a partner that is not there is not there, whatever its address', async () 
 
 test('a partner’s page shows its webhooks, its failed API calls and its connections; a member’s page the first two', async () => {
   const own = await openPartner(house)
-  const { db } = house.gateway.context
   const webhook = await own.program.register('https://around.example/hooks')
-  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status,
-    code, description, sent, request_id, caller)
-    VALUES (${own.partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET',
-      '/v1/user/profile', 401, 'invalid_token', 'It has ended.', '', 'r', 'a client')`)
+  await failCalls(house, own.partner.branchId, 1)
   const holder = await house.makeUser()
   await house.approve(own.client, await house.signIn(holder))
   const { text } = await admin.browser.get(home(own.partner))
@@ -262,7 +259,7 @@ test('a partner’s page shows its webhooks, its failed API calls and its connec
   )
   assert.match(
     sectionOf(text, 'Failed API calls'),
-    /<strong>GET \/v1\/user\/profile<\/strong>[\s\S]*It has ended\./,
+    /<strong>GET \/v1\/user\/profile<\/strong>[\s\S]*unknown, expired or revoked\./,
   )
   assert.match(sectionOf(text, 'Connections'), new RegExp(`/console/users/${holder.id}"`))
   const person = (await admin.browser.get(`/console/users/${own.user.id}`)).text

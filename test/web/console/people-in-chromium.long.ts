@@ -12,7 +12,7 @@ import { getUserById, type User } from '../../../src/users/user.ts'
 import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
-import { openScreen, phone, pressAsked } from '../../support/screen.ts'
+import { openBar, openScreen, phone, pressAsked } from '../../support/screen.ts'
 
 const house = await openHouse()
 const chromium = await keepOpen(openChromium())
@@ -56,8 +56,10 @@ for (const [name, options] of Object.entries({
     await page.getByText('The partner is approved.').waitFor()
 
     await askForRefresh(db, await getPartner(db, partner), `Evenings ${name}`, house.act())
-    const go = (label: string) =>
-      page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
+    const go = async (label: string) => {
+      await openBar(page)
+      await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
+    }
     await go('Partners')
     await page.getByText(`“Evenings ${name}”`).waitFor()
     await page.getByLabel('Name or branch id').fill(partner)

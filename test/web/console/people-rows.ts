@@ -7,6 +7,7 @@ import { listApiTokens } from '../../../src/users/api-token.ts'
 import { setEmail } from '../../../src/users/email.ts'
 import { listSessions } from '../../../src/users/session.ts'
 import { setUserStatus, type User } from '../../../src/users/user.ts'
+import { failCalls } from '../../support/calls.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
 import { operatorAct, type TestGateway } from '../../support/gateway.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -45,7 +46,11 @@ export const peopleRows: ConsoleRows = {
   pages: {
     '/console/partners': async () => ({ address: '/console/partners?q=some&state=approved' }),
     '/console/partners/:branch': approved(''),
-    '/console/partners/:branch/failed-calls': approved('/failed-calls'),
+    '/console/partners/:branch/calls': approved('/calls'),
+    '/console/partners/:branch/calls/:call': async (house) => {
+      const { branchId } = await house.makePartner()
+      return { address: `/console/partners/${branchId}/calls/${(await failCalls(house, branchId, 1)).id}` }
+    },
     '/console/users': async () => ({ address: '/console/users?q=ada' }),
     '/console/users/new': async () => ({ address: '/console/users/new' }),
     '/console/users/:id': onUser('', async () => ({})),
@@ -86,6 +91,13 @@ export const peopleRows: ConsoleRows = {
       return {
         address: `/console/partners/${client.branchId}/clients/${client.id}/scopes`,
         fields: { scope: 'read' },
+      }
+    },
+    '/console/partners/:branch/clients/:client/required': async (house) => {
+      const client = await house.makeClient()
+      return {
+        address: `/console/partners/${client.branchId}/clients/${client.id}/required`,
+        fields: { required: 'read' },
       }
     },
     '/console/partners/:branch/clients/:client/scopes/grant': asked('grant'),

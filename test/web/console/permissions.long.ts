@@ -65,6 +65,7 @@ test('every row of the console names the permission that it takes, and no role l
 const byAddress: readonly (readonly [RegExp, look: Permission, change: Permission])[] = [
   [/^\/console(\/search)?$/, 'overview.see', 'overview.see'],
   [/^\/console\/webhooks\/:id\/recover$/, 'webhooks.operate', 'webhooks.operate'],
+  [/^\/console\/alerts/, 'webhooks.see', 'webhooks.operate'],
   [/^\/console\/webhooks/, 'webhooks.see', 'webhooks.operate'],
   [/^\/console\/partners/, 'partners.see', 'partners.manage'],
   [/^\/console\/users\/new$/, 'users.manage', 'users.manage'],
@@ -76,6 +77,7 @@ const byAddress: readonly (readonly [RegExp, look: Permission, change: Permissio
   [/^\/console\/audit\/export$/, 'audit.export', 'audit.export'],
   [/^\/console\/audit/, 'audit.see', 'audit.see'],
   [/^\/console\/settings/, 'settings.see', 'settings.see'],
+  [/^\/console\/staff\/new$/, 'staff.manage', 'staff.manage'],
   [/^\/console\/staff/, 'staff.see', 'staff.manage'],
 ]
 

@@ -11,10 +11,11 @@ const onProvider = (verb: string, fields: Fields = {}): Aim =>
     return { address: `/console/providers/${name}${verb}`, fields }
   }
 
-/** What somebody types into the form. */
+/** What somebody types into the form, about one that is away. */
 export const newProvider = (name = makeUpWord()) => ({
   ...{ name, label: 'Example Bank ID', kind: 'holder', issuer: `https://127.0.0.1:9/${name}` },
   ...{ 'client-id': 'countersign', proof: 'client_secret_basic', secret: 'a secret of theirs' },
+  untested: 'yes',
 })
 
 /** One that nobody signs in at yet. */

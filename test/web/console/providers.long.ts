@@ -38,10 +38,14 @@ test('a provider is saved, tested and enabled: only then can anybody sign in the
     label: `Bank ${name}`,
     issuer: upstream.issuer,
     secret: clientSecret,
+    untested: '',
   })
   assert.equal(saved.location, `/console/providers/${name}`, saved.text)
   const page = await browser.get(saved.location!)
-  assert.equal(toldBy(page)!.text, 'The identity provider is saved. Test it, then enable it.')
+  assert.equal(
+    toldBy(page)!.text,
+    'The identity provider answers as it should, and is saved. Register its addresses there, then enable it.',
+  )
   assert.ok(!page.text.includes(clientSecret))
   assert.match(page.text, /Nobody signs in at Bank \w+ yet\. No customer is linked to it\.</)
   for (const [site, url] of Object.entries({ live: house.baseUrl, sandbox: house.sandboxUrl }))
@@ -67,6 +71,46 @@ test('a provider is saved, tested and enabled: only then can anybody sign in the
   assert.match((await browser.get(saved.location!)).text, removal)
   const again = await browser.post(`${saved.location}/enable`, { csrf: await tokenOf(browser) })
   assert.match(toldBy(await browser.get(pathOf(again)))!.text, /^Nothing was changed/)
+})
+
+test('issuer, client id and secret are enough, and what a sign-in would fail by is told before it is saved', async () => {
+  const upstream = await keepOpen(openUpstream(house, { name: 'by-itself', people: {} }))
+  const three = {
+    kind: 'staff',
+    issuer: upstream.issuer,
+    'client-id': 'countersign',
+    proof: 'client_secret_basic',
+  }
+  const wrong = await save({ ...three, secret: 'hunter2-typed', 'own-step': 'yes' })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /id="client-id-problem">It does not accept the client id with this credential/)
+  assert.match(wrong.text, /Test: it failed\. Tick this to save it anyway\./)
+  assert.ok(!wrong.text.includes('hunter2-typed'))
+  const away = await save({ ...three, issuer: 'https://127.0.0.1:9', secret: 'x' })
+  assert.match(away.text, /id="issuer-problem">[^<]+127\.0\.0\.1/)
+  const kept = () => ask<{ kept: number }>(db, 'SELECT count(*)::int AS kept FROM provider_documents')
+  const [before] = await kept()
+  const saved = await save({ ...three, secret: clientSecret })
+  assert.equal(saved.status, 303, saved.text)
+  const provider = await getProvider(db, saved.location!.split('/').at(-1)!)
+  assert.deepEqual(
+    [provider.name, provider.label, provider.enabledAt, provider.linkSource],
+    ['127-0-0-1', '127.0.0.1', null, 'core'],
+  )
+  assert.deepEqual(await kept(), [before], 'nothing that a draft says is kept')
+})
+
+test('a preset fills in what its provider is known for, and everything can be changed', async () => {
+  const page = async (query: string) => (await browser.get(`/console/providers/new?${query}`)).text
+  const keycloak = await page('kind=staff&preset=keycloak')
+  assert.match(keycloak, /name="issuer" value="https:\/\/HOST\/realms\/REALM"/)
+  assert.match(keycloak, /name="roles-claim" value="roles"/)
+  assert.match(keycloak, /value="person" selected/)
+  assert.match(await page('kind=holder&preset=okta'), /name="roles-claim" value=""/)
+  assert.match(await page('kind=holder&preset=okta'), /name="strong-amr" value="mfa"/)
+  assert.match(await page('preset=google'), /value="https:\/\/accounts\.google\.com"/)
+  for (const other of ['preset=__proto__', 'preset=constructor', 'kind=everybody', 'preset=%3Cb%3E'])
+    assert.match(await page(other), /name="issuer" value=""/, other)
 })
 
 test('what is wrong is told beside its field, with the remedy, and the secret never comes back', async () => {

@@ -1,6 +1,7 @@
 import type { StaffRole } from '../../../src/users/staff-role.ts'
 import { proposeApproval } from '../../support/console.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
+import { makeUpWord } from '../../support/made-up-word.ts'
 
 /** Somebody of the staff with these roles. */
 const onStaff = (verb: string, roles: readonly StaffRole[], fields = {}): Aim =>
@@ -16,17 +17,27 @@ const proposed = (verb: string, by: 'colleague' | 'self' = 'colleague'): Aim =>
     return { address: `/console/proposals/${await proposeApproval(house, proposer)}${verb}` }
   }
 
+/** What somebody types into the form. */
+export const newStaff = (username = makeUpWord().toLowerCase()) => ({
+  ...{ username, name: 'Nora New', email: `${username}@example.com`, role: 'viewer' },
+})
+
 export const staffRows: ConsoleRows = {
   pages: {
     '/console/proposals': async () => ({ address: '/console/proposals' }),
     '/console/proposals/:id': proposed(''),
     '/console/staff': async () => ({ address: '/console/staff' }),
+    '/console/staff/new': async () => ({ address: '/console/staff/new' }),
     '/console/staff/:id': onStaff('', ['viewer']),
   },
   forms: {
     '/console/proposals/:id/approve': proposed('/approve'),
     '/console/proposals/:id/decline': proposed('/decline'),
     '/console/proposals/:id/withdraw': proposed('/withdraw', 'self'),
+    '/console/staff/new/create': async () => ({
+      address: '/console/staff/new/create',
+      fields: { ...newStaff(), once: 'x'.repeat(22) },
+    }),
     '/console/staff/:id/give': onStaff('/give', [], { role: 'support' }),
     '/console/staff/:id/take': onStaff('/take', ['support'], { role: 'support' }),
   },

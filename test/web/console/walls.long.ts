@@ -5,9 +5,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { removeDead } from '../../../src/gateway/housekeeping.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import { pageRoutes } from '../../../src/web/routes.ts'
-import { assertAnswered } from '../../support/answers.ts'
+import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { isAtRest } from '../../support/by-hand.ts'
@@ -30,7 +31,7 @@ const others = {
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
-  const { chainCheck, clock, db, lastUse } = house.gateway.context
+  const { callLog, chainCheck, clock, db, lastUse } = house.gateway.context
   // What somebody said yes to is removed by the next round.
   const removing = `SELECT FROM imports WHERE state = 'removing'`
   await eventually('imports that are removed', async () => (await ask(db, removing)).length === 0)
@@ -40,6 +41,8 @@ async function settle(): Promise<void> {
   // A verification is written down when it has ended.
   await eventually('the chain is verified', () => chainCheck.state().kind !== 'running')
   await lastUse.flush()
+  await callLog.flush()
+  await removeDead(house.gateway.context)
 }
 
 test('every page and every form of the console is in these tables', () => {
@@ -92,7 +95,7 @@ function tooLong(path: string): string {
  * one is not forgotten. The image of a draft is nobody's yet.
  */
 const dangerous =
-  /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|stop|(?<!image\/)remove)$/
+  /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|stop|staff\/new\/create|upload|(?<!image\/)remove)$/
 
 test('whatever an operator takes from somebody takes a reason', () => {
   const asked = Object.keys(forms).filter((path) => asksWhy(path))
@@ -141,7 +144,7 @@ for (const [path, aim] of Object.entries(forms)) {
       attacks.map(({ status }) => status),
       [403, 403, 403, 403],
     )
-    assert.equal((await admin.browser.get(address)).status, 405, 'a GET never does what a form does')
+    assert.equal((await admin.browser.get(address)).status, 303, 'a GET leads to the page of the form')
     if (asksWhy(path))
       for (const reason of ['', '   ', tooLong(path), '\u202e'])
         assert.equal(
@@ -151,7 +154,7 @@ for (const [path, aim] of Object.entries(forms)) {
         )
     assert.deepEqual(await readTables(db), before)
     const answer = await post(admin.browser, { ...fields, csrf })
-    assert.equal(answer.status, 303, answer.text)
+    assert.equal(answer.status, path in otherAnswers ? 200 : 303, answer.text)
     await settle()
     const done = await readTables(db)
     assert.notDeepEqual(done, before)
@@ -164,7 +167,7 @@ for (const [path, aim] of Object.entries(forms)) {
         recorded.some((row) => row.includes(why)),
         'the reason is in the audit log',
       )
-    await assertAnswered(admin.browser, answer)
+    if (!(path in otherAnswers)) await assertAnswered(admin.browser, answer)
   })
 }
 

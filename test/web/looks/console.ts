@@ -1,11 +1,15 @@
 /** Every page of the operators' console, with something on it. */
+
+import { theBrokerage } from '../../../src/alerts/target.ts'
 import { saveDraft, setDraftImage } from '../../../src/brands/brand-acts.ts'
 import { acceptLook, giveLook } from '../../../src/partners/client-look.ts'
 import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
+import { makeAddress } from '../../support/alerts.ts'
 import { check, drawPng, putSecondBrandInForce, secondWords, svgLogo } from '../../support/brand.ts'
+import { failCalls } from '../../support/calls.ts'
 import { proposeApproval } from '../../support/console.ts'
 import { holdSnapshot, households, importLines, readSome } from '../../support/imports.ts'
 import { deliverOne, openPartner, suspend } from '../../support/portal.ts'
@@ -59,6 +63,7 @@ async function furnishImports({ house }: Walk): Promise<Record<string, string>> 
   return {
     'console-imports': '/console/imports',
     'console-imports-none': '/console/imports?before=1',
+    'console-new-import': '/console/imports/new',
     'console-import': `/console/imports/${(await holdSnapshot(house, 14)).id}`,
     'console-import-running': `/console/imports/${running.id}`,
     'console-import-faulty': `/console/imports/${faulty.id}`,
@@ -104,10 +109,13 @@ async function furnishOperation({ house, receiver }: Walk): Promise<Record<strin
   const url = receiver.url('/a/very/long/path/to/where/hooks/are/received')
   const failing = await own.program.register(url, { kinds: ['TRANSACTION'] })
   await own.program.fire()
+  await makeAddress(house, theBrokerage)
+  await makeAddress(house, theBrokerage, true)
   const ill = `/console/webhooks/${failing}`
   return {
     'console-home': '/console',
     'console-home-day': '/console?period=day',
+    'console-alerts': '/console/alerts',
     'console-webhooks': '/console/webhooks',
     'console-webhooks-none': '/console/webhooks?partner=nobody',
     'console-webhooks-wrong': '/console/webhooks?condition=lost',
@@ -133,11 +141,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await house.makeClient({ partner, environment: 'sandbox' })
   const modest = await house.makeClient({ partner, scope: 'read' })
   await askForScopes(db, modest, { wider: 'trade', reason: 'Orders from the chart.' }, act)
-  await db.script(`INSERT INTO refused_calls (branch_id, environment, claimed, at, method, route, status,
-    code, description, sent, request_id, caller)
-    SELECT ${partner.branchId}, 'live', false, '${house.clock.now().toISOString()}', 'GET',
-      '/v1/user/profile', 401, 'invalid_token', 'The token has ended.', '', n::text, 'a client'
-    FROM generate_series(1, 60) n`)
+  const failed = await failCalls(house, partner.branchId, 60)
   const asking = await house.makePartner({ refresh: false })
   await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', act)
   const suspended = (await openPartner(house)).partner
@@ -173,7 +177,8 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-partners-none': '/console/partners?q=nobody&state=approved',
     'console-partners-wrong': '/console/partners?state=lost',
     'console-partner': at(partner),
-    'console-failed-calls': `${at(partner)}/failed-calls`,
+    'console-calls': `${at(partner)}/calls`,
+    'console-call': `${at(partner)}/calls/${failed.id}`,
     'console-partner-applied': at(waiting),
     'console-partner-asking': at(asking),
     'console-partner-suspended': at(suspended),
@@ -187,6 +192,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-proposal': `/console/proposals/${await proposeApproval(house, await house.makeOperator('Mary Maker'))}`,
     'console-staff': '/console/staff',
     'console-new-user': '/console/users/new',
+    'console-new-staff': '/console/staff/new',
     'console-providers': '/console/providers',
     'console-new-provider': '/console/providers/new',
     'console-provider': '/console/providers/bank',

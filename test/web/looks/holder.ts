@@ -53,6 +53,8 @@ export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
     'error-404': '/nowhere',
     'sandbox-login': `${house.sandboxUrl}/login`,
     login: '/login',
+    'partner-stranger': '/partner',
+    'sandbox-partner-stranger': `${house.sandboxUrl}/partner`,
   })
   yield* providerTour(walk)
   await visit('/login')
@@ -64,7 +66,7 @@ export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
   await signIn(username)
   await page.getByRole('heading', { name: /^Allow / }).waitFor()
   yield 'consent'
-  for (const box of await page.getByRole('checkbox').all()) await box.uncheck()
+  for (const box of await page.locator('[name=account]').all()) await box.uncheck()
   await press('Allow')
   await page.getByRole('alert').waitFor()
   yield 'consent-without-an-account'
@@ -102,7 +104,11 @@ export async function* holderTour(walk: Walk): AsyncGenerator<string, void> {
   await page.getByText('Your e-mail address is saved.').waitFor()
   yield 'notices'
   yield* guard()
-  yield* visitAll(walk, { history: '/account/history', 'api-none': '/account/api' })
+  yield* visitAll(walk, {
+    history: '/account/history',
+    'views-none': '/account/views',
+    'api-none': '/account/api',
+  })
   await page.getByLabel('Name').fill('My notebook at home')
   await press('Create')
   await page.locator('code.secret').waitFor()

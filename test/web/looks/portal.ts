@@ -1,7 +1,10 @@
 /** Every page of the partner portal, on both sites, and what is seen only after a button. */
+
 import { createHmac } from 'node:crypto'
+import { findCallsByRequest } from '../../../src/partners/calls.ts'
 import { giveLook } from '../../../src/partners/client-look.ts'
 import { addMember, applyWithDetails, decide } from '../../../src/partners/partner.ts'
+import { makeAddress } from '../../support/alerts.ts'
 import { callJson } from '../../support/branch.ts'
 import { check, drawPng } from '../../support/brand.ts'
 import { basic } from '../../support/gateway.ts'
@@ -36,9 +39,19 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
   const refusing = await program.register(receiver.url('/refusing'), { kinds: ['TRANSACTION'] })
   const fired = await program.fire()
   const failed = fired.deliveries.find((each) => each.webhookId === refusing)!.id
-  await callJson(`${house.baseUrl}/v2/webhooks/999999`, 'GET', undefined, basic(client))
+  await callJson(`${house.baseUrl}/v2/webhooks/999999`, 'GET', undefined, {
+    ...basic(client),
+    'x-request-id': 'toured-call',
+  })
   await callJson(`${house.baseUrl}/v2/webhooks`, 'GET', undefined, basic({ ...client, secret: 'wrong' }))
-  await house.gateway.context.refusedCalls.flush()
+  await house.gateway.context.callLog.flush()
+  const [call] = await findCallsByRequest(
+    house.gateway.context.db,
+    'toured-call',
+    undefined,
+    house.clock.now(),
+    1,
+  )
   const said = {
     purpose: 'Shows your holdings.',
     website: 'https://app.example.com/',
@@ -46,6 +59,9 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
     termsUrl: null,
   }
   await giveLook(house.gateway.context.db, client, said, await check(drawPng(64, 64)), house.act())
+  const onLive = { branchId: own.partner.branchId, environment: 'live' } as const
+  await makeAddress(house, onLive)
+  await makeAddress(house, onLive, true)
   const [well, ill] = [`${home}/webhooks/${webhookId}`, `${home}/webhooks/${refusing}`]
   return {
     'portal-home': home,
@@ -69,7 +85,10 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
     'portal-client': `${home}/clients/${client.id}`,
     'portal-look': `${home}/clients/${client.id}/look`,
     'portal-members': `${home}/members`,
-    'portal-refusals': `${home}/refusals`,
+    'portal-calls': `${home}/calls`,
+    'portal-calls-wrong': `${home}/calls?status=ten`,
+    'portal-call': `${home}/calls/${call!.id}`,
+    'portal-alerts': `${home}/alerts`,
     'portal-messages': `${home}/messages`,
     'portal-signature': `${home}/signature`,
     'portal-reference': `${home}/reference`,
@@ -157,6 +176,8 @@ async function* members(walk: Walk, own: PartnerHouse): AsyncGenerator<string, v
   const email = 'somebody.with.a.rather.long.name@a.rather.long.domain.example.com'
   await browser.submit(await browser.get(at), `${at}/invite`, { email, role: 'viewer' })
   const { path } = await readInvitation(house, email)
+  await page.context().clearCookies()
+  yield* visitAll(walk, { 'portal-invitation-stranger': path })
   await enter(at, own.user)
   await unfold(page)
   yield 'portal-members-owner'
@@ -182,6 +203,7 @@ async function* sandbox(walk: Walk, own: PartnerHouse): AsyncGenerator<string, v
   yield* visitAll(walk, {
     'sandbox-home': home,
     'sandbox-receiver': `${home}/receiver`,
+    'sandbox-test-holders': `${home}/test-holders`,
     'sandbox-clients': `${home}/clients`,
   })
   await page.getByLabel('Name').fill('Quotes')

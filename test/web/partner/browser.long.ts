@@ -11,7 +11,7 @@ import { basic, openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { openReceiver } from '../../support/receiver.ts'
-import { openScreen, phone } from '../../support/screen.ts'
+import { openBar, openScreen, phone } from '../../support/screen.ts'
 
 const house = await openHouse()
 const receiver = await keepOpen(openReceiver())
@@ -33,12 +33,14 @@ for (const [name, options] of Object.entries({
     const partner = await openPartner(house)
     const path = `/${name.replaceAll(' ', '-')}`
     const { page, complaints, close } = await openVisit(partner, options)
-    const go = (label: string) =>
-      page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
+    const go = async (label: string) => {
+      await openBar(page)
+      await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: label }).click()
+    }
     await go('Webhooks')
     await page.getByLabel('URL').fill(receiver.url(path))
     await page.getByRole('button', { name: 'Register' }).click()
-    await page.getByText('healthy').waitFor()
+    await page.getByText('not tried yet', { exact: true }).waitFor()
 
     await go('Test events')
     await page.getByRole('button', { name: 'Send' }).click()

@@ -81,10 +81,10 @@ test('the number that waits leads to all that wait, also to what is behind anoth
     assert.equal(count, '2')
     const list = await own.browser.get(path!.replaceAll('&amp;', '&'))
     assert.deepEqual(
-      [...list.text.matchAll(/<span class="state \w+">(waiting|queued behind #)/g)]
+      [...list.text.matchAll(/<span class="state \w+">(retrying|queued behind #)/g)]
         .map(([, state]) => state)
         .sort(),
-      ['queued behind #', 'waiting'],
+      ['queued behind #', 'retrying'],
     )
   }
 })

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getPartner, listPartners, setPartnerStatus } from '../../../src/partners/partner.ts'
+import { Browser } from '../../support/browser.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { openPartner, suspend } from '../../support/portal.ts'
+import { assertGuarded, signInWith } from '../../support/web.ts'
 
 const house = await openHouse()
 
@@ -30,6 +32,26 @@ test('a visitor applies, sees the state of the application, and enters once it i
   assert.equal((await browser.get(`${location}/webhooks`)).status, 403)
   await setPartnerStatus(db, await getPartner(db, 'Applying Ltd'), 'approved', undefined, house.act())
   assert.equal((await browser.get(`${location}/webhooks`)).status, 200)
+})
+
+test('a stranger reads what a partner is and how to apply, and comes back to the form', async () => {
+  const stranger = new Browser(house.baseUrl)
+  const page = await stranger.get('/partner')
+  assert.equal(page.status, 200)
+  assert.match(page.text, /Build an application for customers of/)
+  assert.match(page.text, /How to become a partner/)
+  assertGuarded(page, '/partner')
+  const [, way] = /href="([^"]+)">Sign in and apply/.exec(page.text)!
+  const { username } = await house.makeUser()
+  const signedIn = await signInWith(stranger, username, { path: way! })
+  assert.equal(signedIn.location, '/partner')
+  assert.match((await stranger.get('/partner')).text, /Apply as a partner/)
+})
+
+test('in the sandbox a stranger is told that the live site takes applications', async () => {
+  const page = await new Browser(house.sandboxUrl).get('/partner')
+  assert.equal(page.status, 200)
+  assert.ok(page.text.includes(`href="${house.baseUrl}/partner">Apply on the live site`), page.text)
 })
 
 test('an application sent twice at once is one application', async () => {

@@ -211,7 +211,7 @@ test('a probe is one attempt at once, however often the button is pressed, and i
   // The one behind it follows.
   await receiver.count(path, before + 3)
   await eventually('a page without trouble', async () =>
-    /It does not fail/.test((await own.browser.get(page)).text),
+    /The last attempt was accepted/.test((await own.browser.get(page)).text),
   )
   assert.doesNotMatch((await own.browser.get(own.home)).text, /Why, and how to fix it/)
 })
@@ -276,7 +276,7 @@ test('a webhook that its receiver’s 410 has disabled says so, and recovering r
   const started = await own.browser.submit(counted, `${page.replace('/incident', '')}/recover/start`, {})
   assert.equal(started.status, 303)
   await eventually('a page without trouble', async () =>
-    /It does not fail/.test((await own.browser.get(page)).text),
+    /The last attempt was accepted/.test((await own.browser.get(page)).text),
   )
   await eventually('its progress on the page', async () =>
     /finished/.test((await own.browser.get(page)).text),

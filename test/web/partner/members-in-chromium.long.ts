@@ -6,7 +6,7 @@ import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { readInvitation } from '../../support/members.ts'
 import { openPartner } from '../../support/portal.ts'
-import { openScreen, phone } from '../../support/screen.ts'
+import { openBar, openScreen, phone } from '../../support/screen.ts'
 
 const house = await openHouse({ ROLES: 'api' })
 const chromium = await keepOpen(openChromium())
@@ -34,6 +34,8 @@ for (const [name, options] of Object.entries({
     await guest.page.getByRole('button', { name: 'Accept' }).click()
     await guest.page.getByRole('heading', { name: own.partner.name }).waitFor()
     const links = guest.page.getByRole('navigation', { name: 'Account' })
+    await openBar(guest.page)
+    await links.getByRole('link', { name: 'Overview' }).waitFor()
     assert.equal(await links.getByRole('link', { name: 'Test events' }).count(), 0)
     await guest.page.goto(`${house.baseUrl}${own.home}/test`)
     await guest.page.getByRole('heading', { name: 'This needs the developer role' }).waitFor()
@@ -44,6 +46,7 @@ for (const [name, options] of Object.entries({
     await row.getByRole('button', { name: 'Change role' }).click()
     await owner.page.getByText('The role is changed.').waitFor()
     await guest.page.goto(`${house.baseUrl}${own.home}`)
+    await openBar(guest.page)
     await links.getByRole('link', { name: 'Test events' }).click()
     await guest.page.getByRole('heading', { name: 'Test events' }).waitFor()
     assert.deepEqual([...owner.complaints, ...guest.complaints.filter((text) => !text.includes('403'))], [])

@@ -152,7 +152,7 @@ const pages: Record<
     open: async () => ofWebhook(await switchTo(await openScene(), 'pause')),
   },
   'a webhook that was disabled': {
-    offers: ['resume', 'update', 'secret', 'delete'],
+    offers: ['start', 'resume', 'update', 'secret', 'delete'],
     open: async () => ofWebhook(await gone()),
   },
   'recovering a webhook that fails': {

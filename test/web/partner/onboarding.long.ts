@@ -23,6 +23,7 @@ import { watch } from '../../support/live-page.ts'
 import { deliverOne, openPartner } from '../../support/portal.ts'
 import { decodeEntities } from '../../support/quick-start.ts'
 import { answer, openReceiver } from '../../support/receiver.ts'
+import { sandboxLink } from '../../support/web.ts'
 
 const run = promisify(execFile)
 const house = await openHouse()
@@ -94,7 +95,7 @@ test('on the live site it tells of the sandbox, of nothing before the approval, 
   const browser = await house.signIn(user)
   const waiting = await browser.get(home)
   assert.match(waiting.text, /The sandbox is open/)
-  assert.ok(waiting.text.includes(`href="${house.sandboxUrl}${home}"`))
+  assert.ok(waiting.text.includes(`href="${sandboxLink(house, home)}"`))
   assert.doesNotMatch(waiting.text, /Getting started/)
   await setPartnerStatus(
     db,

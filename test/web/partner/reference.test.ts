@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { pageRoutes } from '../../../src/web/routes.ts'
+import { operationsOf, readDocument } from '../../openapi/document.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner } from '../../support/portal.ts'
@@ -36,6 +37,31 @@ test('the page names every endpoint of the interface but those of the brokerage,
   assert.equal(text.includes(own.client.secret), false)
   for (const { path } of pageRoutes.filter(({ schema }) => !schema))
     assert.equal(path in document.paths, false, path)
+})
+
+test('every answer has its fields, an example, and the errors that it may be instead', async () => {
+  const { text } = await own.browser.get(`${own.home}/reference`)
+  const document = await readDocument(house.baseUrl)
+  for (const { method, path, responses } of operationsOf(document))
+    for (const [status, { $ref, content = {} }] of Object.entries(responses)) {
+      const of = `${status} of ${method.toUpperCase()} ${path}`
+      if ($ref)
+        assert.ok(text.includes(`href="#error-${status}"`) && text.includes(`id="error-${status}"`), of)
+      else assert.equal(text.includes(`data-example="${of}"`), 'application/json' in content, of)
+    }
+  assert.match(text, /<td[^>]*><code>deliveries\[\]\.id<\/code><\/td>/)
+  assert.match(text, /&quot;error&quot;: &quot;too_many_requests&quot;/)
+})
+
+test('the retry schedule is the one that is kept, and addresses are told where the brokerage promises some', async () => {
+  const path = `${own.home}/reference`
+  const { text } = await own.browser.get(path)
+  assert.match(text, /11 attempts in about 70 hours: after\s+5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h/)
+  assert.match(text, /has not named any: deliveries may come from any address/)
+  const other = await openHouse({ WEBHOOK_SENT_FROM: '192.0.2.0/24,2001:db8::1' })
+  const theirs = await openPartner(other)
+  const told = (await theirs.browser.get(`${theirs.home}/reference`)).text
+  assert.match(told, /<li><code>192\.0\.2\.0\/24<\/code><\/li><li><code>2001:db8::1<\/code><\/li>/)
 })
 
 test('the settings for OAuth libraries are those of the site and of the own client', async () => {

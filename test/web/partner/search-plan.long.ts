@@ -64,7 +64,7 @@ for (const taken of ['while there was nothing', 'of what there is']) {
   test(`what waits at a webhook is recovered and skipped at the cost of a count, with statistics taken ${taken}`, async () => {
     if (taken === 'of what there is') await engine.sql('ANALYZE')
     const counting: Looks = new Map()
-    await readHealth(await openLookingDatabase(engine.db, counting), [webhook])
+    await readHealth(await openLookingDatabase(engine.db, counting), [webhook], engine.house.clock.now())
     assertByIndex(counting, 25_000, 'a count')
     await engine.sql(
       `UPDATE replay_cursors SET state = 'canceled', finished_at = created_at WHERE state = 'running'`,

@@ -95,6 +95,28 @@ test('a webhook’s own secret is named by its webhook, and a webhook that is ch
   assert.doesNotMatch(other.text, new RegExp(`own secret of webhook ${id}`))
 })
 
+test('a right secret that does not sign the webhook is told from the one that does', async () => {
+  const mine = await receive(own, '/its-own', ownSecret)
+  const byClient = createHmac('sha256', own.client.secret).update(mine.request.bytes).digest('hex')
+  const common = { headers: headersOf(mine.request), body: mine.request.body, computed: byClient }
+  for (const webhook of ['', String(mine.webhookId)]) {
+    const { text } = await check({ ...common, webhook })
+    assert.match(text, /It does not verify: another secret/)
+    assert.match(
+      text,
+      new RegExp(`x-webhook-signature</strong>: made with the own secret of webhook ${mine.webhookId}`),
+    )
+    assert.match(
+      text,
+      /What your program computed<\/strong>: made with the secret of the client Portfolio Pal/,
+    )
+  }
+  const chosen = await check({ ...common, webhook: String(mine.webhookId) })
+  assert.match(chosen.text, /it does not sign this webhook, which has a secret of its own/)
+  const right = createHmac('sha256', ownSecret).update(mine.request.bytes).digest('hex')
+  assert.match((await check({ ...common, computed: right })).text, /The signature is right/)
+})
+
 test('another partner’s secrets and events are unknown here: their requests are a wrong secret, and an event that is not there', async () => {
   const stranger = await openPartner(house)
   const { text } = await check({ headers: headersOf(request), body: request.body }, stranger)

@@ -15,7 +15,7 @@ import { formsOf } from '../../support/page-forms.ts'
 import { openPartner } from '../../support/portal.ts'
 import { decodeEntities } from '../../support/quick-start.ts'
 import { openReceiver } from '../../support/receiver.ts'
-import { parsePolicy } from '../../support/web.ts'
+import { parsePolicy, sandboxLink } from '../../support/web.ts'
 
 const run = promisify(execFile)
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
@@ -121,7 +121,7 @@ test('the page of the live site calls nothing: no field, no script, no leave to 
   const page = await own.browser.get(path)
   assert.doesNotMatch(page.text, /class="try"|id="try"|try-it/)
   assert.equal('connect-src' in parsePolicy(String(page.headers['content-security-policy'])), false)
-  assert.ok(page.text.includes(`href="${house.sandboxUrl}${path}"`))
+  assert.ok(page.text.includes(`href="${sandboxLink(house, path)}"`))
   assert.ok(!page.text.includes(sandbox.client.id))
 })
 

@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { removeDead } from '../../../src/gateway/housekeeping.ts'
 import { setScopesAtMost } from '../../../src/partners/client.ts'
 import { giveLook } from '../../../src/partners/client-look.ts'
 import { inviteMember, listInvitations } from '../../../src/partners/invitation.ts'
@@ -15,11 +16,13 @@ import { startReplay } from '../../../src/webhooks/deliveries/replay.ts'
 import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
 import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
+import { makeAddress } from '../../support/alerts.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { check, drawPng } from '../../support/brand.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { isAtRest } from '../../support/by-hand.ts'
+import { failCalls } from '../../support/calls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -64,15 +67,18 @@ async function furnish(): Promise<PartnerHouse> {
     replay: String(replay.id),
     skip: String(skip.id),
     event,
+    call: String((await failCalls(house, made.partner.branchId, 1)).id),
   })
   return made
 }
 
 /** What the house does by itself has been done: whatever changes now was done by a form. */
 async function settle(): Promise<void> {
-  const { clock, db, lastUse } = house.gateway.context
+  const { callLog, clock, db, lastUse } = house.gateway.context
   await eventually('lanes at rest', () => isAtRest(db, clock.now()))
   await lastUse.flush()
+  await callLog.flush()
+  await removeDead(house.gateway.context)
 }
 
 async function lastEvent({ partner }: PartnerHouse): Promise<string> {
@@ -103,7 +109,7 @@ function strangerTo(path: string): Browser {
 
 /** The address of a row of the table, in the house of somebody. */
 function addressOf(path: string, of: PartnerHouse): string {
-  const { id, delivery, replay, skip, event } = things.get(of)!
+  const { id, delivery, replay, skip, event, call } = things.get(of)!
   return path
     .replace(':branch', String(of.partner.branchId))
     .replace('deliveries/:id', `deliveries/${delivery}`)
@@ -111,6 +117,7 @@ function addressOf(path: string, of: PartnerHouse): string {
     .replace(':replay', replay!)
     .replace(':skip', skip!)
     .replace(':event', event!)
+    .replace(':call', call!)
     .replace(':client', of.client.id)
 }
 
@@ -136,6 +143,12 @@ const forms: Record<string, Fields> = {
     purpose: 'w',
   },
   '/partner/:branch/messages/send': { message: 'Walls?' },
+  '/partner/:branch/alerts/add': { url: here, what: 'failing', wait: '5' },
+  '/partner/:branch/alerts/confirm': { target: 'unconfirmed' },
+  '/partner/:branch/alerts/code': { target: 'unconfirmed' },
+  '/partner/:branch/alerts/change': { target: 'confirmed', what: 'disabled', wait: '15' },
+  '/partner/:branch/alerts/test': { target: 'confirmed' },
+  '/partner/:branch/alerts/remove': { target: 'confirmed' },
   '/partner/:branch/webhooks/create': { url: here, secret: 'long enough' },
   '/partner/:branch/webhooks/:id/update': { url: here, kind: 'TRANSACTION' },
   '/partner/:branch/webhooks/:id/secret': { secret: 'another secret' },
@@ -149,6 +162,7 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/signature/check': { headers: 'ab'.repeat(32), body: '{}' },
   '/partner/:branch/deliveries/:id/skip': {},
   '/partner/:branch/deliveries/:id/redeliver': {},
+  '/partner/:branch/deliveries/again': { delivery: '1-1' },
   '/partner/:branch/test/send': {
     ...{ type: 'TRANSACTION', transactionId: '7', clearingAccount: '1', action: 'SUBMITTED', branchId: '7' },
     ...{ email: 'a@b.example', amount: '1.50', direction: 'DEPOSIT' },
@@ -199,6 +213,12 @@ async function realise(fields: Fields): Promise<Fields> {
     await inviteMember(house.gateway.context, own.partner, { email, role: 'developer' }, act)
     return { invitation: String((await listInvitations(db, own.partner, act.at)).at(-1)!.id) }
   }
+  if (fields.target !== undefined) {
+    // Of one partner there may be five.
+    await ask(db, `UPDATE alert_targets SET state = 'removed', created_at = 'epoch' WHERE kind = 'address'`)
+    const owner = { branchId: own.partner.branchId, environment: 'live' } as const
+    return makeAddress(house, owner, fields.target === 'confirmed')
+  }
   if (fields.wider !== undefined) await setScopesAtMost(db, own.client, ['read'], act)
   if (fields.user !== 'second') return {}
   const second = await house.makeUser()
@@ -206,7 +226,8 @@ async function realise(fields: Fields): Promise<Fields> {
   return { user: second.id }
 }
 
-const portal = pageRoutes.filter(({ path }) => /^\/partner\b/.test(path))
+/** But for the form of people who have no account yet (joining.test.ts). */
+const portal = pageRoutes.filter(({ path, gate }) => /^\/partner\b/.test(path) && gate.who !== 'anyone')
 
 /** Forms and pages that are for everybody who is signed in. */
 const open = [
@@ -230,8 +251,9 @@ for (const path of pages) {
     const address = path.includes(':token') ? await makeLink() : addressOf(path, own)
     const { own: ofOwn, other: ofOther, suspended: ofSuspended, holder, runner } = browsers[siteOf(path)]
     const anonymous = await strangerTo(path).get(address)
-    assert.equal(anonymous.status, 303)
-    assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
+    const isForStrangers = portal.some((row) => row.path === path && row.gate.who === 'visitor')
+    assert.equal(anonymous.status, isForStrangers ? 200 : 303)
+    if (!isForStrangers) assert.equal(anonymous.location, `/login?return=${encodeURIComponent(address)}`)
     const page = await ofOwn.get(address)
     assert.equal(page.status, path === '/partner' ? 303 : 200, page.text)
     const isFile = String(page.headers['content-disposition']).startsWith('attachment;')
@@ -275,7 +297,7 @@ for (const [path, fields] of Object.entries(forms)) {
       attacks.map(({ status }) => status),
       [403, 403, 403, 403],
     )
-    assert.equal((await ofOwn.get(address)).status, 405, 'a GET never does what a form does')
+    assert.equal((await ofOwn.get(address)).status, 303, 'a GET leads to the page of the form')
     if (!open.includes(path)) {
       assert.equal((await ofOther.post(address, { ...sent, csrf: tokens.other })).status, 404)
       assert.equal((await holder.post(address, { ...sent, csrf: tokens.holder })).status, 404)
@@ -300,7 +322,7 @@ for (const [path, fields] of Object.entries(forms)) {
 }
 
 test('what belongs to another partner is not there, under the own address either', async () => {
-  const { id, delivery, event } = things.get(own)!
+  const { id, delivery, event, call } = things.get(own)!
   for (const address of [
     `webhooks/${id}`,
     `webhooks/${id}/replay`,
@@ -309,6 +331,7 @@ test('what belongs to another partner is not there, under the own address either
     `webhooks/${id}/incident`,
     `deliveries/${delivery}`,
     `test/${event}`,
+    `calls/${call}`,
     `clients/${own.client.id}`,
   ]) {
     assert.equal((await other.browser.get(`${other.home}/${address}`)).status, 404, address)

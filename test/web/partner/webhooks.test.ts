@@ -23,7 +23,7 @@ test('a webhook is registered, shown with its health, and listed', async () => {
   const answer = await register({ url: receiver.url('/new'), kind: ['TRANSACTION', 'AUTHORIZATION'] })
   assert.equal(answer.status, 303)
   const page = await own.browser.get(answer.location!)
-  assert.match(page.text, /<span class="state good">healthy<\/span>/)
+  assert.match(page.text, /<span class="state off">not tried yet<\/span>/)
   const list = await own.browser.get(`${own.home}/webhooks`)
   assert.match(list.text, /<td[^>]*>TRANSACTION, AUTHORIZATION<\/td>/)
 })
@@ -74,7 +74,10 @@ test('a webhook is changed, paused, resumed and deleted', async () => {
   await at('pause')
   assert.match((await own.browser.get(location!)).text, /<span class="state off">paused/)
   await at('resume')
-  assert.match((await own.browser.get(location!)).text, /<span class="state good">healthy/)
+  assert.match(
+    (await own.browser.get(location!)).text,
+    /<span class="state off">not tried since it was resumed/,
+  )
   assert.equal((await at('delete')).location, `${own.home}/webhooks`)
   assert.equal((await own.browser.get(location!)).status, 404)
 })

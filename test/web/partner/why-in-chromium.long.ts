@@ -12,7 +12,7 @@ import { openChromium } from '../../support/chromium.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
 import { openPartner } from '../../support/portal.ts'
-import { accept, answer, openReceiver } from '../../support/receiver.ts'
+import { accept, answer, fail, openReceiver } from '../../support/receiver.ts'
 import { fine, lookAt, openScreen } from '../../support/screen.ts'
 
 const house = await openHouse()
@@ -88,6 +88,39 @@ test('from the partner’s home and the operator’s one click leads to a failin
   assert.deepEqual(found, Object.fromEntries(Object.keys(found).map((name) => [name, fine])))
   assert.deepEqual([...console.complaints, ...portal.complaints], [])
   await portal.close()
+})
+
+test('the log tells how it went and goes on, ticked rows are sent again, and after a new address one click tries what waits', async () => {
+  const own = await openPartner(house)
+  receiver.on('/old', fail)
+  receiver.on('/new', accept)
+  const id = await own.program.register(receiver.url('/old'), { kinds: ['TRANSACTION'] })
+  for (let n = 0; n < 3; n++) await own.program.fire()
+  const screen = await openScreen(chromium, { bypassCSP: true })
+  const { page: shown } = screen
+  await screen.enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+  await shown
+    .getByText(/^500 · \d+ ms · next in under a minute$/)
+    .first()
+    .waitFor()
+  assert.deepEqual(await lookAt(shown, 'told-log'), fine)
+  for (const box of (await shown.getByRole('checkbox', { name: /^Delivery / }).all()).slice(0, 2))
+    await box.check()
+  await shown.getByRole('button', { name: 'Send ticked again' }).click()
+  await shown.getByText('2 deliveries are sent again.').waitFor()
+  await receiver.count('/old', 5)
+  await shown.goto(`${house.baseUrl}${own.home}/webhooks/${id}`)
+  await shown.getByLabel('URL').fill(receiver.url('/new'))
+  await shown.getByRole('button', { name: 'Save' }).click()
+  await shown.getByText('The webhook is saved.').waitFor()
+  await shown.goto(house.baseUrl + own.home)
+  await shown.getByText('not tried at its new address').first().waitFor()
+  assert.deepEqual(await lookAt(shown, 'told-overview'), fine)
+  await shown.getByRole('button', { name: 'Try 3 now' }).click()
+  await shown.getByText('3 delivered').waitFor()
+  assert.deepEqual(await lookAt(shown, 'told-recovery'), fine)
+  assert.deepEqual(screen.complaints, [])
+  await screen.close()
 })
 
 test('who is a member of several partners lands on their list, from where one click leads to a failing webhook’s reason', async () => {

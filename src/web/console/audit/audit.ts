@@ -3,21 +3,29 @@ import type { AuditEntry } from '../../../audit/audit.ts'
 import { type FoundEntries, searchEntries } from '../../../audit/entry-search.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
 import { facts, printMoment, table } from '../../frame/parts.ts'
+import { printListBar } from '../../frame/saved-views.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { sendConsole } from '../frame/console.ts'
 import type { Names } from '../frame/names.ts'
-import { type AskedOfLog, printAuditFilter, printSearch, readAuditQuestion } from './audit-question.ts'
+import {
+  type Ambiguity,
+  type AskedOfLog,
+  printAuditFilter,
+  printSearch,
+  readAuditQuestion,
+} from './audit-question.ts'
 import { findNamesIn, printSentence } from './entry-sentences.ts'
 
 const here = '/console/audit'
 const pageSize = 50
 
 export async function showAudit(visit: Visit, operator: Operator) {
-  const { asked, question } = readAuditQuestion(visit)
+  const { asked, question, ambiguities } = await readAuditQuestion(visit, operator)
   const { before } = asked.values
   const { db } = visit.context
-  const found = asked.isWrong ? undefined : await searchEntries(db, question, before, { most: pageSize })
+  const isAsked = !asked.isWrong && ambiguities.length === 0
+  const found = !isAsked ? undefined : await searchEntries(db, question, before, { most: pageSize })
   const names = await findNamesIn(db, found?.entries ?? [], operator)
   return sendConsole(visit, operator, {
     title: 'Audit log',
@@ -26,8 +34,25 @@ export async function showAudit(visit: Visit, operator: Operator) {
     body: html`<h1>Audit log</h1>
 <p class="acts"><a class="button" href="${here}/chain">Verify the chain…</a></p>
 ${printAuditFilter(asked)}
+${await printListBar(visit, operator, here, asked, { hasFile: false })}
+${
+  asked.values.request !== undefined &&
+  html`<p class="small">Codes exchanged and tokens refreshed are not found by a request: look for it among
+    the API calls of the partner.</p>`
+}
+${ambiguities.map((each) => printAmbiguity(each, asked))}
 ${found && printFound(found, names, asked, { before, exports: operator.may('audit.export') })}`,
   })
+}
+
+function printAmbiguity({ field, typed, candidates }: Ambiguity, asked: AskedOfLog): Html {
+  const links = candidates.map(
+    ({ id, name }) =>
+      html`<li><div><a href="${here}?${asked.print({ before: undefined, [field]: id })}">${name}</a><br><span
+      class="faint">${id}</span></div></li>`,
+  )
+  return html`<section class="card"><h2>Who is meant by “${typed}”?</h2><ul
+    class="tokens">${links}</ul></section>`
 }
 
 interface AuditPageOptions {
@@ -119,10 +144,10 @@ function shorten(_: string, value: unknown): unknown {
 
 /** The ids behind the names, each leading to what else it is in, and whatever else the entry holds. */
 function printDetails({ actor, action, subject, details, requestId }: AuditEntry): Content {
-  const all = { ...details, ...(requestId !== null && { requestId }) }
   return html`<details><summary>Ids and details</summary>${facts([
     ['Actor', search('actor', actor)],
     ['Action', search('action', action)],
     ['Target', search('subject', subject)],
-  ])}${Object.keys(all).length > 0 && html`<pre>${JSON.stringify(all, shorten, 2)}</pre>`}</details>`
+    ['Request', requestId !== null && search('request', requestId)],
+  ])}${Object.keys(details).length > 0 && html`<pre>${JSON.stringify(details, shorten, 2)}</pre>`}</details>`
 }

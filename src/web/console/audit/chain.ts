@@ -70,7 +70,7 @@ ${live ? livePart(visit, part) : part}`,
 async function printState({ context }: Visit): Promise<Html> {
   const { entries } = await searchEntries(
     context.db,
-    { subject: logSubject, action: 'audit.verified' },
+    { subject: logSubject, actions: ['audit.verified'] },
     undefined,
     {
       most: earlierShown,

@@ -2,8 +2,8 @@
 import type { AuditEntry } from '../../../audit/audit.ts'
 import { referencesOf, type Sentence, tell } from '../../../audit/sentence.ts'
 import type { Sql } from '../../../database/database.ts'
+import { printAgo } from '../../frame/ago.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
-import { printAgo } from '../frame/ago.ts'
 import type { Reader } from '../frame/console.ts'
 import { findNames, type Names, printName } from '../frame/names.ts'
 

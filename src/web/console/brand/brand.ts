@@ -3,6 +3,7 @@
 import { type BrandsOfSite, listBrands } from '../../../brands/brand-acts.ts'
 import { type BrandRow, brandOf, type ImagePlace } from '../../../brands/brand-row.ts'
 import { firstWords } from '../../../brands/brand-words.ts'
+import { describeFaintLogo, type FaintLogo, findFaintLogos } from '../../../brands/logo.ts'
 import { NotFound } from '../../../problem.ts'
 import { houseBrand } from '../../../vocabulary/brand.ts'
 import { type Environment, environments, isEnvironment } from '../../../vocabulary/environment.ts'
@@ -30,7 +31,9 @@ export function homeOf(site: Environment): string {
 
 export async function showBrand(visit: Visit, operator: Operator) {
   const site = siteOf(visit)
-  const brands = await listBrands(visit.context.db, site)
+  const { db } = visit.context
+  const brands = await listBrands(db, site)
+  const faint = brands.draft ? await findFaintLogos(db, brands.draft) : []
   return sendConsole(visit, operator, {
     title: 'Brand',
     section: brandSection,
@@ -42,7 +45,7 @@ export async function showBrand(visit: Visit, operator: Operator) {
 <p>What account holders see: on pages, in mail, in authenticator apps and passkeys.
   The words of consent are the same under every brand.</p>
 ${printActive(brands)}
-${printDraft(site, brands, operator)}
+${printDraft(site, brands, faint, operator)}
 ${printEarlier(brands, operator)}`,
   })
 }
@@ -70,7 +73,12 @@ ${facts([
 ])}</section>`
 }
 
-function printDraft(site: Environment, { draft, active }: BrandsOfSite, operator: Operator): Html {
+function printDraft(
+  site: Environment,
+  { draft, active }: BrandsOfSite,
+  faint: readonly FaintLogo[],
+  operator: Operator,
+): Html {
   return html`<section class="card"
     id="draft"><h2>Draft ${draft ? badge('wait', 'not in force') : badge('off', 'none')}</h2>
 ${
@@ -82,7 +90,7 @@ ${
 }
 ${draft && printPreviews(homeOf(site))}
 ${printBrandForm(draft ?? active ?? firstWords, draft?.version ?? 0, operator)}</section>
-${draft && printImages(draft, operator)}
+${draft && printImages(draft, faint, operator)}
 ${draft && printActivation(draft, active, operator)}`
 }
 
@@ -126,7 +134,7 @@ const places: readonly (readonly [ImagePlace, string, string])[] = [
   ['favicon', 'Icon', 'Square. In the tab of the browser.'],
 ]
 
-function printImages(draft: BrandRow, { forms: on }: Operator): Html {
+function printImages(draft: BrandRow, faint: readonly FaintLogo[], { forms: on }: Operator): Html {
   const items = places.map(([place, label, hint]) => {
     const standing = { place }
     const picture = draft[place]
@@ -147,6 +155,7 @@ ${picture !== null && on.button(forms.removeImage, 'Remove', { standing, of: lab
   return html`<section class="card"><h2>Images of the draft</h2>
 <p class="small">PNG, or SVG with shapes alone: text as outlines, no styles or effects. At most 200 KB.
   A wide logo stands alone; a square one stands beside the short name.</p>
+${faint.map((each) => html`<p class="notice waiting">${describeFaintLogo(each)} Until then the draft cannot be activated.</p>`)}
 <ul class="tokens">${items}</ul></section>`
 }
 

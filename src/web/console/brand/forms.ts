@@ -1,5 +1,7 @@
 /** The forms of a brand. */
 import type { BrandWords } from '../../../brands/brand-row.ts'
+import { imageMostBytes } from '../../../brands/image.ts'
+import { colourLabels } from '../../../brands/palette.ts'
 import { email, type Field, file, key, longText, mostOfItsKind, shown, text } from '../../frame/field.ts'
 import { defineForm } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
@@ -27,12 +29,12 @@ const words = {
     isRequired: true,
   }),
   accentLight: colour(
-    'Accent, light',
+    colourLabels.accentLight,
     'Buttons and links. Text colours follow by themselves; contrast is checked (WCAG AA).',
   ),
-  backgroundLight: colour('Background, light'),
-  accentDark: colour('Accent, dark'),
-  backgroundDark: colour('Background, dark'),
+  backgroundLight: colour(colourLabels.backgroundLight),
+  accentDark: colour(colourLabels.accentDark),
+  backgroundDark: colour(colourLabels.backgroundDark),
   helpUrl: page('Help'),
   privacyUrl: page('Privacy'),
   termsUrl: page('Terms'),
@@ -70,7 +72,7 @@ export const uploadImage = defineForm(
     place: key(),
     image: file({ label: 'File', isRequired: true, more: html`accept="image/png,image/svg+xml"` }),
   },
-  { takesFiles: true },
+  { takesFiles: imageMostBytes },
 )
 export const removeImage = defineForm('/console/brand/:site/image/remove', { place: key() })
 

@@ -17,6 +17,7 @@ const sections: readonly Section[] = [
   { path: '/console/users', label: 'Users', permission: 'users.see' },
   { path: '/console/imports', label: 'Imports', permission: 'imports.manage' },
   { path: '/console/webhooks', label: 'Webhooks', permission: 'webhooks.see' },
+  { path: '/console/alerts', label: 'Alerts', permission: 'webhooks.see' },
   { path: '/console/proposals', label: 'Proposals', permission: 'overview.see' },
   { path: '/console/audit', label: 'Audit log', permission: 'audit.see' },
   { path: '/console/brand/live', label: 'Brand', permission: 'brand.manage' },

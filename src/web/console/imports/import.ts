@@ -7,6 +7,8 @@ import { getImport, type Import, listFaults } from '../../../provisioning/import
 import { findNewerSnapshot } from '../../../provisioning/import-review.ts'
 import type { LineFault } from '../../../provisioning/outcomes.ts'
 import { stopImport } from '../../../provisioning/snapshot.ts'
+import { printAgo } from '../../frame/ago.ts'
+import { csvHead, printCsvRow } from '../../frame/csv.ts'
 import { number } from '../../frame/field.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
@@ -21,9 +23,7 @@ import {
   type ReasonedOperator,
   type StrongOperator,
 } from '../../gates/gates.ts'
-import { printAgo } from '../frame/ago.ts'
 import { sendConsole } from '../frame/console.ts'
-import { csvHead, printCsvRow } from '../frame/csv.ts'
 import { actOrPropose, readOffers } from '../frame/four-eyes.ts'
 import { held } from '../frame/held.ts'
 import { findNames, printName } from '../frame/names.ts'

@@ -4,8 +4,8 @@ import { searchEntries } from '../../../audit/entry-search.ts'
 import { day } from '../../../clock.ts'
 import { limits } from '../../../doctor/limits.ts'
 import { listEndingSecrets } from '../../../partners/attention.ts'
+import { printAgo, printUntil } from '../../frame/ago.ts'
 import { html } from '../../frame/html.ts'
-import { printAgo, printUntil } from '../frame/ago.ts'
 import type { AttentionKind } from './attention-row.ts'
 
 /** Of this node; another may have another file. */
@@ -40,11 +40,11 @@ export const secrets: AttentionKind = {
   permission: 'partners.manage',
   async find({ db, now }, most) {
     return (await listEndingSecrets(db, now, most)).map(
-      ({ branchId, name, clientId, client, environment, hint, endsAt, lastUsedAt }) => ({
+      ({ branchId, name, clientId, client, hint, endsAt, lastUsedAt }) => ({
         urgency: endsAt.getTime() - now.getTime() < day ? 'now' : 'soon',
         kind: 'Client secret',
         title: html`<a href="/console/partners/${branchId}">${name}</a>`,
-        reason: html`${client}${environment === 'sandbox' && ' (sandbox)'} still uses the old secret that ends
+        reason: html`${client} still uses the old secret that ends
           in <code>${hint}</code>, last ${printAgo(lastUsedAt, now)}. It is refused from then on.`,
         since: endsAt,
         age: html`ends ${printUntil(endsAt, now)}`,
@@ -65,7 +65,7 @@ export const sealingKeys: AttentionKind = {
   async find({ db, vault, now }) {
     const { keyIds, currentKeyId } = vault
     if (keyIds.length < 2) return []
-    const rotations = { subject: `key:${currentKeyId}`, action: 'keys.rotated' }
+    const rotations = { subject: `key:${currentKeyId}`, actions: ['keys.rotated'] } as const
     const { entries } = await searchEntries(db, rotations, undefined, { most: 1 })
     const since = entries[0]?.at ?? now
     return [

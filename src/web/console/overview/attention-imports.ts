@@ -1,7 +1,7 @@
 /** Snapshots that would remove more than their share: nothing goes before an operator has looked. */
 import { listWaitingForYes } from '../../../provisioning/import-review.ts'
+import { printAgo } from '../../frame/ago.ts'
 import { html } from '../../frame/html.ts'
-import { printAgo } from '../frame/ago.ts'
 import type { AttentionKind } from './attention-row.ts'
 
 export const removals: AttentionKind = {

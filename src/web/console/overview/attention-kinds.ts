@@ -15,13 +15,14 @@ import { printSeen } from '../../../partners/partner.ts'
 import { cut } from '../../../text/cut.ts'
 import { listLockedPeople } from '../../../users/locked-people.ts'
 import { neededOver } from '../../../users/staff-role.ts'
+import type { Environment } from '../../../vocabulary/environment.ts'
 import { listFailingWebhooks } from '../../../webhooks/health/failing-webhooks.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
 import { findCause } from '../../../webhooks/health/likely-cause.ts'
+import { printAge, printAgo } from '../../frame/ago.ts'
 import { type Html, html } from '../../frame/html.ts'
 import type { PageForms } from '../../frame/page-forms.ts'
 import { nameAnswer } from '../../parts/failure-words.ts'
-import { printAge, printAgo } from '../frame/ago.ts'
 import { lookPath } from '../partners/client-look.ts'
 import * as partnerForms from '../partners/forms.ts'
 import * as peopleForms from '../people/forms.ts'
@@ -36,6 +37,8 @@ const longestReason = 200
 function quote(text: string): string {
   return `“${text.length > longestReason ? `${cut(text, longestReason)}…` : text}”`
 }
+
+const inSandbox = (environment: Environment) => environment === 'sandbox' && ' (sandbox)'
 
 /** What is done here comes back to the queue. */
 const from = 'queue'
@@ -124,7 +127,7 @@ const scopeRequests: AttentionKind = {
   permission: 'partners.manage',
   async find({ db, config, operator, now }, most) {
     return (await listScopesAsked(db, most)).map(
-      ({ id, branchId, name, clientId, client, scopes, reason, since }) => {
+      ({ id, branchId, name, clientId, client, environment, scopes, reason, since }) => {
         const asked = {
           at: { branch: branchId, client: clientId },
           standing: { from, request: id },
@@ -132,9 +135,10 @@ const scopeRequests: AttentionKind = {
         }
         return {
           urgency: 'decide',
+          environment,
           kind: 'Wider scopes',
           title: toPartner(branchId, name),
-          reason: html`<strong>${scopes.join(' ')}</strong> for ${client}: ${quote(reason)}`,
+          reason: html`<strong>${scopes.join(' ')}</strong> for ${client}${inSandbox(environment)}: ${quote(reason)}`,
           since,
           age: html`asked ${printAgo(since, now)}`,
           acts: [
@@ -155,16 +159,19 @@ const looks: AttentionKind = {
   all: '/console/partners',
   permission: 'partners.manage',
   async find({ db, now }, most) {
-    return (await listLooksAsked(db, most)).map(({ branchId, name, clientId, client, purpose, since }) => ({
-      urgency: 'decide',
-      kind: 'Consent page',
-      title: toPartner(branchId, name),
-      reason: html`${client}${purpose !== null && html`: ${quote(purpose)}`}`,
-      since,
-      age: html`sent ${printAgo(since, now)}`,
-      acts: html`<a class="button" href="${lookPath({ branchId, id: clientId })}">Review<span class="unseen">
+    return (await listLooksAsked(db, most)).map(
+      ({ environment, branchId, name, clientId, client, purpose, since }) => ({
+        urgency: 'decide',
+        environment,
+        kind: 'Consent page',
+        title: toPartner(branchId, name),
+        reason: html`${client}${inSandbox(environment)}${purpose !== null && html`: ${quote(purpose)}`}`,
+        since,
+        age: html`sent ${printAgo(since, now)}`,
+        acts: html`<a class="button" href="${lookPath({ branchId, id: clientId })}">Review<span class="unseen">
         ${client}</span></a>`,
-    }))
+      }),
+    )
   },
 }
 
@@ -173,16 +180,16 @@ const failingWebhooks: AttentionKind = {
   all: '/console/webhooks',
   permission: 'webhooks.see',
   async find({ db, operator, now }, most) {
-    const failing = await listFailingWebhooks(db, most)
+    const failing = await listFailingWebhooks(db, 'live', now, most)
     const failures = await readFailures(db, failing)
     return failing.map((each) => ({
-      urgency: each.isOpen ? 'now' : 'soon',
+      urgency: each.condition === 'breaker open' ? 'now' : 'soon',
       kind: 'Failing webhook',
       title: html`<a class="url" href="/console/webhooks/${each.id}">${each.url}</a>`,
       reason: html`${toPartner(each.branchId, each.partner)}: ${each.failures.toLocaleString('en')} attempts
-        in a row failed${each.isOpen && '; one retry a minute'}${each.environment === 'sandbox' && ' (sandbox)'}. ${causeOf(failures.get(each.id))}`,
-      since: each.since,
-      age: html`for ${printAge(now.getTime() - each.since.getTime()) ?? 'less than a minute'}`,
+        in a row failed${each.condition === 'breaker open' && '; one retry a minute'}. ${causeOf(failures.get(each.id))}`,
+      since: each.failingSince,
+      age: html`for ${printAge(now.getTime() - each.failingSince.getTime()) ?? 'less than a minute'}`,
       acts: html`<a class="button" href="/console/webhooks/${each.id}/incident">See why<span class="unseen">:
         ${each.url}</span></a>${operator.may('webhooks.operate') && askToPause(each, operator, from)}`,
     }))
@@ -205,7 +212,7 @@ const refusedPartners: AttentionKind = {
       reason: `${calls.toLocaleString('en')} failed API calls in the last hour (of those kept).`,
       since,
       age: html`first ${printAgo(since, now)}`,
-      acts: html`<a class="button" href="${partnerPath(branchId)}/failed-calls">See why<span class="unseen">:
+      acts: html`<a class="button" href="${partnerPath(branchId)}/calls?failed=yes">See why<span class="unseen">:
         ${name}</span></a>`,
     }))
   },
@@ -255,7 +262,7 @@ const throttled: AttentionKind = {
 
 const lockedOut: AttentionKind = {
   plural: 'people who were locked lately',
-  all: '/console/audit?action=user.disabled',
+  all: '/console/users?state=locked',
   permission: 'users.manage',
   async find({ db, operator, now }, most) {
     return (await listLockedPeople(db, 'locked', now, most)).map(({ userId, name, since, ...person }) => ({
@@ -263,7 +270,7 @@ const lockedOut: AttentionKind = {
       kind: 'Locked',
       title: toUser(userId, name),
       reason:
-        'Locked out by an operator. Tokens work again when they are unlocked; sessions do not come back.',
+        'Locked by an operator, not by the brokerage’s own system. Tokens work again when they are unlocked; sessions do not come back.',
       since,
       age: html`locked ${printAgo(since, now)}`,
       acts:

@@ -1,5 +1,6 @@
 /** What the attention queue is made of: rows, and the kinds that find them. */
 import type { Context } from '../../../context.ts'
+import type { Environment } from '../../../vocabulary/environment.ts'
 import type { Permission } from '../../../vocabulary/permission.ts'
 import type { Content } from '../../frame/html.ts'
 import type { Operator } from '../../gates/gates.ts'
@@ -10,6 +11,8 @@ export type Urgency = (typeof urgencies)[number]
 
 export interface AttentionRow {
   readonly urgency: Urgency
+  /** What is of the live site, or of neither, comes first. */
+  readonly environment?: Environment
   /** Such as `Application`. */
   readonly kind: string
   readonly title: Content

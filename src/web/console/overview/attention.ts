@@ -1,8 +1,10 @@
 /**
  * What needs an operator, as one queue: each row says what, why, since when, and holds the acts that answer
- * it. The most urgent comes first, of those the one that waits longest. Of each kind a few are shown and the
- * others counted, up to a bound.
+ * it. What is live comes before what is of the sandbox, then the most urgent, of those the one that waits
+ * longest. Of each kind a few are shown and the others counted, up to a bound. What fails in the sandbox is
+ * its partner's to mend: it is counted alone.
  */
+import { listFailingWebhooks } from '../../../webhooks/health/failing-webhooks.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { badge, type Tone } from '../../frame/parts.ts'
 import { linkTo, type Reader } from '../frame/console.ts'
@@ -24,6 +26,8 @@ interface MoreLink {
 interface Attention {
   readonly rows: readonly AttentionRow[]
   readonly more: readonly MoreLink[]
+  /** How many webhooks fail in the sandbox, up to a bound. */
+  readonly failingInSandbox: number
 }
 
 export async function findAttention(context: AttentionContext): Promise<Attention> {
@@ -36,21 +40,39 @@ export async function findAttention(context: AttentionContext): Promise<Attentio
   const more = found
     .filter(({ rows }) => rows.length > shownEach)
     .map(({ kind: { plural, all }, rows }) => ({ plural, all, count: rows.length - shownEach }))
-  return { rows, more }
+  const { db, operator, now } = context
+  const inSandbox = operator.may('webhooks.see')
+    ? await listFailingWebhooks(db, 'sandbox', now, countedEach)
+    : []
+  return { rows, more, failingInSandbox: inSandbox.length }
 }
 
 function compare(one: AttentionRow, other: AttentionRow): number {
+  const bySite = Number(one.environment === 'sandbox') - Number(other.environment === 'sandbox')
+  if (bySite !== 0) return bySite
   const byUrgency = urgencies.indexOf(one.urgency) - urgencies.indexOf(other.urgency)
   return byUrgency === 0 ? one.since.getTime() - other.since.getTime() : byUrgency
 }
 
-export function printAttention({ rows, more }: Attention, reader: Reader): Html {
+export function printAttention({ rows, more, failingInSandbox }: Attention, reader: Reader): Html {
   if (rows.length === 0)
     return html`<section class="card"><h2>Needs your attention</h2><p class="empty">Nothing waits for an
-      operator, and nothing is about to end.</p></section>`
+      operator, and nothing is about to end.</p>${printSandbox(failingInSandbox)}</section>`
   return html`<section class="card"><h2>Needs your attention</h2>
 <ol class="tokens attention">${rows.map(printRow)}</ol>
-${more.map((each) => printMore(each, reader))}</section>`
+${more.map((each) => printMore(each, reader))}${printSandbox(failingInSandbox)}</section>`
+}
+
+function printSandbox(failing: number): Html | undefined {
+  if (failing === 0) return undefined
+  const count =
+    failing >= countedEach
+      ? `at least ${countedEach} webhooks are`
+      : failing === 1
+        ? '1 webhook is'
+        : `${failing} webhooks are`
+  const all = `/console/webhooks?${new URLSearchParams({ site: 'sandbox', condition: 'needs attention' })}`
+  return html`<p class="small">In the sandbox <a href="${all}">${count} failing</a>. Their partners see why.</p>`
 }
 
 function printRow({ urgency, kind, title, reason, age, acts }: AttentionRow): Html {

@@ -1,20 +1,14 @@
 /** What an operator sees first: what waits for them, and whether all is well. */
 
 import { after, hour, second } from '../../../clock.ts'
-import { countRefusedCalls, type RefusedCount } from '../../../partners/refused-calls.ts'
+import { countFailedCalls, type FailedCount } from '../../../partners/calls.ts'
 import { listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
 import { listWorkers, type SeenWorker } from '../../../webhooks/engine/worker-list.ts'
 import { findAwayParts, printAwayParts } from '../../../webhooks/events/away-parts.ts'
+import { unwellConditions } from '../../../webhooks/health/condition.ts'
 import { allThatWait, type Depths, readDepths } from '../../../webhooks/health/depths.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
-import {
-  countLanes,
-  type LaneCondition,
-  type LaneHealth,
-  laneConditions,
-  listLanes,
-  unwellConditions,
-} from '../../../webhooks/health/lane-health.ts'
+import { type LaneHealth, listLanes } from '../../../webhooks/health/lane-health.ts'
 import { everyWebhook, readCounts } from '../../../webhooks/health/webhook-counts.ts'
 import type { Period } from '../../../webhooks/subscriptions/columns.ts'
 import { type Html, html } from '../../frame/html.ts'
@@ -24,12 +18,13 @@ import type { Visit } from '../../frame/visit.ts'
 import { type Operator, operatorWatcher } from '../../gates/gates.ts'
 import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
 import { printWhy } from '../../parts/failure-words.ts'
+import { conditionBadge, countBadges } from '../../parts/health-words.ts'
 import { sendConsole } from '../frame/console.ts'
 import { proposalsPage } from '../frame/four-eyes.ts'
 import { held } from '../frame/held.ts'
 import { findNames, type Names } from '../frame/names.ts'
 import { kindsSeenBy, printProposal, subjectsOf } from '../proposals/proposals.ts'
-import { laneBadge, printDuration } from '../webhooks/lane-words.ts'
+import { printDuration } from '../webhooks/lane-words.ts'
 import { findAttention, printAttention } from './attention.ts'
 
 const here = '/console'
@@ -55,9 +50,12 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
   const { db, clock, config, vault } = context
   const attention = held(() => findAttention({ db, config, vault, operator, now: clock.now() }), second)
   const depths = held(() => readDepths(db, clock.now()), second)
-  const lanes = held(() => countLanes(db, clock.now()), second)
   const worst = held(
-    () => listLanes(db, { conditions: unwellConditions }, clock.now(), { most: listed, skip: 0 }),
+    () =>
+      listLanes(db, { conditions: unwellConditions, environment: 'live' }, clock.now(), {
+        most: listed,
+        skip: 0,
+      }),
     second,
   )
   const failures = held(async () => readFailures(db, await worst()), second)
@@ -76,7 +74,7 @@ ${printWorkers(await workers())}`
     return html`${printProposals(await proposals(), clock.now())}
 ${printAttention(await attention(), operator)}
 ${printQueue(await depths(), await refused())}
-${printLanes(await lanes(), await worst(), await failures(), clock.now())}
+${printLanes((await depths()).webhooks, await worst(), await failures(), clock.now())}
 ${printWorkers(await workers())}
 ${printCharts(await counts(), {
   title: 'Attempts of all webhooks',
@@ -104,11 +102,11 @@ function printProposals({ open, names }: WaitingProposals, now: Date): Html | un
   href="${proposalsPage}">All proposals</a></p></section>`
 }
 
-function readRefused({ db, clock }: Visit['context']): Promise<RefusedCount> {
-  return countRefusedCalls(db, after(clock.now(), -hour), refusedLookedAt)
+function readRefused({ db, clock }: Visit['context']): Promise<FailedCount> {
+  return countFailedCalls(db, after(clock.now(), -hour), refusedLookedAt)
 }
 
-function printQueue(depths: Depths, { calls, partners }: RefusedCount): Html {
+function printQueue(depths: Depths, { calls, partners }: FailedCount): Html {
   const count = (number: number) => number.toLocaleString('en')
   const refused =
     calls === 0
@@ -133,14 +131,14 @@ that name no partner are in the metrics alone.</p></section>`
 type Failures = ReadonlyMap<number, WebhookFailure>
 
 function printLanes(
-  counts: ReadonlyMap<LaneCondition, number>,
+  counts: Depths['webhooks'],
   worst: readonly LaneHealth[],
   failures: Failures,
   now: Date,
 ): Html {
-  const links = laneConditions.map(
-    (condition) =>
-      html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${laneBadge(condition, counts.get(condition) ?? 0)}</a></li>`,
+  const links = countBadges(counts).map(
+    ({ condition, badge }) =>
+      html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${badge}</a></li>`,
   )
   return html`<section class="card"><h2>Webhooks</h2><ul class="legend"
     aria-label="How many there are">${links}</ul></section>
@@ -151,14 +149,14 @@ function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date)
   const rows = worst.map(
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
-<td>${laneBadge(lane.condition)}</td>
+<td>${conditionBadge(lane)}</td>
 <td class="why">${printWhy(lane.condition, failures.get(lane.id), `/console/webhooks/${lane.id}/incident`)}</td>
 <td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
 <td>${lane.failingSince ? printDuration(now.getTime() - lane.failingSince.getTime()) : '–'}</td>
 </tr>`,
   )
   return table(
-    'Webhooks that need attention',
+    'Live webhooks that need attention',
     ['URL', 'Health', 'Last answer', 'Partner', 'Failing for'],
     rows,
   )

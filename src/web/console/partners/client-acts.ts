@@ -1,11 +1,17 @@
 /**
  * What an operator does to a partner's client: stops it, lets it go on, and says what it may ask for at most.
  */
-import { type Client, getClient, parseClientScopes, setClientStatus } from '../../../partners/client.ts'
+import {
+  type Client,
+  getClient,
+  parseClientScopes,
+  setClientStatus,
+  setScopesRequired,
+} from '../../../partners/client.ts'
 import type { Partner } from '../../../partners/partner.ts'
 import { declineScopeRequest, findOpenScopeRequest } from '../../../partners/scope-request.ts'
 import { Invalid, NotFound } from '../../../problem.ts'
-import { union } from '../../../vocabulary/scope.ts'
+import { scopes, union } from '../../../vocabulary/scope.ts'
 import type { Submission } from '../../frame/form.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import type { StrongOperator } from '../../gates/gates.ts'
@@ -48,6 +54,18 @@ export async function setMost(
   return actOrPropose(visit, operator, { kind: 'partner.widen-scopes', values, reason }, () =>
     back(visit, operator, partner, 'scopes-set', canUndo ? { undo } : {}),
   )
+}
+
+export async function setRequired(
+  visit: Visit,
+  operator: StrongOperator,
+  { values: { required } }: Submission<typeof forms.setRequired>,
+) {
+  const { partner, client } = await clientOf(visit)
+  const known = scopes.filter((scope) => required.includes(scope))
+  await setScopesRequired(visit.context.db, client, known, operator.act)
+  const undo = { action: `${pathOf(client)}/required`, fields: { required: client.scopesRequired } }
+  return back(visit, operator, partner, 'required-set', { undo })
 }
 
 export async function grantScopes(

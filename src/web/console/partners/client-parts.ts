@@ -54,10 +54,12 @@ function printClient(client: Client, page: ClientsPage): Html {
     class="badge sandbox">Sandbox</span>`
     }<br>
 <code>${client.id}</code><br><span class="faint">${client.callbackUrl} · asks for ${client.scopes.join(' ')} ·
-  allowed: ${client.scopesAtMost.join(' ')} · registered ${printDate(client.createdAt)} ·
+  allowed: ${client.scopesAtMost.join(' ')} · ${
+    client.scopesRequired.length > 0 && html`requires: ${client.scopesRequired.join(' ')} · `
+  }registered ${printDate(client.createdAt)} ·
   <a href="${home}/clients/${client.id}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
-${asked && printRequest(client, asked, page)}${manages && printMost(client, page)}</div>
+${asked && printRequest(client, asked, page)}${manages && html`${printMost(client, page)}${printRequired(client, page)}`}</div>
 ${
   manages &&
   (isActive
@@ -118,4 +120,21 @@ function printMost({ id, name, scopesAtMost }: Client, { operator, offers }: Cli
     operator.forms.holds(forms.setScopes, offer) && html` open`
   }><summary>Change allowed scopes<span class="unseen"> of ${name}</span></summary>
 ${printOffer(offers, operator, forms.setScopes, { ...offer, more })}</details>`
+}
+
+/** What an application of this kind is of no use without. */
+function printRequired({ id, name, scopesAtMost, scopesRequired }: Client, { operator }: ClientsPage): Html {
+  const choices = scopesAtMost.map((scope) => ({ value: scope, label: scope }))
+  const options = { at: { client: id }, standing: { required: scopesRequired } }
+  return html`<details${
+    operator.forms.holds(forms.setRequired, options) && html` open`
+  }><summary>Change required scopes<span class="unseen"> of ${name}</span></summary>
+${operator.forms.print(
+  forms.setRequired,
+  options,
+  (view) =>
+    html`${view.field('required', { choices })}${view.button('Set', {
+      of: `the required scopes of ${name}`,
+    })}`,
+)}</details>`
 }

@@ -45,6 +45,9 @@ export const setScopes = defineForm(`${ofClient}/scopes`, {
   scope: anyTicks({ label: 'It may ask for these, and the partner chooses among them' }),
   reason: optionalReason,
 })
+export const setRequired = defineForm(`${ofClient}/required`, {
+  required: anyTicks({ label: 'Account holders cannot leave these out, where it asks for them' }),
+})
 export const grantScopes = defineForm(`${ofClient}/scopes/grant`, {
   from,
   request: keyNumber(),

@@ -4,16 +4,18 @@
  */
 import { listNewestAbout } from '../../../audit/audit.ts'
 import type { Sql } from '../../../database/database.ts'
+import { listCalls } from '../../../partners/calls.ts'
 import type { Client } from '../../../partners/client.ts'
-import { listRefusedCalls } from '../../../partners/refused-calls.ts'
+import { failureCauses } from '../../../partners/failure-causes.ts'
 import { environments } from '../../../vocabulary/environment.ts'
 import { listLanes } from '../../../webhooks/health/lane-health.ts'
+import { printAgo } from '../../frame/ago.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { badge } from '../../frame/parts.ts'
+import { conditionBadge } from '../../parts/health-words.ts'
 import { printNewest } from '../audit/entry-sentences.ts'
-import { printAgo } from '../frame/ago.ts'
 import { linkTo, mayFollow, type Reader } from '../frame/console.ts'
-import { laneBadge, printDuration } from '../webhooks/lane-words.ts'
+import { printDuration } from '../webhooks/lane-words.ts'
 
 interface SectionContext {
   readonly db: Sql
@@ -26,9 +28,7 @@ interface SectionContext {
 export async function printWebhooksOf({ db, now, most }: SectionContext, branchId: number): Promise<Html> {
   const found = await listLanes(db, { partner: branchId }, now, { most: most + 1, skip: 0 })
   const items = found.slice(0, most).map(
-    (
-      lane,
-    ) => html`<li><div><a href="/console/webhooks/${lane.id}">${lane.url}</a> ${laneBadge(lane.condition)}
+    (lane) => html`<li><div><a href="/console/webhooks/${lane.id}">${lane.url}</a> ${conditionBadge(lane)}
       ${lane.environment === 'sandbox' && html`<span class="badge sandbox">Sandbox</span>`}
 ${
   lane.failingSince !== null &&
@@ -43,16 +43,20 @@ ${
 }
 
 export async function printFailedCallsOf({ db, now, most }: SectionContext, branchId: number): Promise<Html> {
-  const found = await Promise.all(environments.map((each) => listRefusedCalls(db, branchId, each, most)))
+  const found = await Promise.all(
+    environments.map((environment) =>
+      listCalls(db, { branchId, environment }, { onlyFailed: true }, now, most),
+    ),
+  )
   const calls = found.flat().sort((one, other) => other.at.getTime() - one.at.getTime())
   const items = calls.slice(0, most).map(
-    ({ method, route, status, code, description, at }) =>
+    ({ method, route, status, cause, at }) =>
       html`<li><div>${badge('bad', String(status))} <strong>${method} ${route}</strong>
-          <span class="faint">${printAgo(at, now)}</span><br><code>${code}</code> ${description}</div></li>`,
+          <span class="faint">${printAgo(at, now)}</span><br>${failureCauses[cause ?? 'other'].problem}</div></li>`,
   )
-  if (items.length === 0) return html`<p class="empty">No call was refused lately.</p>`
+  if (items.length === 0) return html`<p class="empty">No call has failed in the last 24 hours.</p>`
   return html`<ul class="tokens">${items}</ul>
-<p><a href="/console/partners/${branchId}/failed-calls">All its failed API calls</a></p>`
+<p><a href="/console/partners/${branchId}/calls">All its API calls</a></p>`
 }
 
 const clientsAtMost = 20

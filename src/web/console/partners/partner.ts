@@ -51,6 +51,8 @@ const doneWords = {
   withdrawn: 'Refresh access is withdrawn, and a request for it is declined.',
   'client-suspended': 'The client is suspended. Its tokens stopped working.',
   'client-activated': 'The client is active again.',
+  'required-set':
+    'Required scopes updated. They count from the next approval on; what was approved before stays.',
   'scopes-set': 'Allowed scopes updated. Existing tokens lose any scope that is no longer allowed.',
   'scopes-granted': 'The wider scopes are granted. Account holders have to approve them.',
   'scopes-declined': 'The request for wider scopes is declined.',

@@ -1,7 +1,7 @@
 /** Every partner, and first of all what waits for the brokerage's answer. */
 
 import type { Partner } from '../../../partners/partner.ts'
-import { findPartners, type PartnerQuestion } from '../../../partners/partner-search.ts'
+import { findPartners } from '../../../partners/partner-search.ts'
 import { type PartnerStatus, partnerStatuses } from '../../../partners/partner-status.ts'
 import {
   type AskingPartner,
@@ -13,11 +13,13 @@ import {
 import { cut } from '../../../text/cut.ts'
 import { anyOf, oneOf, text } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, type List, moment, plain, printList, sendListFile } from '../../frame/list.ts'
 import { printDate } from '../../frame/page.ts'
-import { badge, menu, printMoment, type Tone, table } from '../../frame/parts.ts'
+import { badge, menu, type Tone } from '../../frame/parts.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
+import { printListBar } from '../../frame/saved-views.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { Operator } from '../../gates/gates.ts'
+import { type Operator, operatorWatcher } from '../../gates/gates.ts'
 import { linkTo, mayFollow, type Reader, sendConsole } from '../frame/console.ts'
 
 const pageSize = 50
@@ -47,8 +49,11 @@ export function partnerBadge(status: PartnerStatus): Html {
 export async function showPartners(visit: Visit, operator: Operator) {
   const question = readQuestion(visit.query, fields)
   const { q, state } = question.values
-  const sought = { text: q, state, before: branchOf(visit.query.before) }
-  const isFirst = Object.values(sought).every((each) => each === undefined)
+  const before = branchOf(visit.query.before)
+  const list = listOf(visit, question, operator)
+  if (asksForFile(visit))
+    return sendListFile(visit, operator, operatorWatcher(visit, operator), list, question)
+  const isFirst = [q, state, before].every((each) => each === undefined)
   const { isWrong } = question
   return sendConsole(visit, operator, {
     title: 'Partners',
@@ -57,8 +62,37 @@ export async function showPartners(visit: Visit, operator: Operator) {
     body: html`<h1>Partners</h1>
 ${isFirst && !isWrong && (await printWaiting(visit))}
 ${printFilter(question)}
-${!isWrong && (await printFound(visit, sought, question, operator))}`,
+${await printListBar(visit, operator, '/console/partners', question)}
+${!isWrong && (await printFound(list, before, question))}`,
   })
+}
+
+function listOf(
+  { context }: Visit,
+  { values: { q, state } }: PartnersQuestion,
+  reader: Reader,
+): List<Partner, number> {
+  return {
+    name: 'partners',
+    caption: 'Partners',
+    empty: 'There are no such partners.',
+    columns: [
+      {
+        name: 'Partner',
+        cell: ({ branchId, name }) => html`<a href="/console/partners/${branchId}">${name}</a>`,
+        text: ({ name }) => name,
+      },
+      plain('Branch', ({ branchId }) => branchId),
+      { name: 'State', cell: ({ status }) => partnerBadge(status), text: ({ status }) => status },
+      plain('Refresh access', ({ refreshAccess }) => (refreshAccess ? 'granted' : '–')),
+      moment('Applied (UTC)', ({ createdAt }) => createdAt),
+      { name: 'Actions', cell: ({ branchId, name }) => printMenu(branchId, name, reader) },
+    ],
+    async read(from, most) {
+      const { partners, before } = await findPartners(context.db, { text: q, state, before: from }, most)
+      return { rows: partners, next: before }
+    },
+  }
 }
 
 /** What is no number is as if it were not there. */
@@ -119,41 +153,24 @@ ${view.field('state')}
 }
 
 async function printFound(
-  { context }: Visit,
-  sought: PartnerQuestion,
+  list: List<Partner, number>,
+  from: number | undefined,
   question: PartnersQuestion,
-  reader: Reader,
 ): Promise<Html> {
-  const { partners, before } = await findPartners(context.db, sought, pageSize)
-  if (partners.length === 0) return html`<p class="card empty">There are no such partners.</p>`
-  const heads = ['Partner', 'Branch', 'State', 'Refresh access', 'Applied (UTC)', 'Actions']
-  return html`${table(
-    'Partners',
-    heads,
-    partners.map((each) => printRow(each, reader)),
-  )}
-<nav class="pages" aria-label="Pages">${
-    sought.before !== undefined &&
-    html`<a
-  href="/console/partners?${question.print()}">Newest</a>`
-  }
-${
-  before !== undefined &&
-  html`<a href="/console/partners?${question.print({ before })}"
-  rel="next">Older</a>`
-}</nav>`
-}
-
-function printRow({ branchId, name, status, refreshAccess, createdAt }: Partner, reader: Reader): Html {
-  return html`<tr><td><a href="/console/partners/${branchId}">${name}</a></td><td>${branchId}</td><td>${partnerBadge(status)}</td>
-<td>${refreshAccess ? 'granted' : '–'}</td><td>${printMoment(createdAt)}</td><td>${printMenu(branchId, name, reader)}</td></tr>`
+  const { rows, next } = await list.read(from, pageSize)
+  if (rows.length === 0) return printList(list, rows)
+  const newest = html`<a href="/console/partners?${question.print()}">Newest</a>`
+  const older = html`<a href="/console/partners?${question.print({ before: next })}" rel="next">Older</a>`
+  return html`${printList(list, rows)}
+<nav class="pages" aria-label="Pages">${from !== undefined && newest}
+${next !== undefined && older}</nav>`
 }
 
 function printMenu(branchId: number, name: string, reader: Reader): Html {
   const audit = `/console/audit?subject=branch:${branchId}`
   return menu(name, [
     html`<a href="/console/webhooks?partner=${branchId}">Webhooks</a>`,
-    html`<a href="/console/partners/${branchId}/failed-calls">Failed API calls</a>`,
+    html`<a href="/console/partners/${branchId}/calls">API calls</a>`,
     mayFollow(reader, audit) && linkTo(reader, audit, 'Audit entries'),
   ])
 }

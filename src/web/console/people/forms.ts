@@ -6,23 +6,33 @@ import { html } from '../../frame/html.ts'
 
 const unfilled = html`autocomplete="off"`
 
-export const createUser = defineForm(
-  '/console/users/create',
-  {
-    username: text({
-      label: 'Username',
-      hint: 'What they sign in with: letters, digits and . _ @ + -',
-      most: 100,
-      isRequired: true,
-      more: html`autocomplete="off" autocapitalize="none" spellcheck="false"`,
-    }),
-    name: text({ label: 'Full name', most: 200, isRequired: true, more: unfilled }),
-    email: email({
-      hint: 'Where the link for their password and every notice goes.',
-      more: unfilled,
-    }),
-  },
-  { makes: true, heldBy: '/console/users/new' },
+/** Of a person who chooses their password by a link. */
+const person = {
+  username: text({
+    label: 'Username',
+    hint: 'What they sign in with: letters, digits and . _ @ + -',
+    most: 100,
+    isRequired: true,
+    more: html`autocomplete="off" autocapitalize="none" spellcheck="false"`,
+  }),
+  name: text({ label: 'Full name', most: 200, isRequired: true, more: unfilled }),
+  email: email({
+    hint: 'Where the link for their password and every notice goes.',
+    more: unfilled,
+  }),
+}
+
+export const createUser = defineForm('/console/users/create', person, {
+  makes: true,
+  heldBy: '/console/users/new',
+})
+
+const role = oneOf({ label: 'Role', of: staffRoles })
+
+export const createStaff = defineForm(
+  '/console/staff/new/create',
+  { ...person, role, reason: reason() },
+  { makes: true },
 )
 
 export const changeEmail = defineForm('/console/users/:id/email', {
@@ -53,7 +63,7 @@ export const revokeApplication = defineForm('/console/users/:id/applications/rev
 export const resetFactors = defineForm('/console/users/:id/factors/reset', { reason: reason() })
 
 export const giveRole = defineForm('/console/staff/:id/give', {
-  role: oneOf({ label: 'Role', of: staffRoles }),
+  role,
   reason: reason(),
 })
 export const takeRole = defineForm('/console/staff/:id/take', { role: key(), reason: reason() })

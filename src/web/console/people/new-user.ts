@@ -28,8 +28,9 @@ ${operator.forms.print(
   (view) => html`${view.field('username')}${view.field('name')}${view.field('email')}
 ${view.button('Create user', { look: 'primary' })}`,
 )}
-<p class="small">Customers of the brokerage come by provisioning and need none of this;
-  staff are made on the command line, or come from their identity provider.</p>`,
+<p class="small">Customers of the brokerage come by provisioning and need none of this${
+      operator.may('staff.manage') && html`; <a href="/console/staff/new">staff</a> are made with their role`
+    }.</p>`,
   })
 }
 

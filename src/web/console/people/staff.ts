@@ -16,10 +16,12 @@ import { findStaffRole, type StaffRole, staffRoles } from '../../../vocabulary/p
 import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
+import { asksForFile, type List, plain, printList, sendListFile, whole } from '../../frame/list.ts'
 import { printDate } from '../../frame/page.ts'
-import { badge, crumbs, table } from '../../frame/parts.ts'
+import { badge, crumbs } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
 import { goBack } from '../frame/back.ts'
 import { linkTo, sendConsole } from '../frame/console.ts'
 import * as forms from './forms.ts'
@@ -28,7 +30,8 @@ const here = '/console/staff'
 
 export async function showStaff(visit: Visit, operator: Operator) {
   const members = await listStaff(visit.context.db)
-  const labels = await readLabels(visit.context.db)
+  const list = listOf(members, await readLabels(visit.context.db))
+  if (asksForFile(visit)) return sendListFile(visit, operator, operatorWatcher(visit, operator), list)
   const roles = staffRoles.map(
     (role) => html`<dt>${staffRoleWords[role].title}</dt><dd>${staffRoleWords[role].text}</dd>`,
   )
@@ -36,26 +39,50 @@ export async function showStaff(visit: Visit, operator: Operator) {
     title: 'Staff',
     section: here,
     body: html`<h1>Staff</h1>
-${table(
-  'Staff',
-  ['Name', 'Username', 'Roles', 'Two-factor', 'State'],
-  members.map((member) => printRow(member, labels)),
-)}
+${listGivable(operator).length > 0 && html`<p><a class="button" href="${here}/new">New staff member</a></p>`}
+${printFileLink(here)}
+${printList(list, members)}
 <section class="card"><h2>What each role may do</h2><dl>${roles}</dl>
 <p class="small">Whoever has several may do what any of them may. Roles from an identity provider are set anew
   at each sign-in; those given by hand stay until somebody takes them.</p></section>`,
   })
 }
 
-function printRow(member: StaffMember, labels: Labels): Html {
-  const { id, name, username, roles, isGuarded, status } = member
-  const held = roles.map(
-    ({ role, source }) =>
-      html`${staffRoleWords[role].title} <span class="faint">${printSource(source, labels)}</span><br>`,
-  )
-  return html`<tr><td><a href="${here}/${id}">${name}</a></td><td>${username}</td>
-<td>${held.length === 0 ? badge('off', 'no role') : held}</td><td>${isGuarded ? badge('good', 'on') : badge('off', 'off')}</td>
-<td>${status === 'active' ? badge('good', 'active') : badge('bad', 'locked')}</td></tr>`
+function listOf(members: readonly StaffMember[], labels: Labels): List<StaffMember> {
+  const nameRole = ({ role, source }: HeldRole) =>
+    `${staffRoleWords[role].title} ${printSource(source, labels)}`
+  const printRole = ({ role, source }: HeldRole) =>
+    html`${staffRoleWords[role].title} <span class="faint">${printSource(source, labels)}</span><br>`
+  return {
+    name: 'staff',
+    caption: 'Staff',
+    empty: 'Nobody is of the staff.',
+    recordedAs: 'list:staff',
+    ...whole(members),
+    columns: [
+      {
+        name: 'Name',
+        cell: ({ id, name }) => html`<a href="${here}/${id}">${name}</a>`,
+        text: ({ name }) => name,
+      },
+      plain('Username', ({ username }) => username),
+      {
+        name: 'Roles',
+        cell: ({ roles }) => (roles.length === 0 ? badge('off', 'no role') : html`${roles.map(printRole)}`),
+        text: ({ roles }) => roles.map(nameRole).join('; '),
+      },
+      {
+        name: 'Two-factor',
+        cell: ({ isGuarded }) => (isGuarded ? badge('good', 'on') : badge('off', 'off')),
+        text: ({ isGuarded }) => (isGuarded ? 'on' : 'off'),
+      },
+      {
+        name: 'State',
+        cell: ({ status }) => (status === 'active' ? badge('good', 'active') : badge('bad', 'locked')),
+        text: ({ status }) => (status === 'active' ? 'active' : 'locked'),
+      },
+    ],
+  }
 }
 
 /** What people call the providers that roles come from, by the source of the role. */
@@ -113,17 +140,25 @@ function mayChange({ may }: Operator, role: StaffRole): boolean {
   return may('staff.manage') && (role !== 'administrator' || may('administrators.manage'))
 }
 
+export function listGivable(operator: Operator): StaffRole[] {
+  return staffRoles.filter((role) => mayChange(operator, role))
+}
+
+export function printRoleChoices(roles: readonly StaffRole[]) {
+  return roles.map((value) => ({
+    value,
+    label: `${staffRoleWords[value].title}: ${staffRoleWords[value].text}`,
+  }))
+}
+
 function printGiving({ id, roles }: StaffMember, operator: Operator): Content {
   const held = roles.filter(({ source }) => source === 'hand').map(({ role }) => role)
-  const offered = staffRoles.filter((role) => mayChange(operator, role) && !held.includes(role))
+  const offered = listGivable(operator).filter((role) => !held.includes(role))
   if (offered.length === 0) return undefined
   if (id === operator.session.user.id)
     return html`<p class="small">Nobody gives themselves a role: ask another administrator or security
       officer.</p>`
-  const choices = offered.map((role) => ({
-    value: role,
-    label: `${staffRoleWords[role].title}: ${staffRoleWords[role].text}`,
-  }))
+  const choices = printRoleChoices(offered)
   const asked = { label: 'Give role', text: 'It takes effect with their next click.', isGift: true } as const
   return html`<section class="card"><h2>Give a role</h2>${operator.forms.ask(
     forms.giveRole,

@@ -172,7 +172,9 @@ export function printTokens({ operator, mayAct }: UserPage, tokens: readonly Api
             : html`<span
         class="badge sandbox">Sandbox token</span>`
         }`,
-      html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} · ${lastUse(each)}`,
+      html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} ·
+        may: ${each.scopes.join(' ')} ·
+        ${each.expiresAt === null ? 'has no end' : html`ends ${printDate(each.expiresAt)}`} · ${lastUse(each)}`,
       mayAct &&
         operator.forms.ask(forms.revokeToken, {
           ...{ standing: { token: each.id }, label: 'Revoke', of: each.name },

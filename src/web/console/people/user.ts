@@ -15,7 +15,7 @@ import { findSecondFactors } from '../../../users/second-factor.ts'
 import { listSessions } from '../../../users/session.ts'
 import { findNeededOver } from '../../../users/staff-role.ts'
 import { getUserById, type User } from '../../../users/user.ts'
-import { type Html, html } from '../../frame/html.ts'
+import { type Content, type Html, html } from '../../frame/html.ts'
 import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts } from '../../frame/parts.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
@@ -70,11 +70,11 @@ export async function showUser(visit: Visit, operator: Operator) {
 <h1>${user.name} ${statusBadge(user)} ${roleBadge(user)}</h1>
 ${printPerson(user, accounts, partners, operator)}
 ${printStatus(page)}
-${printMail(page, await findMail(db, user.id))}
+${user.role !== 'test' && printMail(page, await findMail(db, user.id))}
 ${printThrottle(page, await findLoginFailures(db, user, throttleKey(visit), now))}
 ${printSessions(page, await listSessions(db, user.id, now))}
-${printFactors(page, await findSecondFactors(db, user.id))}
-${printTokens(page, await listApiTokens(db, user.id))}
+${user.role !== 'test' && printFactors(page, await findSecondFactors(db, user.id))}
+${user.role !== 'test' && printTokens(page, await listApiTokens(db, user.id))}
 ${printApplications(page, await listAuthorizations(db, { userId: user.id }))}
 ${await printPartnersOf(visit, operator, partners)}
 <section class="card"><h2>History</h2>${await printNewest({ db, now, operator }, history.entries, mayFollow(operator, '/console/audit') && printAll(user))}</section>`,
@@ -103,6 +103,19 @@ function printAll({ id }: User): Html {
     <a href="/console/audit?actor=user:${id}">All that they did</a>`
 }
 
+function printRole(user: User, operator: Operator): Content {
+  switch (user.role) {
+    case 'holder':
+      return 'account holder'
+    case 'operator':
+      return printStaff(user, operator)
+    case 'member':
+      return 'joined a partner by an invitation; no customer'
+    case 'test':
+      return html`test holder of <a href="/console/partners/${user.testOf!}">branch ${user.testOf!}</a>`
+  }
+}
+
 function printStaff({ id }: User, operator: Operator): Html {
   const path = `/console/staff/${id}`
   return html`staff of the brokerage ${mayFollow(operator, path) && html`· <a href="${path}">Roles</a>`}`
@@ -121,7 +134,7 @@ function printPerson(
   return html`<section class="card"><h2>Person</h2>${facts([
     ['Username', user.username],
     ['Id', html`<code>${user.id}</code>`],
-    ['Role', user.role === 'operator' ? printStaff(user, operator) : 'account holder'],
+    ['Role', printRole(user, operator)],
     ['Since', printDate(user.createdAt)],
     ['Accounts', accounts.length === 0 ? 'none' : accounts.map(printAccount)],
     ['Member of', partners.length > 0 && memberships],

@@ -1,5 +1,5 @@
 /** The forms of identity providers. */
-import { choice, longSecret, longText, reason, secret, text } from '../../frame/field.ts'
+import { choice, longSecret, longText, reason, secret, text, tick } from '../../frame/field.ts'
 import { defineForm } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
 
@@ -110,9 +110,8 @@ const who = {
   name: text({
     label: 'Short name',
     most: 40,
-    isRequired: true,
     more: plain,
-    hint: 'In addresses: small letters, digits and hyphens, such as bank.',
+    hint: 'In addresses: small letters, digits and hyphens, such as bank. From the name unless given.',
   }),
   kind: choice({
     label: 'For',
@@ -130,9 +129,20 @@ const who = {
   }),
 }
 
+/** Issuer, client id and credential are enough: the rest follows from them, or from what the provider is. */
 export const createProvider = defineForm(
   '/console/providers/new/create',
-  { ...who, ...credential, ...change },
+  {
+    ...who,
+    ...credential,
+    ...change,
+    label: {
+      ...change.label,
+      isRequired: false,
+      hint: 'What people know it by. The host of its issuer unless given.',
+    },
+    untested: tick({ label: 'Save without the test' }),
+  },
   { makes: true },
 )
 

@@ -1,5 +1,4 @@
 /** What is in force on the node that answers: every setting, and what the node and its database are. */
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { second } from '../../../clock.ts'
 import type { Context } from '../../../context.ts'
@@ -8,6 +7,7 @@ import { inspectSchema, type SchemaState } from '../../../database/migrations.ts
 import { selectVersion } from '../../../database/server.sql.ts'
 import { measureAhead } from '../../../database/shared-clock.ts'
 import type { SettingInForce } from '../../../settings/read.ts'
+import { readVersion } from '../../../settings/version.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
 import { facts, table } from '../../frame/parts.ts'
 import type { Visit } from '../../frame/visit.ts'
@@ -44,11 +44,6 @@ async function readFacts({ db, config }: Context): Promise<(readonly [string, Co
     ['Clock', printClock(aheadMs, roundTripMs)],
     ['Connections', printLoad(db)],
   ]
-}
-
-function readVersion(): string {
-  const manifest = readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
 }
 
 function printSchema(schema: SchemaState): string {

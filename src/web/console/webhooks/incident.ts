@@ -17,7 +17,7 @@ import { printDate } from '../../frame/page.ts'
 import { crumbs, facts } from '../../frame/parts.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
-import { printCount } from '../../parts/health-words.ts'
+import { conditionBadge, printCount } from '../../parts/health-words.ts'
 import {
   addressOfProbe,
   type IncidentLinks,
@@ -27,7 +27,6 @@ import {
 } from '../../parts/incident.ts'
 import { sendConsole } from '../frame/console.ts'
 import * as forms from './forms.ts'
-import { laneBadge } from './lane-words.ts'
 
 const webhooks = '/console/webhooks'
 /** Ids and entities are the partner's to open; here they are words. */
@@ -106,12 +105,9 @@ function pathOf({ id }: LaneHealth): string {
   return `${webhooks}/${id}/incident`
 }
 
-/**
- * Of one that does not fail any more: since it was last changed, by the person who paused, resumed or
- * disabled it.
- */
-function sinceOf({ failingSince, updatedAt }: LaneHealth): Date {
-  return failingSince ?? updatedAt
+/** Of one that does not fail any more: since it was last changed. */
+function sinceOf({ troubleSince, updatedAt }: LaneHealth): Date {
+  return troubleSince ?? updatedAt
 }
 
 const trail = (lane: LaneHealth) => [
@@ -161,6 +157,6 @@ ${
 
 async function printPart(visit: Visit): Promise<Html> {
   const lane = await laneOf(visit)
-  const incident = await readIncident(visit.context.db, lane, lane.condition, readProbe(visit))
-  return html`<p>${laneBadge(lane.condition)}</p>${printIncident(incident, links)}`
+  const incident = await readIncident(visit.context, lane, readProbe(visit))
+  return html`<p>${conditionBadge(lane)}</p>${printIncident(incident, links)}`
 }

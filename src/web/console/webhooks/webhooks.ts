@@ -2,35 +2,43 @@
 import { environments } from '../../../vocabulary/environment.ts'
 import { type BlockingDelivery, findAhead } from '../../../webhooks/deliveries/delivery.ts'
 import { type DeliverySummary, listNewestDeliveries } from '../../../webhooks/deliveries/delivery-summary.ts'
-import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
 import {
-  getLane,
-  type LaneCondition,
-  type LaneHealth,
-  laneConditions,
-  listLanes,
+  type Condition,
+  conditions,
+  isFailing,
   unwellConditions,
-} from '../../../webhooks/health/lane-health.ts'
+} from '../../../webhooks/health/condition.ts'
+import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
+import { getLane, type LaneHealth, listLanes } from '../../../webhooks/health/lane-health.ts'
 import { readCounts } from '../../../webhooks/health/webhook-counts.ts'
-import { readHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
+import { readWaiting, type Waiting } from '../../../webhooks/health/webhook-health.ts'
 import { setWebhookState } from '../../../webhooks/subscriptions/webhook.ts'
 import { listHeaderNames } from '../../../webhooks/subscriptions/webhook-headers.ts'
 import { anyOf, number, oneOf, questionCharacters, text } from '../../frame/field.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Content, type Html, html } from '../../frame/html.ts'
+import { asksForFile, type List, type ListColumn, printList, sendListFile } from '../../frame/list.ts'
 import { printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, menu, printMoment, table } from '../../frame/parts.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
+import { printListBar } from '../../frame/saved-views.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
 import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
-import { isFailing, printTrouble, printWhy } from '../../parts/failure-words.ts'
-import { printCount, stateBadge } from '../../parts/health-words.ts'
+import { nameAnswer, printTrouble, printWhy } from '../../parts/failure-words.ts'
+import {
+  conditionBadge,
+  conditionLabels,
+  describeCondition,
+  labelOf,
+  printCount,
+  stateBadge,
+} from '../../parts/health-words.ts'
 import { settingFacts } from '../../parts/webhook-facts.ts'
 import { goBack } from '../frame/back.ts'
 import { mayFollow, sendConsole } from '../frame/console.ts'
 import * as forms from './forms.ts'
-import { laneBadge, laneLabels, laneWords, printDuration } from './lane-words.ts'
+import { printDuration } from './lane-words.ts'
 
 const here = '/console/webhooks'
 const pageSize = 50
@@ -44,8 +52,8 @@ const unwell = 'needs attention'
 const asked = {
   condition: oneOf({
     label: 'Health',
-    of: [...laneConditions, unwell],
-    choices: [...anyOf([unwell]), ...laneConditions.map((value) => ({ value, label: laneLabels[value] }))],
+    of: [...conditions, unwell],
+    choices: [...anyOf([unwell]), ...conditions.map((value) => ({ value, label: conditionLabels[value] }))],
   }),
   site: oneOf({ label: 'Site', of: environments, choices: anyOf(environments) }),
   partner: text({
@@ -59,29 +67,115 @@ const asked = {
 type Asked = Question<typeof asked>
 
 export async function showWebhooks(visit: Visit, operator: Operator) {
-  const { db, clock } = visit.context
   const question = readQuestion(visit.query, asked)
-  const { condition, site: environment, partner } = question.values
+  const list = listOf(visit, question, operator)
+  if (asksForFile(visit))
+    return sendListFile(visit, operator, operatorWatcher(visit, operator), list, question)
   const page = Math.min(question.values.page ?? 1, pagesAtMost)
-  const filter = { conditions: conditionsOf(condition), environment, partner: partnerOf(partner) }
-  const skip = (page - 1) * pageSize
-  const found = question.isWrong ? [] : await listLanes(db, filter, clock.now(), { most: pageSize + 1, skip })
-  const shown = found.slice(0, pageSize)
-  const health = await readHealth(db, shown)
+  const found = question.isWrong ? undefined : await list.read((page - 1) * pageSize, pageSize)
   return sendConsole(visit, operator, {
     title: 'Webhooks',
     section: here,
     status: question.status,
     body: html`<h1>Webhooks</h1>
 ${printFilter(question)}
-${question.isWrong ? undefined : printLanes(shown, health, await readFailures(db, shown), clock.now(), operator)}
-${printPages(question, page, found.length > pageSize)}`,
+${await printListBar(visit, operator, here, question)}
+${found && printList(list, found.rows)}
+${printPages(question, page, found?.next !== undefined)}`,
   })
 }
 
-function conditionsOf(
-  chosen: LaneCondition | typeof unwell | undefined,
-): readonly LaneCondition[] | undefined {
+interface ListedLane {
+  readonly lane: LaneHealth
+  readonly counts: Waiting | undefined
+  readonly failure: WebhookFailure | undefined
+}
+
+/** A place in it is how many come before. */
+function listOf({ context }: Visit, question: Asked, operator: Operator): List<ListedLane, number> {
+  const { db } = context
+  const now = context.clock.now()
+  const { condition, site: environment, partner } = question.values
+  const filter = { conditions: conditionsOf(condition), environment, partner: partnerOf(partner) }
+  return {
+    name: 'webhooks',
+    caption: 'Webhooks, worst first',
+    empty: 'There are no such webhooks.',
+    columns: columnsOf(operator, now),
+    async read(skip = 0, most) {
+      const found = await listLanes(db, filter, now, { most: most + 1, skip })
+      const lanes = found.slice(0, most)
+      const waiting = await readWaiting(db, lanes)
+      const failures = await readFailures(db, lanes)
+      return {
+        rows: lanes.map((lane) => ({
+          lane,
+          counts: waiting.get(lane.id),
+          failure: failures.get(lane.id),
+        })),
+        next: found.length > most ? skip + most : undefined,
+      }
+    },
+  }
+}
+
+function columnsOf(operator: Operator, now: Date): readonly ListColumn<ListedLane>[] {
+  return [
+    { name: 'Webhook', text: ({ lane }) => lane.id },
+    {
+      name: 'URL',
+      look: 'url',
+      cell: ({ lane: { id, url, disabledReason } }) =>
+        html`<a href="${here}/${id}">${url}</a>${
+          disabledReason !== null && html`<br><span class="faint">${disabledReason}</span>`
+        }`,
+      text: ({ lane }) => lane.url,
+    },
+    {
+      name: 'Health',
+      cell: ({ lane }) => conditionBadge(lane),
+      text: ({ lane }) => labelOf(lane),
+    },
+    {
+      name: 'Last answer',
+      look: 'why',
+      cell: ({ lane, failure }) => printWhy(lane.condition, failure, `${here}/${lane.id}/incident`),
+      text: ({ lane, failure }) => isFailing(lane.condition) && failure?.last && nameAnswer(failure.last),
+    },
+    {
+      name: 'Partner',
+      cell: ({ lane: { branchId, partner } }) => html`<a href="/console/partners/${branchId}">${partner}</a>`,
+      text: ({ lane }) => lane.partner,
+    },
+    { name: 'Branch', text: ({ lane }) => lane.branchId },
+    { name: 'Site', cell: ({ lane }) => printSite(lane), text: ({ lane }) => lane.environment },
+    {
+      name: 'Failing for',
+      cell: ({ lane }) => printSince(lane, now),
+      text: ({ lane }) => lane.failingSince && printDuration(now.getTime() - lane.failingSince.getTime()),
+    },
+    {
+      name: 'Waiting',
+      look: 'number',
+      cell: ({ counts }) => printCount(counts?.waiting ?? 0),
+      text: ({ counts }) => printCount(counts?.waiting ?? 0),
+    },
+    {
+      name: 'Oldest overdue',
+      cell: ({ lane }) => printOverdue(lane, now),
+      text: ({ lane }) => printOverdue(lane, now),
+    },
+    {
+      name: 'Failed after all retries',
+      look: 'number',
+      cell: ({ counts }) => printCount(counts?.exhausted ?? 0),
+      text: ({ counts }) => printCount(counts?.exhausted ?? 0),
+    },
+    { name: 'Actions', cell: ({ lane }) => printMenu(lane, operator) },
+  ]
+}
+
+function conditionsOf(chosen: Condition | typeof unwell | undefined): readonly Condition[] | undefined {
   if (chosen === undefined) return undefined
   return chosen === unwell ? unwellConditions : [chosen]
 }
@@ -108,48 +202,6 @@ function printPages(question: Asked, page: number, hasMore: boolean): Html {
   return html`<nav class="pages" aria-label="Pages">
 ${page > 1 && html`<a href="${at(1)}">Worst</a> <a href="${at(page - 1)}" rel="prev">Back</a>`}
 ${hasMore && page < pagesAtMost && html`<a href="${at(page + 1)}" rel="next">More</a>`}</nav>`
-}
-
-function printLanes(
-  lanes: readonly LaneHealth[],
-  health: ReadonlyMap<number, WebhookHealth>,
-  failures: ReadonlyMap<number, WebhookFailure>,
-  now: Date,
-  operator: Operator,
-): Html {
-  if (lanes.length === 0) return html`<p class="card empty">There are no such webhooks.</p>`
-  const rows = lanes.map((lane) => {
-    const counts = health.get(lane.id)
-    return html`<tr>
-<td class="url"><a href="${here}/${lane.id}">${lane.url}</a>${
-      lane.disabledReason !== null &&
-      html`<br><span
-  class="faint">${lane.disabledReason}</span>`
-    }</td>
-<td>${laneBadge(lane.condition)}</td>
-<td class="why">${printWhy(lane.condition, failures.get(lane.id), `${here}/${lane.id}/incident`)}</td>
-<td><a href="/console/partners/${lane.branchId}">${lane.partner}</a></td>
-<td>${printSite(lane)}</td>
-<td>${printSince(lane, now)}</td>
-<td class="number">${printCount(counts?.waiting ?? 0)}</td>
-<td>${printOverdue(lane, now)}</td>
-<td class="number">${printCount(counts?.exhausted ?? 0)}</td>
-<td>${printMenu(lane, operator)}</td>
-</tr>`
-  })
-  const heads = [
-    'URL',
-    'Health',
-    'Last answer',
-    'Partner',
-    'Site',
-    'Failing for',
-    'Waiting',
-    'Oldest overdue',
-    'Failed after all retries',
-    'Actions',
-  ]
-  return table('Webhooks, worst first', heads, rows)
 }
 
 function printMenu(lane: LaneHealth, operator: Operator): Html {
@@ -203,7 +255,7 @@ export async function showWebhook(visit: Visit, operator: Operator) {
   const now = clock.now()
   const lane = await getLane(db, idOf(paramsOf(visit.request).id), now)
   const period = periodOf(visit)
-  const health = (await readHealth(db, [lane])).get(lane.id)
+  const health = (await readWaiting(db, [lane])).get(lane.id)
   const headerNames = (await listHeaderNames(db, [lane])).get(lane.id)!
   const newest = await listNewestDeliveries(db, lane, newestShown)
   return sendConsole(visit, operator, {
@@ -211,7 +263,7 @@ export async function showWebhook(visit: Visit, operator: Operator) {
     scripts: [chartScript],
     section: here,
     body: html`${crumbs([{ path: here, label: 'Webhooks' }])}
-<h1>Webhook ${lane.id} ${laneBadge(lane.condition)}</h1>
+<h1>Webhook ${lane.id} ${conditionBadge(lane)}</h1>
 ${isFailing(lane.condition) && printTrouble('Why it fails', (await readFailures(db, [lane])).get(lane.id), `${here}/${lane.id}/incident`)}
 ${printHealth(lane, headerNames, health, operator, now)}
 ${printCharts(await readCounts(db, lane.id, period, now), {
@@ -227,13 +279,13 @@ ${printDeliveries(newest, await findAhead(db, lane, newest))}`,
 function printHealth(
   lane: LaneHealth,
   headerNames: readonly string[],
-  health: WebhookHealth | undefined,
+  health: Waiting | undefined,
   operator: Operator,
   now: Date,
 ): Html {
   const audit = `/console/audit?${new URLSearchParams({ subject: `webhook:${lane.id}` })}`
   return html`<section class="card">
-<p>${laneWords[lane.condition]}</p>
+<p>${describeCondition(lane)}</p>
 ${lane.disabledReason !== null && html`<p class="notice error">It was disabled: ${lane.disabledReason}</p>`}
 ${facts([
   [

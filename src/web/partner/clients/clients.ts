@@ -34,12 +34,14 @@ import {
 import type { Submission, ValuesOf } from '../../frame/form.ts'
 import type { FormView } from '../../frame/form-view.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, type List, plain, printList, sendListFile, whole } from '../../frame/list.ts'
 import { makeOnce } from '../../frame/make-once.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
 import { printDate } from '../../frame/page.ts'
-import { badge, crumbs, facts, table } from '../../frame/parts.ts'
+import { badge, crumbs, facts } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
-import type { FreshMember, Member } from '../../gates/gates.ts'
+import { type FreshMember, type Member, memberWatcher } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { printAfterClient } from '../home/onboarding.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
@@ -135,7 +137,7 @@ export async function revokeSecret(
   await revoke(db, client, values.secret, member.act).catch(ignoreAlreadyGone)
   return leadToDone(visit, member, pathOf(member, client), {
     text: 'The secret is revoked.',
-    link: { path: `${member.home}/refusals`, label: 'See whether calls fail now' },
+    link: { path: `${member.home}/calls?failed=yes`, label: 'See whether calls fail now' },
   })
 }
 
@@ -177,16 +179,14 @@ export async function showClients(visit: Visit, member: Member) {
   const clients = (await listClients(db, member.partner.branchId)).filter(
     (each) => each.environment === environment,
   )
+  const list = listOf(clients, member)
+  if (asksForFile(visit)) return sendListFile(visit, member, memberWatcher(visit, member), list)
   return sendPortal(visit, member, {
     title: 'Clients',
     section: '/clients',
     body: html`<h1>Clients</h1>
-${
-  clients.length === 0
-    ? html`<p class="card empty">No application is registered here
-  yet.</p>`
-    : printList(clients, member)
-}
+${clients.length > 0 && printFileLink(`${member.home}/clients`)}
+${printList(list, clients)}
 ${member.isDeveloper && printRegistration(environment, member)}
 ${environment === 'live' ? printRefresh(await findRefreshRequest(db, member.partner), member) : printRefreshElsewhere(visit, member)}`,
   })
@@ -202,15 +202,29 @@ ${view.button('Register', { look: 'primary' })}`,
 )}</section>`
 }
 
-function printList(clients: readonly Client[], { home }: Member): Html {
-  const rows = clients.map(
-    (
-      each,
-    ) => html`<tr><td><a href="${home}/clients/${each.id}">${each.name}</a></td><td><code>${each.id}</code></td>
-<td>${badge(each.status === 'active' ? 'good' : 'bad', each.status)}</td><td
-  class="url">${each.callbackUrl}</td><td>${each.scopes.join(' ')}</td></tr>`,
-  )
-  return table('Clients', ['Name', 'Client id', 'State', 'Callback', 'Scopes'], rows)
+function listOf(clients: readonly Client[], { home }: Member): List<Client> {
+  return {
+    name: 'clients',
+    caption: 'Clients',
+    empty: 'No application is registered here yet.',
+    ...whole(clients),
+    columns: [
+      {
+        name: 'Name',
+        cell: ({ id, name }) => html`<a href="${home}/clients/${id}">${name}</a>`,
+        text: ({ name }) => name,
+      },
+      { name: 'Client id', cell: ({ id }) => html`<code>${id}</code>`, text: ({ id }) => id },
+      {
+        name: 'State',
+        cell: ({ status }) => badge(status === 'active' ? 'good' : 'bad', status),
+        text: ({ status }) => status,
+      },
+      { ...plain('Callback', ({ callbackUrl }) => callbackUrl), look: 'url' },
+      plain('Scopes', ({ scopes }) => scopes.join(' ')),
+      { name: 'Registered (UTC)', text: ({ createdAt }) => createdAt },
+    ],
+  }
 }
 
 /** What nearly every application asks for, and nothing that changes anything. */

@@ -1,4 +1,5 @@
 /** The forms of a partner's clients. */
+import { imageMostBytes } from '../../../brands/image.ts'
 import { day, hour } from '../../../clock.ts'
 import { keysOf } from '../../../vocabulary/record-of.ts'
 import { anyTicks, file, keyNumber, longText, moment, oneOf, text, tick } from '../../frame/field.ts'
@@ -59,7 +60,7 @@ export const rotateSecret = defineForm(
       choices: overlapNames.map((value) => ({ value, label: `The old one ${overlaps[value].label}` })),
     }),
     switchAt: moment({
-      label: 'Signs webhooks from (UTC)',
+      label: 'Signs webhooks from',
       hint: 'Until then the old one signs x-webhook-signature. Before the old one ends; at once when empty.',
     }),
   },
@@ -86,5 +87,5 @@ export const saveLook = defineForm(
     logo: file({ label: 'Logo', more: html`accept="image/png,image/svg+xml"` }),
     without: tick({ label: 'Show no logo' }),
   },
-  { takesFiles: true },
+  { takesFiles: imageMostBytes },
 )

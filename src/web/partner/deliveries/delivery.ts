@@ -11,8 +11,10 @@ import {
   listAttempts,
   redeliver as sendAgain,
 } from '../../../webhooks/deliveries/delivery.ts'
+import { findNextAttempt, type NextAttempt } from '../../../webhooks/deliveries/next-attempt.ts'
 import { skipDelivery } from '../../../webhooks/deliveries/skip.ts'
 import { printEventId } from '../../../webhooks/events/event.ts'
+import { getLane } from '../../../webhooks/health/lane-health.ts'
 import { printHead } from '../../../webhooks/outbound/request-head.ts'
 import { printSignatures, type SigningSecrets } from '../../../webhooks/outbound/signature.ts'
 import { getWebhook, type Webhook } from '../../../webhooks/subscriptions/webhook.ts'
@@ -25,7 +27,8 @@ import { makeOnce } from '../../frame/make-once.ts'
 import { badge, crumbs, facts, printMoment, type Tone } from '../../frame/parts.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
-import { stateBadge, stateWords } from '../../parts/health-words.ts'
+import { describeNext } from '../../parts/attempt-words.ts'
+import { describeState, stateBadge } from '../../parts/health-words.ts'
 import { printAhead } from '../frame/ahead.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { printSteps } from '../reference/signature-steps.ts'
@@ -108,13 +111,15 @@ async function printDelivery(visit: Visit, member: Member): Promise<Html> {
   const { db, signingSecrets, clock } = visit.context
   const delivery = await deliveryOf(visit, member)
   const webhook = await getWebhook(db, member.branch, delivery.webhookId)
+  const now = clock.now()
+  const next = findNextAttempt(delivery, (await getLane(db, webhook.id, now)).condition, now)
   const attempts = await listAttempts(db, member.branch, delivery)
   const secrets = await signingSecrets.find(webhook.id, attempts.at(-1)?.at ?? clock.now())
   const chosen = (await listHeaderNames(db, [webhook])).get(webhook.id)!
   const hidden = Object.fromEntries(chosen.map((name) => [name, '••••••••']))
   const names = await getNames(db, delivery.canceledBy)
   const ahead = (await findAhead(db, member.branch, [delivery])).get(delivery.id)
-  return html`${printFacts(delivery, webhook, names, ahead, member)}
+  return html`${printFacts({ delivery, webhook, names, ahead, next, now }, member)}
 <h2>Attempts</h2>
 ${
   attempts.length === 0
@@ -126,18 +131,20 @@ ${printRequest(delivery, webhook, attempts.at(-1), secrets, hidden)}
 ${member.isDeveloper && printSendForm(delivery, webhook, member)}`
 }
 
-function printFacts(
-  delivery: Delivery,
-  webhook: Webhook,
-  names: EntityNames,
-  ahead: BlockingDelivery | undefined,
-  member: Member,
-): Html {
+interface ShownDelivery {
+  readonly delivery: Delivery
+  readonly webhook: Webhook
+  readonly names: EntityNames
+  readonly ahead: BlockingDelivery | undefined
+  readonly next: NextAttempt | undefined
+  readonly now: Date
+}
+
+function printFacts({ delivery, webhook, names, ahead, next, now }: ShownDelivery, member: Member): Html {
   const { home } = member
-  const { state, kind, action, entity, uid, createdAt, settledAt, dueAt, repeats, reason, canceledBy } =
-    delivery
+  const { kind, action, entity, uid, createdAt, settledAt, repeats, reason, canceledBy } = delivery
   return html`<section class="card"><p>${stateBadge(delivery, ahead)}
-    ${ahead ? printAhead(ahead, member) : stateWords[state]}</p>
+    ${ahead ? printAhead(ahead, member) : describeState(delivery)}</p>
 ${facts([
   ['Event', html`${kind} ${action} <code>${printEventId(uid)}</code>`],
   [
@@ -147,7 +154,7 @@ ${facts([
   ['Webhook', html`<a href="${home}/webhooks/${webhook.id}">${webhook.url}</a>`],
   ['Repeats', repeats !== null && html`<a href="${home}/deliveries/${repeats}">delivery ${repeats}</a>`],
   ['Created', printMoment(createdAt)],
-  ['Next attempt', state === 'waiting' && printMoment(dueAt)],
+  ['Next attempt', next && describeNext(next, now)],
   ['Reason', reason !== null && reason],
   ['Skipped by', canceledBy !== null && describeCanceler(canceledBy, names)],
   ['Settled', settledAt ? printMoment(settledAt) : undefined],

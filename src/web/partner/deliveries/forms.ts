@@ -1,13 +1,13 @@
 /** The forms of deliveries: what is sent again, recovered or skipped. */
 import { noteCharacters } from '../../../webhooks/subscriptions/note.ts'
-import { asAsked, moment, text, tick } from '../../frame/field.ts'
+import { anyTicks, asAsked, moment, text, tick, untypedMost } from '../../frame/field.ts'
 import { defineButton, defineForm } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
 
 /** What is to be sent again, as the address of the page asks it. */
 export const selection = {
-  from: moment({ label: 'From (UTC)' }),
-  to: moment({ label: 'Until (UTC)' }),
+  from: moment({ label: 'From' }),
+  to: moment({ label: 'Until' }),
   entity: text({
     label: 'Entity',
     hint: 'Such as transaction:42',
@@ -32,21 +32,6 @@ export const startReplay = defineForm(
 )
 export const cancelReplay = defineButton('/partner/:branch/webhooks/:id/replays/:replay/cancel')
 
-/** Since when a receiver had trouble, as the address of the page asks it. */
-export const trouble = {
-  since: moment({
-    label: 'Trouble since (UTC)',
-    hint: 'What failed after all retries from then on, and was not delivered or skipped since, is sent again.',
-    isRequired: true,
-  }),
-}
-
-export const startRecovery = defineForm(
-  '/partner/:branch/webhooks/:id/recover/start',
-  { since: asAsked(trouble.since) },
-  { makes: true, heldBy: '/partner/:branch/webhooks/:id/recover?since=:since' },
-)
-
 const reason = text({
   label: 'Reason',
   hint: 'Optional. It is kept with the delivery.',
@@ -60,4 +45,15 @@ export const startSkip = defineForm(
 )
 
 export const redeliver = defineButton('/partner/:branch/deliveries/:id/redeliver', { makes: true })
+/** As many as a page shows. */
+export const sentAgainAtMost = 50
+
+export const sendAgain = defineForm(
+  '/partner/:branch/deliveries/again',
+  {
+    delivery: anyTicks({ label: 'Deliveries' }),
+    search: asAsked(text({ label: 'Search', most: untypedMost })),
+  },
+  { makes: true },
+)
 export const skip = defineForm('/partner/:branch/deliveries/:id/skip', { reason })

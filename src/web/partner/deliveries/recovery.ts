@@ -23,8 +23,8 @@ import type { Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printCount } from '../../parts/health-words.ts'
 import { sendPortal } from '../frame/portal.ts'
+import * as forms from '../webhooks/forms.ts'
 import { webhookOf } from '../webhooks/webhooks.ts'
-import * as forms from './forms.ts'
 import { printTotal } from './replays.ts'
 
 export async function startRecovery(

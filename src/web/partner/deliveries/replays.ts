@@ -8,11 +8,14 @@ import {
   findReplayRefusal,
   getReplay,
   listReplays,
+  type RecoveryProgress,
   type Replay,
+  readProgress,
   replayedAtMost,
   type Selection,
   startReplay as start,
 } from '../../../webhooks/deliveries/replay.ts'
+import { readWaiting } from '../../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission, ValuesOf } from '../../frame/form.ts'
@@ -24,6 +27,7 @@ import { badge, crumbs, facts, printMoment, type Tone, table } from '../../frame
 import { readQuestion } from '../../frame/question.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
+import { printCount } from '../../parts/health-words.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { webhookOf } from '../webhooks/webhooks.ts'
 import * as forms from './forms.ts'
@@ -69,7 +73,8 @@ export async function showProgress(visit: Visit, member: Member) {
     : { path: `${here}/replay`, label: 'Replay' }
   const print = async () => {
     const replay = await getReplay(visit.context.db, webhook, id)
-    return html`${printProgress(replay)}${replay.state === 'running' && member.isDeveloper && stop}`
+    const course = isRecovery && printCourse(await readCourse(visit.context.db, webhook, id))
+    return html`${course}${printProgress(replay)}${replay.state === 'running' && member.isDeveloper && stop}`
   }
   if (asksForStream(visit.request)) return streamPart(visit, memberWatcher(visit, member), print)
   return sendPortal(visit, member, {
@@ -174,6 +179,22 @@ function printReplays(replays: readonly Replay[], { home }: Member): Html | unde
       html`<tr><td><a href="${home}/webhooks/${each.webhookId}/replays/${each.id}">${each.id}</a></td><td>${badge(tones[each.state], each.state)}</td><td class="number">${each.done.toLocaleString('en')} of ${printTotal(each.total)}</td><td>${printMoment(each.createdAt)}</td></tr>`,
   )
   return html`<h2>Earlier replays</h2>${table('Replays', ['Replay', 'State', 'Sent', 'Started (UTC)'], rows)}`
+}
+
+interface Course extends RecoveryProgress {
+  readonly waiting: number
+}
+
+async function readCourse(sql: Sql, webhook: Webhook, id: number): Promise<Course> {
+  const waiting = (await readWaiting(sql, [webhook])).get(webhook.id)?.waiting ?? 0
+  return { ...(await readProgress(sql, webhook, id)), waiting }
+}
+
+function printCourse({ delivered, exhausted, waiting }: Course): Html {
+  const failed = exhausted > 0 && html`, ${printCount(exhausted)} failed after all retries`
+  const left = waiting === 0 ? 'nothing waits' : `${printCount(waiting)} still queued`
+  return html`<section class="card"><p role="status"><strong>${printCount(delivered)} delivered</strong>
+    since it began${failed}, ${left}.</p></section>`
 }
 
 function printProgress(replay: Replay): Html {

@@ -11,7 +11,7 @@ import {
   startSkip as start,
   usualReason,
 } from '../../../webhooks/deliveries/skip.ts'
-import { countedAtMost, readHealth } from '../../../webhooks/health/webhook-health.ts'
+import { countedAtMost, readWaiting } from '../../../webhooks/health/webhook-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
@@ -78,7 +78,7 @@ export function describeCanceler(actor: string, names: EntityNames): string {
 export async function showSkip(visit: Visit, member: Member) {
   const { db } = visit.context
   const webhook = await webhookOf(visit, member)
-  const waiting = (await readHealth(db, [webhook])).get(webhook.id)?.waiting ?? 0
+  const waiting = (await readWaiting(db, [webhook])).get(webhook.id)?.waiting ?? 0
   return sendPortal(visit, member, {
     title: 'Skip queued deliveries',
     section: '/webhooks',

@@ -25,6 +25,7 @@ import { sendState } from './application.ts'
 import { partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
 import * as forms from './forms.ts'
 import { showOverview } from './overview.ts'
+import { sendStranger } from './stranger.ts'
 
 /** Of each partner; the others are on its own pages. */
 const failingShown = 3
@@ -46,7 +47,8 @@ export async function showPartner(visit: Visit, member: AnyMember) {
   return isServed(member) ? showOverview(visit, member) : sendState(visit, member)
 }
 
-export async function showEntry(visit: Visit, visitor: UserSession) {
+export async function showEntry(visit: Visit, visitor: UserSession | undefined) {
+  if (!visitor) return sendStranger(visit)
   const partners = await listPartnersOf(visit.context.db, visitor.session.user.id)
   const isLive = visit.context.environment === 'live'
   const [only] = partners

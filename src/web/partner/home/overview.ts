@@ -1,13 +1,14 @@
 /** What a member sees first: whether all is well, how far they have come, and what happened last. */
-import { findAhead } from '../../../webhooks/deliveries/delivery.ts'
-import { judgeHealth, readHealth } from '../../../webhooks/health/webhook-health.ts'
+import { isWell } from '../../../webhooks/health/condition.ts'
+import { readHealth } from '../../../webhooks/health/webhook-health.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { printList } from '../../frame/list.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { facts } from '../../frame/parts.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
-import { printCount } from '../../parts/health-words.ts'
-import { printDeliveries } from '../deliveries/delivery-table.ts'
+import { conditionBadge, printCount } from '../../parts/health-words.ts'
+import { deliveryList, describeDeliveries } from '../deliveries/delivery-table.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { isBeginner, type Progress, readProgress } from '../frame/progress.ts'
 import { printFirstProgram } from '../reference/first-program.ts'
@@ -42,11 +43,10 @@ async function printState(
   const { db, clock } = visit.context
   const { partner, home } = member
   const { webhooks, clients, newest } = progress
-  const health = await readHealth(db, webhooks)
-  const unwell = webhooks.filter((webhook) => judgeHealth(webhook, health.get(webhook.id)) !== 'healthy')
-  const sum = (of: 'waiting' | 'exhausted') =>
-    [...health.values()].reduce((total, each) => total + each[of], 0)
-  return html`${await printTroubles(db, unwell, health, home)}
+  const health = [...(await readHealth(db, webhooks, clock.now())).values()]
+  const unwell = health.filter(({ condition }) => !isWell(condition))
+  const sum = (of: 'waiting' | 'exhausted') => health.reduce((total, each) => total + each[of], 0)
+  return html`${await printTroubles(db, unwell, member)}
 ${member.isDeveloper && isBeginner(progress, clock.now()) && printChecklist(visit, member, progress, tryForm)}<section class="card">
 ${facts([
   ['Branch', partner.branchId],
@@ -54,9 +54,11 @@ ${facts([
   ['Webhooks', html`<a href="${home}/webhooks">${webhooks.length}</a>`],
   [
     'Needs attention',
-    unwell.length === 0
-      ? 'none'
-      : unwell.map((each) => html`<a href="${home}/webhooks/${each.id}">${each.url}</a> `),
+    unwell.length > 0
+      ? html`<ul>${unwell.map((each) => html`<li><a href="${home}/webhooks/${each.id}">${each.url}</a> ${conditionBadge(each)}</li>`)}</ul>`
+      : sum('waiting') > 0
+        ? `Nothing: ${printCount(sum('waiting'))} are being sent`
+        : 'none',
   ],
   ['Waiting', html`<a href="${home}/deliveries?state=unfinished">${printCount(sum('waiting'))}</a>`],
   [
@@ -66,5 +68,5 @@ ${facts([
   ['Refresh access', partner.refreshAccess ? 'yes' : 'no'],
 ])}</section>
 <h2>Newest deliveries</h2>
-${printDeliveries(newest, webhooks, home, await findAhead(db, member.branch, newest))}`
+${printList(deliveryList({ home }), await describeDeliveries(db, member.branch, newest, webhooks, clock.now()))}`
 }

@@ -2,33 +2,25 @@
  * Behind the link of an invitation: who invites, to what, in which role, before anything is accepted. Opening
  * it does nothing.
  */
-import type { Token } from '../../../crypto/token.ts'
 import type { Sql } from '../../../database/database.ts'
-import { parseLinkToken } from '../../../notices/invitation-link.ts'
-import {
-  acceptInvitation,
-  declineInvitation,
-  findInvitation,
-  type Invitation,
-} from '../../../partners/invitation.ts'
+import { acceptInvitation, declineInvitation, type Invitation } from '../../../partners/invitation.ts'
 import { listPartnersOf } from '../../../partners/partner.ts'
-import { roleWords } from '../../../vocabulary/role-words.ts'
 import { ignoreAlreadyGone, leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { makeOnce } from '../../frame/make-once.ts'
-import { printDate } from '../../frame/page.ts'
-import { facts } from '../../frame/parts.ts'
-import { paramsOf, type Visit } from '../../frame/visit.ts'
+import type { Visit } from '../../frame/visit.ts'
 import type { UserSession } from '../../frame/visitor.ts'
 import { sendEntrance } from '../frame/portal.ts'
 import * as forms from './forms.ts'
+import { openInvitation, printTerms, sendGone, tokenOf } from './invitation-parts.ts'
+import { showJoining } from './joining.ts'
 
-export async function showInvitation(visit: Visit, visitor: UserSession) {
-  const { db, clock } = visit.context
-  const token = tokenOf(visit)
-  const invitation = token && (await findInvitation(db, token, clock.now()))
-  if (!token || !invitation) return sendGone(visit, visitor)
+export async function showInvitation(visit: Visit, visitor: UserSession | undefined) {
+  const invitation = await openInvitation(visit)
+  if (!invitation) return sendGone(visit, visitor)
+  if (!visitor) return showJoining(visit, invitation)
+  const { db } = visit.context
   const partners = await listPartnersOf(db, visitor.session.user.id)
   const isMember = partners.some(({ branchId }) => branchId === invitation.branchId)
   return sendEntrance(visit, visitor, {
@@ -61,22 +53,6 @@ export async function decline(visit: Visit, visitor: UserSession) {
   return leadToDone(visit, visitor, '/partner', { text: 'The invitation is declined.', link })
 }
 
-function tokenOf({ request }: Visit): Token | undefined {
-  return parseLinkToken(paramsOf(request).token)
-}
-
-/** The same for every reason: a stranger who tries links learns nothing. */
-function sendGone(visit: Visit, visitor: UserSession) {
-  return sendEntrance(visit, visitor, {
-    title: 'This invitation no longer works',
-    status: 404,
-    body: html`<section class="card narrow"><h1>This invitation no longer works</h1>
-<p>It was accepted or declined, was withdrawn or sent again with a new link, or is older than seven days.
-  Ask whoever invited you to send it again.</p>
-<p><a class="button" href="/partner">Partner portal</a></p></section>`,
-  })
-}
-
 function printMember({ branchId, partnerName }: Invitation): Html {
   return html`<p>You are a member of ${partnerName} already. The invitation is for somebody else,
     and still counts for them.</p>
@@ -84,12 +60,8 @@ function printMember({ branchId, partnerName }: Invitation): Html {
 }
 
 function printQuestion(invitation: Invitation, visitor: UserSession, hasPartner: boolean): Html {
-  const { role, invitedBy, expiresAt } = invitation
   const { user } = visitor.session
-  return html`${facts([
-    ['Your role', html`<strong>${role}</strong><br>${roleWords[role].text}`],
-    ['Invited by', invitedBy ?? 'the brokerage'],
-    ['Expires', printDate(expiresAt)],
+  return html`${printTerms(invitation, [
     ['Signed in as', html`${user.name} <span class="faint">${user.username}</span>`],
   ])}
 <p class="small">Accepted, the owners see your name and user

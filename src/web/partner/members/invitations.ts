@@ -36,7 +36,7 @@ function printRefusal(refusal: string): Html {
 }
 
 function printForm(member: Member): Html {
-  const hint = `They get a link that works once, for ${invitationLifeMs / day} days. They sign in with their own account and see the role before they accept.`
+  const hint = `They get a link that works once, for ${invitationLifeMs / day} days. They see the role, and sign in with their own account or get one.`
   return html`<section class="card"><h2>Invite somebody</h2>
 ${member.forms.print(
   forms.invite,

@@ -9,11 +9,13 @@ import { roleWords } from '../../../vocabulary/role-words.ts'
 import { ignoreAlreadyGone, leadToDone, type Undo } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, type List, sendListFile, whole } from '../../frame/list.ts'
 import { makeOnce } from '../../frame/make-once.ts'
 import { printDate } from '../../frame/page.ts'
 import { badge } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { FreshMember, Member } from '../../gates/gates.ts'
+import { type FreshMember, type Member, memberWatcher } from '../../gates/gates.ts'
 import { sendPortal } from '../frame/portal.ts'
 import * as forms from './forms.ts'
 import { printInvitations } from './invitations.ts'
@@ -104,11 +106,14 @@ function back(visit: Visit, member: Member, done: keyof typeof doneWords, undo?:
 
 export async function showMembers(visit: Visit, member: Member) {
   const members = await listMembers(visit.context.db, member.partner)
+  if (asksForFile(visit))
+    return sendListFile(visit, member, memberWatcher(visit, member), listOf(members, member))
   const owners = members.filter(({ role }) => role === 'owner').length
   return sendPortal(visit, member, {
     title: 'Members',
     section: '/members',
     body: html`<h1>Members</h1>
+${printFileLink(pathOf(member))}
 <section class="card"><ul
   class="tokens">${members.map((each) => printMember(each, isLast(each, owners), member))}</ul></section>
 ${member.isOwner && (await printInvitations(visit, member))}
@@ -116,6 +121,22 @@ ${member.isOwner && (await printInvitations(visit, member))}
 <p class="small">A personal API token may do what its user may do here, at the moment of each call.
   What each member does is in the brokerage's audit log.</p></section>`,
   })
+}
+
+function listOf(members: readonly ListedMember[], { partner }: Member): List<ListedMember> {
+  return {
+    name: 'members',
+    caption: 'Members',
+    empty: 'There are no members.',
+    recordedAs: `branch:${partner.branchId}`,
+    ...whole(members),
+    columns: [
+      { name: 'Name', text: ({ name }) => name },
+      { name: 'Username', text: ({ username }) => username },
+      { name: 'Role', text: ({ role }) => role },
+      { name: 'Member since (UTC)', text: ({ addedAt }) => addedAt },
+    ],
+  }
 }
 
 /** No other owner could name the next one: it is neither offered to change their role nor to remove them. */

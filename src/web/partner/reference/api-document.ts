@@ -10,6 +10,8 @@ export interface Schema {
   readonly const?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly oneOf?: readonly Schema[]
 }
 
 export interface Parameter {
@@ -26,18 +28,30 @@ interface Content {
   readonly example?: unknown
 }
 
+/** One that several operations share is named, and described once. */
+export interface DescribedAnswer {
+  readonly $ref?: string
+  readonly description?: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly content?: Readonly<Record<string, Content>>
+}
+
 interface OperationObject {
   readonly operationId: string
   readonly summary?: string
+  readonly description?: string
   readonly security?: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> }
-  readonly responses?: Readonly<Record<string, { readonly description?: string }>>
+  readonly responses?: Readonly<Record<string, DescribedAnswer>>
 }
 
 export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly responses: Readonly<Record<string, DescribedAnswer>>
+  }
 }
 
 export interface Body {

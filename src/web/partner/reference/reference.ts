@@ -6,11 +6,13 @@ import { listClients } from '../../../partners/client.ts'
 import { searchDeliveries } from '../../../webhooks/deliveries/delivery-search.ts'
 import { listWebhooks, webhooksPerBranch } from '../../../webhooks/subscriptions/webhook.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { inSandbox } from '../../frame/other-site.ts'
 import { badge, table } from '../../frame/parts.ts'
 import type { Visit } from '../../frame/visit.ts'
 import type { Member } from '../../gates/gates.ts'
 import { printWords } from '../frame/code-words.ts'
 import { sendPortal } from '../frame/portal.ts'
+import { printAnswers, printErrors, typeOf } from './answers.ts'
 import {
   type ApiDocument,
   type Body,
@@ -18,20 +20,21 @@ import {
   operationsOf,
   type Parameter,
   type PartnerValues,
-  type Schema,
 } from './api-document.ts'
 import { printCurl } from './curl-line.ts'
 import { printLibrarySettings } from './library-settings.ts'
 import { type QuickStart, type QuickStartValues, quickStarts } from './quick-starts.ts'
+import { printSending } from './sending.ts'
 import { printCredentials, printTry, tryScript } from './try-it.ts'
 
 export async function showReference(visit: Visit, member: Member) {
-  const { db, environment, baseUrl, sisterUrl } = visit.context
+  const { db, environment, baseUrl } = visit.context
   const { home, partner } = member
   const clients = (await listClients(db, partner.branchId)).filter((each) => each.environment === environment)
   const [client] = clients
   const own = await findOwn(visit, member, client?.id)
-  const operations = operationsOf(visit.request.server.openapi() as ApiDocument)
+  const document = visit.request.server.openapi() as ApiDocument
+  const operations = operationsOf(document)
   const isSandbox = environment === 'sandbox'
   return sendPortal(visit, member, {
     title: 'API reference',
@@ -55,9 +58,14 @@ ${
   isSandbox
     ? printCredentials(clients, home)
     : html`<p>Each of them can be tried from the page
-  <a href="${sisterUrl}${home}/reference">in the sandbox</a>.</p>`
+  <a href="${inSandbox(visit.context, `${home}/reference`)}">in the sandbox</a>.</p>`
 }
-${operations.map((each) => printOperation(each, own, isSandbox))}`,
+${operations.map((each) => printOperation(each, document, own, isSandbox))}
+<h2 id="errors">Errors</h2>
+<p>Every endpoint answers its errors so. OAuth endpoints have <code>error</code> and
+  <code>error_description</code> alone, as RFC 6749 has it.</p>
+${printErrors(document)}
+${printSending(visit.context.config.webhooks.sentFrom, home)}`,
   })
 }
 
@@ -92,13 +100,19 @@ ${
 }</details>`
 }
 
-function printOperation(operation: Operation, own: PartnerValues, isSandbox: boolean): Html {
-  const { operationId, path, method, parameters, body, responses = {}, summary = '' } = operation
+function printOperation(
+  operation: Operation,
+  document: ApiDocument,
+  own: PartnerValues,
+  isSandbox: boolean,
+): Html {
+  const { operationId, path, method, parameters, body, description = '', summary = '' } = operation
   return html`<details class="card"><summary>${badge('off', method)} <code>${path}</code>
     <span class="faint">${summary}</span></summary>
+<p>${printWords(description)}</p>
 ${parameters.length > 0 && printParameters(parameters, `${method} ${path}`)}
 ${body && printBody(body, `${method} ${path}`)}
-<p class="small">Answers: ${Object.keys(responses).join(', ')}</p>
+${printAnswers(operation, document)}
 <pre tabindex="0" id="${operationId}" data-curl="${operationId}">${printCurl(operation, own)}</pre>
 ${isSandbox && printTry(operation, own)}</details>`
 }
@@ -118,10 +132,4 @@ function printBody({ type, schema: { properties = {}, required = [] } }: Body, o
   )
   return html`<p class="small">Body:
     <code>${type}</code></p>${table(`Fields of ${of}`, ['Field', 'Required', 'Meaning'], rows)}`
-}
-
-function typeOf(schema: Schema | undefined): Html | undefined {
-  if (!schema) return undefined
-  const words = schema.enum?.join(', ') ?? schema.const ?? [schema.type ?? []].flat().join(' or ')
-  return html`<span class="faint">${words}</span>`
 }

@@ -149,11 +149,20 @@ const stateWords: Record<NamedSecret['state'], string> = {
   ended: 'ended',
 }
 
+function describeSecret({
+  name,
+  state,
+  isOverruled,
+}: Pick<NamedSecret, 'name' | 'state' | 'isOverruled'>): string {
+  const words = isOverruled
+    ? 'it does not sign this webhook, which has a secret of its own'
+    : stateWords[state]
+  return `${name} (${words})`
+}
+
 function printFinding({ source, secret, isRight, mistakes }: SignatureFinding): Html {
   const what = source === 'computed' ? 'What your program computed' : source
-  const by = secret
-    ? `made with the ${secret.name} (${stateWords[secret.state]})`
-    : 'made with none of your secrets'
+  const by = secret ? `made with the ${describeSecret(secret)}` : 'made with none of your secrets'
   const names = mistakes.map(({ name }) => name).join(', ')
   return html`<p>${badge(isRight ? 'good' : 'bad', isRight ? 'right' : 'wrong')}
     <strong>${what}</strong>: ${by}${names !== '' && `; ${names}`}</p>`
@@ -188,5 +197,5 @@ function printEvent({ id }: PastedHeaders, event: RecentEvent | undefined): Cont
 
 function printTried(secrets: readonly NamedSecret[]): Content {
   if (secrets.length === 0) return notice('error', 'There is no secret: no client and no webhook has one.')
-  return html`<ul>${secrets.map(({ name, state }) => html`<li>${name} (${stateWords[state]})</li>`)}</ul>`
+  return html`<ul>${secrets.map((secret) => html`<li>${describeSecret(secret)}</li>`)}</ul>`
 }

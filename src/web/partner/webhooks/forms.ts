@@ -13,6 +13,7 @@ import { secretCharacters } from '../../../webhooks/subscriptions/webhook.ts'
 import { headerLimits } from '../../../webhooks/subscriptions/webhook-headers.ts'
 import {
   anyTicks,
+  asAsked,
   choice,
   type Field,
   key,
@@ -50,7 +51,7 @@ const kind = ticks({
 const signing = secret({
   label: 'Secret',
   most: secretCharacters.most,
-  more: html`autocomplete="new-password" minlength="${secretCharacters.least}"`,
+  more: html`autocomplete="new-password" minlength="${secretCharacters.least}" data-generate="whsec_"`,
 })
 
 /** Each with its kind, because kinds share actions. */
@@ -105,7 +106,7 @@ export const rotateSecret = defineForm(
   {
     secret: { ...signing, isRequired: true },
     switchAt: moment({
-      label: 'Signs from (UTC)',
+      label: 'Signs from',
       hint: 'At most seven days on; at once when empty.',
     }),
   },
@@ -115,6 +116,21 @@ export const pauseWebhook = defineButton('/partner/:branch/webhooks/:id/pause')
 export const resumeWebhook = defineButton('/partner/:branch/webhooks/:id/resume')
 export const deleteWebhook = defineButton('/partner/:branch/webhooks/:id/delete')
 export const probe = defineButton('/partner/:branch/webhooks/:id/incident/probe', { makes: true })
+
+/** Since when a receiver had trouble, as the address of the page asks it. */
+export const trouble = {
+  since: moment({
+    label: 'Trouble since',
+    hint: 'What failed after all retries from then on, and was not delivered or skipped since, is sent again.',
+    isRequired: true,
+  }),
+}
+
+export const startRecovery = defineForm(
+  '/partner/:branch/webhooks/:id/recover/start',
+  { since: asAsked(trouble.since) },
+  { makes: true, heldBy: '/partner/:branch/webhooks/:id/recover?since=:since' },
+)
 
 export const tryReceiver = defineButton('/partner/:branch/receiver/try', { makes: true })
 

@@ -2,9 +2,7 @@
 
 import type { Sql } from '../../../database/database.ts'
 import { type Probe, startProbe } from '../../../webhooks/deliveries/probe.ts'
-import { readFailures } from '../../../webhooks/health/failure.ts'
-import { judgeHealth, readHealth } from '../../../webhooks/health/webhook-health.ts'
-import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
+import { getLane, type LaneHealth } from '../../../webhooks/health/lane-health.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
@@ -13,7 +11,6 @@ import { makeOnce } from '../../frame/make-once.ts'
 import { crumbs } from '../../frame/parts.ts'
 import type { Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
-import { isFailing } from '../../parts/failure-words.ts'
 import { conditionBadge } from '../../parts/health-words.ts'
 import {
   addressOfProbe,
@@ -24,6 +21,7 @@ import {
 } from '../../parts/incident.ts'
 import { sendPortal } from '../frame/portal.ts'
 import * as forms from './forms.ts'
+import { printTryNow } from './webhook-acts.ts'
 import { webhookOf } from './webhooks.ts'
 
 export function showIncident(visit: Visit, member: Member) {
@@ -48,47 +46,47 @@ export async function probe(visit: Visit, member: Member, form: Submission<typeo
   })
 }
 
+async function laneOf(visit: Visit, member: Member): Promise<LaneHealth> {
+  const { id } = await webhookOf(visit, member)
+  return getLane(visit.context.db, id, visit.context.clock.now())
+}
+
 async function sendIncident(visit: Visit, member: Member) {
-  const webhook = await webhookOf(visit, member)
-  const health = (await readHealth(visit.context.db, [webhook])).get(webhook.id)
-  const condition = judgeHealth(webhook, health)
-  // A lane that is still held has not said since when; what was noted has.
-  const noted = isFailing(condition)
-    ? (await readFailures(visit.context.db, [webhook])).get(webhook.id)
-    : undefined
+  const lane = await laneOf(visit, member)
   const part = await printPart(visit, member)
   return sendPortal(visit, member, {
-    title: `Why webhook ${webhook.id} fails`,
+    title: `Why webhook ${lane.id} fails`,
     section: '/webhooks',
     live: true,
     body: html`${crumbs([
       { path: `${member.home}/webhooks`, label: 'Webhooks' },
-      { path: `${member.home}/webhooks/${webhook.id}`, label: `Webhook ${webhook.id}` },
+      { path: `${member.home}/webhooks/${lane.id}`, label: `Webhook ${lane.id}` },
     ])}
-<h1>Why webhook ${webhook.id} fails</h1>
-<p><code>${webhook.url}</code></p>
-${printActs(webhook, (health?.waiting ?? 0) > 0, health?.failingSince ?? noted?.since, member)}
+<h1>Why webhook ${lane.id} fails</h1>
+<p><code>${lane.url}</code></p>
+${printActs(lane, member)}
 ${livePart(visit, part)}`,
   })
 }
 
 /** What would be refused is not offered. */
-function printActs(webhook: Webhook, isQueued: boolean, since: Date | undefined, member: Member): Html {
+function printActs(webhook: LaneHealth, member: Member): Html {
+  const { dueAt, troubleSince: since } = webhook
   const here = `${member.home}/webhooks/${webhook.id}`
-  const probes = webhook.state === 'active' && isQueued
-  const recover = since ? `${here}/recover?since=${since.toISOString().slice(0, 19)}` : `${here}/recover`
+  const probes = webhook.state === 'active' && dueAt !== null
+  const recover = since ? `${here}/recover?since=${since.toISOString().slice(0, 19)}Z` : `${here}/recover`
   if (!member.isDeveloper)
     return html`<div class="acts"><a class="button" href="${member.home}/signature">Check a
       signature</a></div>`
   return html`<div class="acts">
-${probes && member.forms.button(forms.probe, 'Probe now', { buttonLook: 'primary' })}
+${printTryNow(webhook, member)}${probes && member.forms.button(forms.probe, 'Probe now')}
 ${webhook.state !== 'paused' && html`<a class="button" href="${recover}">Recover…</a>`}
 <a class="button" href="${member.home}/test?webhook=${webhook.id}">Send a test event</a>
 <a class="button" href="${member.home}/signature">Check a signature</a></div>
 <p class="small">${probes ? 'A probe is one attempt at once, of the delivery that is next: it counts as one of its attempts.' : offWords(webhook)}</p>`
 }
 
-function offWords({ state }: Webhook): string {
+function offWords({ state }: LaneHealth): string {
   if (state === 'disabled')
     return 'It is disabled, so nothing is sent. Recover resumes it and sends queued deliveries.'
   return state === 'paused'
@@ -97,14 +95,12 @@ function offWords({ state }: Webhook): string {
 }
 
 async function printPart(visit: Visit, member: Member): Promise<Html> {
-  const { db } = visit.context
-  const webhook = await webhookOf(visit, member)
-  const condition = judgeHealth(webhook, (await readHealth(db, [webhook])).get(webhook.id))
-  const incident = await readIncident(db, webhook, condition, readProbe(visit))
-  return html`<p>${conditionBadge(condition)}</p>${printIncident(incident, linksOf(webhook, member))}`
+  const lane = await laneOf(visit, member)
+  const incident = await readIncident(visit.context, lane, readProbe(visit))
+  return html`<p>${conditionBadge(lane)}</p>${printIncident(incident, linksOf(lane, member))}`
 }
 
-function linksOf({ id }: Webhook, { home }: Member): IncidentLinks {
+function linksOf({ id }: LaneHealth, { home }: Member): IncidentLinks {
   return {
     delivery: (delivery) => html`<a href="${home}/deliveries/${delivery}">${delivery}</a>`,
     entity: (name) =>

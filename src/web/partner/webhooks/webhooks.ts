@@ -2,15 +2,13 @@
 
 import type { Sql } from '../../../database/database.ts'
 import { defaultKinds, type Kind } from '../../../webhooks/events/kind.ts'
-import { readFailures } from '../../../webhooks/health/failure.ts'
 import { readCounts } from '../../../webhooks/health/webhook-counts.ts'
-import { judgeHealth, readHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
+import { getHealth, type WebhookHealth } from '../../../webhooks/health/webhook-health.ts'
 import {
   createWebhook as create,
   findSwitches,
   getWebhook,
   hasSigner,
-  listWebhooks,
   deleteWebhook as remove,
   rotateWebhookSecret,
   setWebhookState,
@@ -23,19 +21,21 @@ import { usualSettings } from '../../../webhooks/subscriptions/webhook-settings.
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, printList, sendListFile } from '../../frame/list.ts'
 import { makeOnce } from '../../frame/make-once.ts'
 import { printDate } from '../../frame/page.ts'
 import { crumbs, facts, printMoment } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Member } from '../../gates/gates.ts'
+import { type Member, memberWatcher } from '../../gates/gates.ts'
 import { chartScript, periodOf, printCharts } from '../../parts/charts.ts'
-import { conditionBadge, conditionWords, printCount } from '../../parts/health-words.ts'
+import { conditionBadge, describeCondition, printCount } from '../../parts/health-words.ts'
 import { settingFacts } from '../../parts/webhook-facts.ts'
 import { sendPortal } from '../frame/portal.ts'
 import * as forms from './forms.ts'
 import { printTroubles } from './troubles.ts'
 import { printActs } from './webhook-acts.ts'
-import { printWebhooks } from './webhook-list.ts'
+import { listWebhooksOf } from './webhook-list.ts'
 import { printMoreSettings, printSettings, readSettings, standingSettings } from './webhook-settings.ts'
 
 export async function createWebhook(
@@ -87,7 +87,7 @@ export const resumeWebhook = stateForm('active')
 
 const stateWords = {
   paused: 'The webhook is paused: events wait for it.',
-  active: 'The webhook is resumed: what waited goes out.',
+  active: 'The webhook is resumed. What failed before waits for its next attempt, or until you try it now.',
 }
 
 function stateForm(state: 'active' | 'paused') {
@@ -138,19 +138,16 @@ function wantedOf(kinds: readonly Kind[]): readonly Kind[] {
 }
 
 export async function showWebhooks(visit: Visit, member: Member) {
-  const { db } = visit.context
-  const webhooks = await listWebhooks(db, member.branch, 0, webhooksPerBranch)
-  const health = await readHealth(db, webhooks)
+  const { db, clock } = visit.context
+  const list = await listWebhooksOf(db, member, clock.now())
+  if (asksForFile(visit)) return sendListFile(visit, member, memberWatcher(visit, member), list)
   return sendPortal(visit, member, {
     title: 'Webhooks',
+    scripts: ['generate.js'],
     section: '/webhooks',
     body: html`<h1>Webhooks</h1>
-${
-  webhooks.length === 0
-    ? html`<p class="card empty">No webhook is registered here
-  yet.</p>`
-    : printWebhooks(webhooks, health, await readFailures(db, webhooks), member)
-}
+${list.rows.length > 0 && printFileLink(`${member.home}/webhooks`)}
+${printList(list, list.rows)}
 ${
   member.branch.environment === 'sandbox' &&
   html`<p>No server yet? The
@@ -160,7 +157,7 @@ ${
   member.isDeveloper &&
   html`<section class="card">
 <h2>Register a webhook</h2>
-${webhooks.length < webhooksPerBranch ? printRegistration(await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
+${list.rows.length < webhooksPerBranch ? printRegistration(await hasSigner(db, member.branch), member) : html`<p class="empty">You have ${webhooksPerBranch} webhooks, as many as there may be. Delete one that you no longer need.</p>`}
 </section>`
 }`,
   })
@@ -190,24 +187,23 @@ function secretHint(words: string): string {
 }
 
 export async function showWebhook(visit: Visit, member: Member) {
-  const webhook = await webhookOf(visit, member)
   const { db, clock } = visit.context
-  const health = (await readHealth(db, [webhook])).get(webhook.id)
+  const webhook = await getHealth(db, await webhookOf(visit, member), clock.now())
   const headerNames = (await listHeaderNames(db, [webhook])).get(webhook.id)!
   const switchesAt = (await findSwitches(db, [webhook], clock.now())).get(webhook.id)
   const period = periodOf(visit)
   return sendPortal(visit, member, {
     title: `Webhook ${webhook.id}`,
-    scripts: [chartScript],
+    scripts: [chartScript, 'generate.js'],
     section: '/webhooks',
     body: html`${crumbs([{ path: `${member.home}/webhooks`, label: 'Webhooks' }])}
-<h1>Webhook ${webhook.id} ${conditionBadge(judgeHealth(webhook, health))}</h1>
-${await printTroubles(db, [webhook], new Map(health && [[webhook.id, health]]), member.home)}
-${printHealth(webhook, headerNames, health, member)}
+<h1>Webhook ${webhook.id} ${conditionBadge(webhook)}</h1>
+${await printTroubles(db, [webhook], member)}
+${printHealth(webhook, headerNames, member)}
 ${printCharts(await readCounts(db, webhook.id, period, clock.now()), {
   title: 'Attempts',
   ...{ period, here: `${member.home}/webhooks/${webhook.id}`, durations: 'answered' },
-  ...{ waiting: health?.waiting ?? 0, blocked: health?.blocked ?? 0 },
+  ...{ waiting: webhook.waiting, blocked: webhook.blocked },
 })}
 ${
   member.isDeveloper &&
@@ -218,16 +214,10 @@ ${printDeleteForm(webhook, member)}`
   })
 }
 
-function printHealth(
-  webhook: Webhook,
-  headerNames: readonly string[],
-  health: WebhookHealth | undefined,
-  member: Member,
-): Html {
-  const condition = judgeHealth(webhook, health)
+function printHealth(webhook: WebhookHealth, headerNames: readonly string[], member: Member): Html {
   const deliveries = `${member.home}/deliveries?webhook=${webhook.id}`
   return html`<section class="card">
-<p>${conditionWords[condition]}</p>
+<p>${describeCondition(webhook)}</p>
 ${
   webhook.disabledReason !== null &&
   html`<p class="notice error">It was disabled:
@@ -236,18 +226,18 @@ ${
 ${facts([
   ['URL', html`<code>${webhook.url}</code>`],
   ...settingFacts(webhook, headerNames),
-  ['Failures in a row', health && health.failures > 0 && String(health.failures)],
-  ['Failing since', health?.failingSince ? printDate(health.failingSince) : undefined],
-  ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(health?.waiting ?? 0)}</a>`],
+  ['Failures in a row', webhook.failures > 0 && String(webhook.failures)],
+  ['Failing since', webhook.failingSince ? printDate(webhook.failingSince) : undefined],
+  ['Waiting', html`<a href="${deliveries}&state=unfinished">${printCount(webhook.waiting)}</a>`],
   [
     'Failed after all retries',
-    html`<a href="${deliveries}&state=exhausted">${printCount(health?.exhausted ?? 0)}</a>`,
+    html`<a href="${deliveries}&state=exhausted">${printCount(webhook.exhausted)}</a>`,
   ],
   ['Created', printDate(webhook.createdAt)],
   ['Changed', printDate(webhook.updatedAt)],
 ])}
 <div class="acts"><a class="button"
-  href="${deliveries}">Deliveries</a>${member.isDeveloper && printActs(webhook, health, member)}</div>
+  href="${deliveries}">Deliveries</a>${member.isDeveloper && printActs(webhook, member)}</div>
 </section>`
 }
 

@@ -1,0 +1,152 @@
+/** API calls as the portal and the console show them: what may be asked of the list, its table, and one call. */
+import type { Sql } from '../../database/database.ts'
+import { type CallFilter, findCallsByRequest, type KeptCall, listCalls } from '../../partners/calls.ts'
+import { failureCauses } from '../../partners/failure-causes.ts'
+import type { FieldProblem } from '../../problem.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
+import { text, tick } from '../frame/field.ts'
+import type { ValuesOf } from '../frame/form.ts'
+import { type Html, html } from '../frame/html.ts'
+import { badge, facts, printMoment, table } from '../frame/parts.ts'
+import type { Question } from '../frame/question.ts'
+
+const pageSize = 50
+
+export const callFields = {
+  failed: tick({ label: 'Only failed calls' }),
+  status: text({ label: 'Status', most: 3, more: html`placeholder="404 or 4xx" spellcheck="false"` }),
+  route: text({ label: 'Route', most: 100, more: html`placeholder="POST /v2/webhooks" spellcheck="false"` }),
+  client: text({ label: 'Client id', most: 24, more: html`spellcheck="false"` }),
+  request: text({ label: 'Request id', most: 40, more: html`spellcheck="false"` }),
+  /** Where the page begins; it has no field of the form. */
+  before: text({ label: '', most: 40 }),
+}
+
+type Asked = Partial<ValuesOf<typeof callFields>>
+/** Of a list that may ask for more. */
+type CallQuestion = Pick<Question<typeof callFields>, 'values' | 'print'>
+
+export function findCallFaults({ status }: Asked): FieldProblem[] {
+  return status === undefined || statusShape.test(status)
+    ? []
+    : [{ field: 'status', problem: 'must be a status such as 404, or a class such as 4xx' }]
+}
+
+const statusShape = /^[1-5](xx|\d\d)$/i
+
+function filterBy({ failed, status, route, client, before }: Asked): CallFilter {
+  const [, method, path] = /^([A-Za-z]+)?\s*(.*)$/.exec(route ?? '') ?? []
+  return {
+    onlyFailed: failed === true,
+    status: status && { from: Number(status.replace(/x/gi, '0')), to: Number(status.replace(/x/gi, '9')) },
+    method: method?.toUpperCase(),
+    route: path || undefined,
+    clientId: client,
+    before: parsePlace(before),
+  } as CallFilter
+}
+
+interface FoundCalls {
+  readonly calls: readonly KeptCall[]
+  /** Where the next page begins. */
+  readonly next: string | undefined
+}
+
+export async function searchCalls(
+  sql: Sql,
+  owner: { readonly branchId: number; readonly environment: Environment },
+  asked: Asked,
+  now: Date,
+): Promise<FoundCalls> {
+  if (asked.request !== undefined)
+    return { calls: await findCallsByRequest(sql, asked.request, owner, now, pageSize), next: undefined }
+  const calls = await listCalls(sql, owner, filterBy(asked), now, pageSize)
+  const last = calls.at(-1)
+  return { calls, next: calls.length === pageSize && last ? printPlace(last) : undefined }
+}
+
+function printPlace({ at, id }: KeptCall): string {
+  return `${at.getTime()}-${id}`
+}
+
+function parsePlace(text: string | undefined): CallFilter['before'] {
+  const [, atMs, id] = /^(\d{1,15})-(\d{1,15})$/.exec(text ?? '') ?? []
+  return atMs === undefined ? undefined : { at: new Date(Number(atMs)), id: Number(id) }
+}
+
+/** `home` is where the calls are; each has its page below. */
+export function printCalls({ calls, next }: FoundCalls, { values, print }: CallQuestion, home: string): Html {
+  const isFirst = values.before === undefined
+  const pages = html`<nav class="pages" aria-label="Pages">${
+    !isFirst && html`<a href="${home}?${print({ before: undefined })}">Newest</a>`
+  }
+${next !== undefined && html`<a href="${home}?${print({ before: next })}" rel="next">Older</a>`}</nav>`
+  if (calls.length === 0)
+    return html`<p class="card empty">There are no such calls of the last 24 hours.</p>${pages}`
+  const heads = ['When (UTC)', 'Status', 'Call', 'Took', 'Why', 'Client', 'Request id']
+  return html`${table(
+    'API calls',
+    heads,
+    calls.map((call) => printRow(call, home)),
+  )}${pages}`
+}
+
+function printRow(call: KeptCall, home: string): Html {
+  const { id, at, method, route, durationMs, cause, clientId, isClaimed, requestId, leftOut } = call
+  return html`<tr>
+<td><a href="${home}/${id}">${printMoment(at)}</a>${leftOut > 0 && html`<br><span class="faint">${printGap(call)}</span>`}</td>
+<td>${statusBadge(call)}</td>
+<td class="url">${method} ${route}</td>
+<td class="number">${printTook(durationMs)}</td>
+<td>${cause === null ? '–' : failureCauses[cause].problem}</td>
+<td><code>${clientId ?? 'a member'}</code>${isClaimed && html`<br><span class="faint">not proven</span>`}</td>
+<td><code>${requestId}</code></td>
+</tr>`
+}
+
+function statusBadge({ status, code }: Pick<KeptCall, 'status' | 'code'>): Html {
+  if (status === left) return badge('bad', 'No answer')
+  return badge(code === null ? 'good' : 'bad', String(status))
+}
+
+/** As the log has it of a caller that was gone before its answer. */
+const left = 499
+
+function printGap({ leftOut, code }: KeptCall): string {
+  const calls = `${leftOut.toLocaleString('en')} ${code === null ? '' : 'failed '}call${leftOut === 1 ? '' : 's'}`
+  return `and ${calls} before it, not listed`
+}
+
+function printTook(durationMs: number): string {
+  return durationMs < 10 ? `${durationMs.toFixed(1)} ms` : `${Math.round(durationMs).toLocaleString('en')} ms`
+}
+
+/** What the list leaves out, said once above it. */
+export const keptWords =
+  'Calls of the last 24 hours, a second or two after they were answered. Headers, values and bodies are never written down. A client that calls more than about once every two seconds for long has a sample here; each gap says how many calls it stands for.'
+
+export function printCall(call: KeptCall, client: Html | string): Html {
+  const { at, method, route, status, durationMs, requestId, code, cause, fields, isClaimed, leftOut } = call
+  return html`<h1>${method} ${route}</h1>
+<p>${statusBadge(call)} <span class="faint">${printMoment(at)}</span></p>
+${
+  cause !== null &&
+  html`<section class="card"><h2>What went wrong</h2>
+<p>${failureCauses[cause].problem}</p>
+${fields.length > 0 && html`<p>Fields at fault: ${printNames(fields)}</p>`}
+<p><strong>How to fix it:</strong> ${failureCauses[cause].remedy}</p></section>`
+}
+<section class="card"><h2>The call</h2>${facts([
+    ['Status', status === left ? 'none: the caller closed the connection before' : String(status)],
+    ['Error code', code !== null && html`<code>${code}</code>`],
+    ['Took', printTook(durationMs)],
+    ['Client', client],
+    ['Identity', isClaimed ? 'not proven: the call only named this client' : 'proven by its credentials'],
+    ['Request id', html`<code>${requestId}</code>`],
+    ['Not listed', leftOut > 0 && printGap(call)],
+  ])}</section>`
+}
+
+function printNames(names: readonly string[]): Html[] {
+  return names.map((name, n) => html`${n > 0 && ', '}<code>${name}</code>`)
+}
