@@ -7,6 +7,7 @@ import type { ChainCheck } from './audit/chain-check.ts'
 import type { ActiveBrands } from './brands/active-brands.ts'
 import type { ImageStore } from './brands/image.ts'
 import type { Clock } from './clock.ts'
+import type { TokenSigner } from './crypto/token-signer.ts'
 import type { Vault } from './crypto/vault.ts'
 import type { Changes } from './database/changes.ts'
 import type { Database } from './database/database.ts'
@@ -98,4 +99,6 @@ export interface Context extends SharedContext {
   readonly refreshes: TokenRefresh
   readonly profiles: Profiles
   readonly tokenRate: RateLimit
+  /** Signs what the site tells the brokerage's systems; its keys are at /.well-known/jwks.json. */
+  readonly signer: TokenSigner
 }

@@ -11,6 +11,7 @@ import { internalOpenApi, openApi } from './openapi/endpoint.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
+import { publicKeys, publicKeysPath } from './v1/public-keys.ts'
 import { refreshToken } from './v1/refresh-token.ts'
 import { describeResources } from './v1/resource-metadata.ts'
 import { revoke } from './v1/revoke.ts'
@@ -43,6 +44,7 @@ const table: readonly Route[] = [
   route('GET', '/openapi.json', anyone, openApi),
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
   route('GET', '/.well-known/openid-configuration', anyone, { ...metadata, isHidden: true }),
+  route('GET', publicKeysPath, anyone, publicKeys),
   route('POST', '/v1/oauth/accesstoken', client, accessToken),
   route('POST', '/v1/oauth/refreshtoken', client, refreshToken),
   route('POST', '/v1/oauth/revoke', client, revoke),

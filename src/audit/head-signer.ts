@@ -3,7 +3,8 @@
  * what leaves the log as evidence. The key follows from the one that signs anchors, so that it lives and is
  * kept as that one is.
  */
-import { createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
+import { createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
+import { privateKeyOf, publicBytesOf } from '../crypto/ed25519.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
 import { findAnchorKey, getAnchorKey } from './anchor-key.ts'
@@ -16,9 +17,6 @@ export interface HeadSigner {
   sign(text: string): Buffer
 }
 
-/** What stands before the 32 bytes of a private key of Ed25519 in PKCS #8 (RFC 8410). */
-const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
-
 export async function openHeadSigner(sql: Sql, vault: Vault): Promise<HeadSigner> {
   return signerOf(await getAnchorKey(sql, vault))
 }
@@ -30,10 +28,8 @@ export async function findPublicKey(sql: Sql, vault: Vault): Promise<string | un
 }
 
 function signerOf(anchorKey: Buffer): HeadSigner {
-  const seed = Buffer.from(hkdfSync('sha256', anchorKey, '', 'audit-head-signature', 32))
-  const key = createPrivateKey({ key: Buffer.concat([privatePrefix, seed]), format: 'der', type: 'pkcs8' })
-  const { x } = createPublicKey(key).export({ format: 'jwk' })
-  return { publicKey: x!, sign: (text) => sign(null, Buffer.from(text), key) }
+  const key = privateKeyOf(Buffer.from(hkdfSync('sha256', anchorKey, '', 'audit-head-signature', 32)))
+  return { publicKey: publicBytesOf(key), sign: (text) => sign(null, Buffer.from(text), key) }
 }
 
 export function isSignedBy(publicKey: string, text: string, signature: Buffer): boolean {

@@ -7,7 +7,7 @@ import { type Clock, second } from '../clock.ts'
 import { repeat } from '../concurrency/repeat.ts'
 import type { SharedContext } from '../context.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { openChanges } from '../database/changes.ts'
+import { everything, openChanges } from '../database/changes.ts'
 import { type Database, DatabaseUnavailable } from '../database/database.ts'
 import { openKeys } from '../database/keys.ts'
 import { openRounds } from '../database/rounds.ts'
@@ -110,7 +110,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const clock = options.clock ?? (await openClock(db, closers))
     const changes = await openChanges(storage)
     closers.push(changes.close)
-    changes.subscribe((tag) => tag === 'keys:rotated' && readKeysAgain(vault, log))
+    changes.subscribe((tag) => (tag === 'keys:rotated' || tag === everything) && readKeysAgain(vault, log))
     // As OpenTelemetry: loaded only where the operator has asked for it.
     const metrics =
       config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)

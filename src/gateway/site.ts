@@ -12,6 +12,7 @@ import { apiRoutes } from '../api/routes.ts'
 import { second } from '../clock.ts'
 import { openFlights } from '../concurrency/single-flight.ts'
 import type { Context, SharedContext } from '../context.ts'
+import { openTokenSigner } from '../crypto/token-signer.ts'
 import { type Database, DatabaseUnavailable } from '../database/database.ts'
 import { selectNothing } from '../database/server.sql.ts'
 import { addressOf, refuseOtherMethods } from '../http/addresses.ts'
@@ -50,6 +51,7 @@ export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibli
     refreshes: openTokenRefresh({ db, vault, environment }),
     profiles: openProfiles(db, environment),
     tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests, tally),
+    signer: openTokenSigner(vault, clock, `${environment} token-signature`),
   }
 }
 

@@ -12,7 +12,7 @@ const house = await openHouse()
  * All that programs find out by themselves; the document about resources has an address beside each of them.
  */
 const publicDocument =
-  /^\/(openapi\.json$|\.well-known\/(oauth-authorization-server$|openid-configuration$|oauth-protected-resource(\/|$)))/
+  /^\/(openapi\.json$|\.well-known\/(oauth-authorization-server$|jwks\.json$|openid-configuration$|oauth-protected-resource(\/|$)))/
 const origin = 'https://app.example.com'
 const corsHeaders = (headers: object) =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'))
@@ -22,6 +22,7 @@ test('the public documents may be read by pages of any origin, without credentia
   const documents = [
     '/openapi.json',
     '/.well-known/oauth-authorization-server',
+    '/.well-known/jwks.json',
     resource,
     `${resource}/v1/user/profile`,
   ]

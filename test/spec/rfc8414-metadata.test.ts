@@ -22,6 +22,7 @@ test('the metadata document names the exact endpoints and abilities of the site 
       token_endpoint: `${issuer}/v1/oauth/accesstoken`,
       revocation_endpoint: `${issuer}/v1/oauth/revoke`,
       introspection_endpoint: `${issuer}/v1/oauth/introspect`,
+      jwks_uri: `${issuer}/.well-known/jwks.json`,
       scopes_supported: ['read', 'write', 'market', 'trade', 'stream'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
@@ -42,7 +43,7 @@ test('libraries that ask for an OpenID configuration get the same document, whic
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.json(), (await send(site + path)).json())
     assert.equal(answer.headers['cache-control'], 'public, max-age=3600')
-    const openid = /openid|id_token|userinfo|jwks|subject_types|claims|acr_values|end_session/
+    const openid = /openid|id_token|userinfo|subject_types|claims|acr_values|end_session/
     for (const name of Object.keys(answer.json())) assert.doesNotMatch(name, openid)
     assert.doesNotMatch(answer.text, /"(openid|id_token|profile|email)"/)
   }

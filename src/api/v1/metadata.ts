@@ -6,6 +6,7 @@ import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
 import type { Endpoint } from '../frame/route.ts'
 import { documentationOf } from '../openapi/words.ts'
+import { publicKeysPath } from './public-keys.ts'
 
 const address = (description: string) => text(`${description}.`, 'https://api.example.com')
 const words = Type.Array(Type.String(), { description: 'What is supported.' })
@@ -17,6 +18,7 @@ const Metadata = Type.Object(
     token_endpoint: address('Where codes are exchanged'),
     revocation_endpoint: address('Where tokens are revoked'),
     introspection_endpoint: address('Where tokens are asked about'),
+    jwks_uri: address('The public keys of what this site signs'),
     scopes_supported: words,
     response_types_supported: words,
     response_modes_supported: words,
@@ -51,6 +53,7 @@ export const metadata: Endpoint<undefined> = {
       token_endpoint: `${baseUrl}/v1/oauth/accesstoken`,
       revocation_endpoint: `${baseUrl}/v1/oauth/revoke`,
       introspection_endpoint: `${baseUrl}/v1/oauth/introspect`,
+      jwks_uri: baseUrl + publicKeysPath,
       scopes_supported: [...scopes],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
