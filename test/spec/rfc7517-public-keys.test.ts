@@ -32,6 +32,13 @@ const line = await keepOpen(
   ),
 )
 
+/** Runs one of the commands that change keys, until both nodes have heard of it. */
+async function change(word: 'rotate' | 'prune'): Promise<void> {
+  const heard = [house.gateway, other].map((gateway) => hears(gateway, 'keys:rotated'))
+  await line.read('keys', word)
+  await Promise.all(heard)
+}
+
 /** As a site of this gateway signs. */
 function signerOf({ context: { vault, clock } }: Gateway, environment = 'live'): TokenSigner {
   return openTokenSigner(vault, clock, `${environment} token-signature`)
@@ -95,9 +102,7 @@ test('through a rotation every token verifies at every node, and a pruned key en
   const [before] = await verifyAll()
   const [old] = await kidsAt(house.baseUrl)
 
-  const heard = [house.gateway, other].map((gateway) => hears(gateway, 'keys:rotated'))
-  await line.read('keys', 'rotate')
-  await Promise.all(heard)
+  await change('rotate')
   const both = await kidsAt(house.baseUrl)
   assert.deepEqual([both.length, both[1]], [2, old])
   assert.deepEqual(await kidsAt(other.baseUrl), both)
@@ -107,9 +112,7 @@ test('through a rotation every token verifies at every node, and a pruned key en
   assert.deepEqual(rotated.map(kidOf), [both[0], both[0]])
   await verifyHere(before!)
 
-  const pruned = [house.gateway, other].map((gateway) => hears(gateway, 'keys:rotated'))
-  await line.read('keys', 'prune')
-  await Promise.all(pruned)
+  await change('prune')
   assert.deepEqual(await kidsAt(house.baseUrl), [both[0]])
   assert.deepEqual(await kidsAt(other.baseUrl), [both[0]])
   await verifyAll()
@@ -119,10 +122,8 @@ test('through a rotation every token verifies at every node, and a pruned key en
 test('a leaked key that is rotated and pruned at once signs nothing more', async () => {
   const signer = signerOf(house.gateway)
   const leaked = kidOf(signer.sign('example+jwt', {}))
-  await line.read('keys', 'rotate')
-  const heard = hears(house.gateway, 'keys:rotated')
-  await line.read('keys', 'prune')
-  await heard
+  await change('rotate')
+  await change('prune')
   const token = signer.sign('example+jwt', {})
   assert.notEqual(kidOf(token), leaked)
   assert.deepEqual(await openVerifier(house.baseUrl)(token), {})
