@@ -6,7 +6,9 @@ import { openSharedClock } from '../database/shared-clock.ts'
 import { openStorage } from '../database/storage.ts'
 import { readConfig, readListenSettings } from '../settings/config.ts'
 import { learnLayout } from '../webhooks/events/part.ts'
+import { alertCommands } from './alert.ts'
 import { auditCommands } from './audit.ts'
+import { callsCommand } from './calls.ts'
 import { clientCommands } from './client.ts'
 import {
   type Command,
@@ -80,6 +82,8 @@ export const commands: readonly Command[] = [
   ...tokenCommands,
   ...webhookCommands,
   ...deliveryCommands,
+  ...alertCommands,
+  callsCommand,
   ...eventCommands,
   ...sourceCommands,
   ...importCommands,

@@ -4,7 +4,9 @@
  * command-line.test.ts.
  */
 import { randomBytes } from 'node:crypto'
+import { alertCommands } from '../../src/cli/alert.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
+import { callsCommand } from '../../src/cli/calls.ts'
 import { clientCommands } from '../../src/cli/client.ts'
 import { exitCodeOf, parseWords, printHelp } from '../../src/cli/command.ts'
 import { deliveryCommands } from '../../src/cli/delivery.ts'
@@ -21,7 +23,7 @@ import { staffCommands } from '../../src/cli/staff.ts'
 import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
 import { webhookCommands } from '../../src/cli/webhook.ts'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { openVault } from '../../src/crypto/vault.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readConfig } from '../../src/settings/config.ts'
@@ -39,6 +41,8 @@ export const commands = [
   ...tokenCommands,
   ...webhookCommands,
   ...deliveryCommands,
+  ...alertCommands,
+  callsCommand,
   ...eventCommands,
   ...sourceCommands,
   ...importCommands,
@@ -77,15 +81,15 @@ export async function openCommandLine(): Promise<CommandLine> {
   }
 }
 
-/** On the database that the settings name. */
-export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
+/** On the database that the settings name, by the clock of its gateway where that is moved. */
+export function openCommandLineAt(settings: NodeJS.ProcessEnv, clock: Clock = systemClock): CommandLine {
   const db = openLenientDatabase({ connectionString: settings.DATABASE_URL!, connections: 2 })
   const readingDb = openLenientDatabase({
     connectionString: settings.DATABASE_URL!,
     connections: 2,
     isReadOnly: true,
   })
-  const run = (...words: string[]) => runHere({ db, readingDb }, settings, words)
+  const run = (...words: string[]) => runHere({ db, readingDb, clock }, settings, words)
   return {
     db,
     settings,
@@ -108,14 +112,15 @@ export function openCommandLineAt(settings: NodeJS.ProcessEnv): CommandLine {
   }
 }
 
-interface Databases {
+interface Opened {
   readonly db: Database
   /** Whatever only reads is run on it: it can write nothing. */
   readonly readingDb: Database
+  readonly clock: Clock
 }
 
 async function runHere(
-  databases: Databases,
+  { db: writingDb, readingDb, clock }: Opened,
   settings: NodeJS.ProcessEnv,
   args: readonly string[],
 ): Promise<CommandResult> {
@@ -127,9 +132,9 @@ async function runHere(
     if (words.has('help')) return { code: 0, stdout: printHelp(command), stderr: '' }
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)
-    const db = command.needs === 'reading' ? databases.readingDb : databases.db
-    const context = { config, clock: systemClock, db, vault: openVault(config.keySource), print }
-    const act = () => ({ by: { name: 'operator:here' }, at: new Date() })
+    const db = command.needs === 'reading' ? readingDb : writingDb
+    const context = { config, clock, db, vault: openVault(config.keySource), print }
+    const act = () => ({ by: { name: 'operator:here' }, at: clock.now() })
     await command.run({ ...context, act }, words)
     return { code: 0, stdout, stderr: '' }
   } catch (error) {

@@ -7,6 +7,7 @@ import { hour, minute, second } from '../../src/clock.ts'
 import { addMember, getPartner, type Partner, setPartnerStatus } from '../../src/partners/partner.ts'
 import type { User } from '../../src/users/user.ts'
 import { disableWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { openCommandLineAt } from '../cli/command-line.ts'
 import { allSent, tellDue } from '../support/alerts.ts'
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
@@ -344,4 +345,41 @@ test('operators are told by mail and at an address of the brokerage, of all part
   const stranger = await openPlace()
   const refused = await stranger.browser.get('/console/alerts')
   assert.equal(refused.status, 404)
+})
+
+test('the command line adds an address, which its code confirms, and lists, tests, changes and removes it', async () => {
+  const line = await keepOpen(openCommandLineAt(house.settings, house.clock))
+  const { partner } = await openPlace()
+  const of = ['--partner', String(partner.branchId)]
+  const path = '/j/line?token=hunter2'
+  const made = await line.read('alert', 'add', ...of, '--url', receiver.url(path), '--wait', '5m')
+  assert.match(String(made.secret), /^whsec_/)
+  assert.deepEqual([made.state, made.wait_minutes, made.tell], ['unconfirmed', 5, everything])
+  const [id, host] = [String(made.id), new URL(receiver.url(path)).host]
+  await receiver.count(path, 1)
+  assert.match((await line.fail('alert', 'test', id, ...of)).stderr, /Confirm the address first/)
+  assert.match((await line.fail('alert', 'confirm', id, ...of, '--code', '1')).stderr, /not the last one/)
+  const { code } = lastAt(path).alerts[0]!
+  assert.equal((await line.read('alert', 'confirm', id, ...of, '--code', code!)).state, 'confirmed')
+  await line.read('alert', 'test', id, ...of)
+  await receiver.count(path, 2)
+  await allSent(house)
+  const changed = await line.read('alert', 'change', id, ...of, '--tell', 'failing, expiring')
+  assert.deepEqual([changed.tell, changed.wait_minutes], [['failing', 'expiring'], 5])
+  assert.match(
+    (await line.fail('alert', 'change', id, ...of, '--tell', 'lag')).stderr,
+    /must be some of failing, recovered, disabled, expiring; or none/,
+  )
+  const listed = await line.read<Record<string, unknown>[]>('alert', 'list', ...of)
+  assert.deepEqual(
+    listed.map(({ to, last }) => [to, last]),
+    [
+      ['mail', null],
+      [host, 'test, sent'],
+    ],
+  )
+  assert.doesNotMatch(JSON.stringify(listed), /hunter2|whsec_/)
+  assert.match((await line.fail('alert', 'remove', id)).stderr, /removed/, 'not the brokerage’s')
+  assert.deepEqual(await line.read('alert', 'remove', id, ...of), { removed_alert: Number(id) })
+  assert.equal((await line.read<unknown[]>('alert', 'list', ...of)).length, 1)
 })

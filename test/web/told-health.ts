@@ -16,6 +16,7 @@ import {
   updateWebhook,
   type Webhook,
 } from '../../src/webhooks/subscriptions/webhook.ts'
+import type { CommandLine } from '../cli/command-line.ts'
 import type { Browser } from '../support/browser.ts'
 import type { Engine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -70,6 +71,7 @@ export interface ToldHouse {
   readonly engine: Engine
   readonly member: () => Promise<Browser>
   readonly operator: () => Promise<Browser>
+  readonly line: CommandLine
 }
 
 /** Sessions end while the clock is moved. */
@@ -82,13 +84,13 @@ function signedIn(engine: Engine, sign: () => Promise<Browser>): () => Promise<B
   }
 }
 
-export async function openToldHouse(engine: Engine): Promise<ToldHouse> {
+export async function openToldHouse(engine: Engine, line: CommandLine): Promise<ToldHouse> {
   const { house, db, branchId } = engine
   const user = await house.makeUser()
   await addMember(db, await getPartner(db, String(branchId)), user, house.act())
   const boss = await house.makeOperator()
   return {
-    engine,
+    ...{ engine, line },
     member: signedIn(engine, () => house.signIn(user)),
     operator: signedIn(engine, () => house.signIn(boss)),
   }
@@ -96,7 +98,11 @@ export async function openToldHouse(engine: Engine): Promise<ToldHouse> {
 
 const statusIn = (text: string, begin: RegExp) => begin.exec(text)?.[1]
 
-async function look({ engine, member, operator }: ToldHouse, webhook: Webhook, model: Model): Promise<void> {
+async function look(
+  { engine, member, operator, line }: ToldHouse,
+  webhook: Webhook,
+  model: Model,
+): Promise<void> {
   const { label, condition, waiting } = judge(model)
   const { db, branchId, house } = engine
   const home = `/partner/${branchId}`
@@ -132,6 +138,7 @@ async function look({ engine, member, operator }: ToldHouse, webhook: Webhook, m
   const queue = (await browser.get('/console')).text
   const isQueued = queue.includes('>Failing webhook<')
   assert.equal(isQueued, isFailing, 'the queue')
+  await lookAtLine(line, webhook, { label, isFailing })
   const { finding } = await checkWebhooks(db, house.clock)
   const count = (of: boolean) => (of ? 1 : 0)
   const beginning = `${count(isFailing)} webhooks fail, ${count(condition === 'breaker open')} of them`
@@ -141,6 +148,23 @@ async function look({ engine, member, operator }: ToldHouse, webhook: Webhook, m
       `countersign_webhooks{condition="${condition}"} 1`,
     ),
   )
+}
+
+async function lookAtLine(line: CommandLine, { id, branchId }: Webhook, { label, isFailing }: LineVerdict) {
+  const of = ['--partner', String(branchId)]
+  const shown = await line.read('webhook', 'show', String(id), ...of)
+  const listed = await line.read<Record<string, unknown>[]>('webhook', 'list', ...of)
+  const row = listed.find((each) => each.id === id)
+  for (const [name, said] of Object.entries({ 'webhook show': shown, 'webhook list': row })) {
+    assert.equal(said?.health, label, name)
+    if (isFailing) assert.ok(said?.failing_since && said.why, `${name} says since when and why`)
+    if (label === 'healthy') assert.deepEqual([said?.failing_since, said?.why], [null, null], name)
+  }
+}
+
+interface LineVerdict {
+  readonly label: string
+  readonly isFailing: boolean
 }
 
 let runs = 0

@@ -159,6 +159,6 @@ const outcomeWords: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-function nameOutcome(outcome: string): string {
+export function nameOutcome(outcome: string): string {
   return outcomeWords.get(outcome) ?? `it answered ${outcome}`
 }

@@ -22,7 +22,8 @@ export const callFields = {
   before: text({ label: '', most: 40 }),
 }
 
-type Asked = Partial<ValuesOf<typeof callFields>>
+type CallValues = ValuesOf<typeof callFields>
+type Asked = { readonly [Name in keyof CallValues]?: CallValues[Name] | undefined }
 /** Of a list that may ask for more. */
 type CallQuestion = Pick<Question<typeof callFields>, 'values' | 'print'>
 
@@ -57,12 +58,13 @@ export async function searchCalls(
   owner: { readonly branchId: number; readonly environment: Environment },
   asked: Asked,
   now: Date,
+  most = pageSize,
 ): Promise<FoundCalls> {
   if (asked.request !== undefined)
-    return { calls: await findCallsByRequest(sql, asked.request, owner, now, pageSize), next: undefined }
-  const calls = await listCalls(sql, owner, filterBy(asked), now, pageSize)
+    return { calls: await findCallsByRequest(sql, asked.request, owner, now, most), next: undefined }
+  const calls = await listCalls(sql, owner, filterBy(asked), now, most)
   const last = calls.at(-1)
-  return { calls, next: calls.length === pageSize && last ? printPlace(last) : undefined }
+  return { calls, next: calls.length === most && last ? printPlace(last) : undefined }
 }
 
 function printPlace({ at, id }: KeptCall): string {

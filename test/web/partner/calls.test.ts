@@ -2,15 +2,17 @@
 import assert from 'node:assert/strict'
 import { request as connectTo } from 'node:http'
 import { test } from 'node:test'
-import { hour } from '../../../src/clock.ts'
+import { hour, second } from '../../../src/clock.ts'
 import type { Call } from '../../../src/partners/call-log.ts'
 import { emptyNextCalls, findCallsByRequest } from '../../../src/partners/calls.ts'
+import { openCommandLineAt } from '../../cli/command-line.ts'
 import { operationsOf, readDocument } from '../../openapi/document.ts'
 import { callJson } from '../../support/branch.ts'
 import { Browser, postForm, send } from '../../support/browser.ts'
 import { readCalls } from '../../support/calls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { basic, openHouse, type TokenBody } from '../../support/gateway.ts'
+import { keepOpen } from '../../support/keep-open.ts'
 import { openSecondNode } from '../../support/oauth.ts'
 import { openPartner, type PartnerHouse } from '../../support/portal.ts'
 import { countRows } from '../../support/web.ts'
@@ -314,4 +316,33 @@ test('a call is listed for 24 hours, and then leaves with its whole day', async 
     house.clock.advance(24 * hour)
   }
   assert.equal(await countRows(db, `calls WHERE id = ${call!.id}`), 0)
+})
+
+test('the command line lists the same calls: by client, by partner, failed ones, and one request with its remedy', async () => {
+  const line = await keepOpen(openCommandLineAt(house.settings, house.clock))
+  const [mine, other] = [await openPartner(house), await openPartner(house)]
+  await list(mine, '', { 'x-request-id': 'line-1' })
+  house.clock.advance(second)
+  await list(mine, '/999999', { 'x-request-id': 'line-2' })
+  await list(other, '/999999', { 'x-request-id': 'line-2' })
+  await callLog.flush()
+  const read = async (...words: string[]) =>
+    (await line.read<Record<string, unknown>[]>('calls', ...words)).map(({ request_id }) => request_id)
+  assert.deepEqual(await read('--client', mine.client.id), ['line-2', 'line-1'])
+  const partner = ['--partner', String(mine.partner.branchId)]
+  assert.deepEqual(await read(...partner, '--failed'), ['line-2'])
+  assert.deepEqual(await read(...partner, '--status', '2xx', '--limit', '1'), ['line-1'])
+  assert.deepEqual(await read(...partner, '--environment', 'sandbox'), [])
+  const found = await line.read<Record<string, unknown>[]>('calls', '--request', 'line-2')
+  assert.deepEqual(
+    new Set(found.map((call) => call.partner)),
+    new Set([mine.partner.name, other.partner.name]),
+    'an operator sees whose they are',
+  )
+  assert.match(String(found[0]!.remedy), /^Compare the id/)
+  assert.equal((await line.read<unknown[]>('calls', ...partner, '--request', 'line-2')).length, 1)
+  const shown = await line.run('calls', ...partner)
+  assert.match(shown.stdout, /^at +status +method[\s\S]+404 +GET +\/v2\/webhooks\/:id/)
+  assert.match((await line.fail('calls')).stderr, /--partner NAME\|ID, --client CLIENT or --request ID/)
+  assert.match((await line.fail('calls', ...partner, '--status', 'bad')).stderr, /such as 404/)
 })
