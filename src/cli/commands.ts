@@ -34,6 +34,7 @@ import { settingsCommand } from './settings.ts'
 import { sourceCommands } from './source.ts'
 import { staffCommands } from './staff.ts'
 import { tokenCommands } from './token.ts'
+import { upgradeCommands } from './upgrade.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
 
@@ -70,6 +71,7 @@ export const commands: readonly Command[] = [
   listenCommand,
   completionCommand(() => [serveInHelp, ...commands]),
   migrateCommand,
+  ...upgradeCommands,
   doctorCommand,
   settingsCommand,
   ...userCommands,

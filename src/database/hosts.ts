@@ -28,6 +28,11 @@ export function atServer(connectionString: string, { host, port }: Server): stri
   return parseAddress(connectionString)?.at(`${at}:${port}`, []) ?? connectionString
 }
 
+/** Another database on the same servers. */
+export function atDatabase(connectionString: string, name: string): string {
+  return connectionString.replace(/^(\w+:\/\/[^/?]*)(?:\/[^?]*)?/, `$1/${name}`)
+}
+
 type Parameter = readonly string[]
 
 function parseAddress(connectionString: string) {

@@ -17,7 +17,7 @@ interface AppliedMigration {
   readonly checksum: string
 }
 
-interface Migration {
+export interface Migration {
   readonly version: number
   readonly name: string
   readonly text: string
@@ -79,10 +79,11 @@ export async function migrate(
   db: Database,
   migrations = readMigrations(),
   parts = partsUnlessChosen,
+  run = runWhole,
 ): Promise<string[]> {
   for (let tries = 1; ; tries++) {
     try {
-      return await migrateOnce(db, migrations, parts)
+      return await migrateOnce(db, migrations, parts, run)
     } catch (error) {
       if (tries === triesAtMost || !isBlocked(error)) throw error
       await wait(pauseMs)
@@ -100,7 +101,17 @@ export async function isMigrated(sql: Sql, migrations = readMigrations()): Promi
   return !(await sql.one(findUndistributed)).exists
 }
 
-function migrateOnce(db: Database, migrations: readonly Migration[], parts: number): Promise<string[]> {
+/** How the text of a migration is run, in the transaction of all of them. */
+export type RunMigration = (sql: Sql, migration: Migration) => Promise<void>
+
+const runWhole: RunMigration = (sql, migration) => apply(sql, migration.text)
+
+function migrateOnce(
+  db: Database,
+  migrations: readonly Migration[],
+  parts: number,
+  run: RunMigration,
+): Promise<string[]> {
   return db.transaction(async (sql) => {
     await sql.query(lock, { lock: advisoryLocks.migrations })
     await sql.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
@@ -110,7 +121,7 @@ function migrateOnce(db: Database, migrations: readonly Migration[], parts: numb
     const missing = findMissing(await sql.query(findApplied), migrations)
     await sql.query(chooseParts, { parts: String(parts) })
     for (const migration of missing) {
-      await apply(sql, migration.text)
+      await run(sql, migration)
       await sql.query(recordApplied, migration)
     }
     if (migrations.some(({ text }) => text.includes('distribute_engine()'))) await sql.query(distribute)
@@ -133,6 +144,15 @@ async function apply(sql: Sql, text: string): Promise<void> {
         'Run "countersign migrate" as the role that owns the tables.',
     )
   }
+}
+
+/** Those that a start would apply; undefined where the database has no tables yet. */
+export async function findPending(
+  sql: Sql,
+  migrations = readMigrations(),
+): Promise<readonly Migration[] | undefined> {
+  const table = await sql.one(findTable)
+  return table.exists ? findMissing(await sql.query(findApplied), migrations) : undefined
 }
 
 export type SchemaState =

@@ -51,6 +51,11 @@ export async function openStorage(
   }
 }
 
+/** The server as it stands: nothing on it is made or migrated. */
+export function visitServer(config: Config): Promise<Pick<PrivateServer, 'connectionString' | 'close'>> {
+  return openServer(config, 'look', () => {})
+}
+
 async function open(
   config: Config,
   purpose: Purpose,
