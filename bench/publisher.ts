@@ -24,7 +24,7 @@ export async function makeBranch(
 }
 
 export async function makePublisher({ db }: Pick<GatewayUnderTest, 'db'>): Promise<Credentials> {
-  const { service, secret } = await createService(db, 'bench', 'live', act(), ['core'])
+  const { service, secret } = await createService(db, 'bench', 'live', act(), { mayProvision: ['core'] })
   return { id: service.id, secret: secret.text }
 }
 

@@ -109,6 +109,8 @@ CREATE TABLE sessions (
   authenticated_at    timestamptz,
   -- When the second proof of this session was given; null when the password was all.
   strong_at           timestamptz,
+  -- Whether that proof was a passkey.
+  by_passkey          boolean NOT NULL DEFAULT false,
   last_seen_at        timestamptz NOT NULL,
   address             text NOT NULL,
   user_agent          text NOT NULL,

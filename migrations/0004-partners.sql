@@ -272,6 +272,13 @@ CREATE TABLE services (
   -- no customer.
   may_provision text[] NOT NULL DEFAULT '{}'
     CHECK (array_to_string(may_provision, ',', '?') ~ '^([a-z][a-z0-9-]{0,29}(,|$))*$'),
+  -- What introspection tells it of a token beside what every service learns (src/vocabulary/token-fact.ts).
+  sees          text[] NOT NULL DEFAULT '{username,client,accounts}'
+    CHECK (sees <@ ARRAY['username', 'client', 'partner', 'grant', 'accounts', 'customer', 'sign-in']),
+  -- What it protects, by the name that clients ask for (RFC 8707): a token for other resources is inactive
+  -- for it. Null: it takes every token.
+  audience      text CHECK (length(audience) <= 200 AND audience ~ '^[a-z][a-z0-9+.-]*:[!-~]+$'
+    AND audience !~ '#'),
   created_at    timestamptz NOT NULL,
   revoked_at    timestamptz
 );

@@ -62,6 +62,11 @@ CREATE TABLE grants (
   code_hash        bytea NOT NULL UNIQUE CHECK (length(code_hash) = 32),
   code_expires_at  timestamptz NOT NULL,
   approved_at      timestamptz NOT NULL,
+  -- For which resources its tokens are (RFC 8707); empty: for all.
+  resources        text[] NOT NULL DEFAULT '{}',
+  -- When and how its holder had signed in who approved it (RFC 9470); null: nobody says. No refresh renews it.
+  authenticated_at timestamptz,
+  acr              text CHECK (acr IN ('password', 'second-factor', 'passkey')),
   exchanged_at     timestamptz,
   revoked_at       timestamptz,
   revoked_reason   text,
@@ -84,6 +89,8 @@ CREATE TABLE access_tokens (
   hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
   grant_id   bigint NOT NULL,
   scopes     text[] NOT NULL CHECK (cardinality(scopes) > 0),
+  -- Those of the grant, or fewer.
+  resources  text[] NOT NULL DEFAULT '{}',
   issued_at  timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   revoked_at timestamptz

@@ -84,7 +84,7 @@ CREATE TRIGGER tell_of_power AFTER INSERT ON audit_entries FOR EACH ROW
   WHEN (NEW.action IN (
     'user.role_given', 'user.role_taken', 'provisioning.linked',
     'provider.drafted', 'provider.added', 'provider.changed', 'provider.credential_replaced',
-    'provider.removed', 'service.created', 'service.provisioning_set', 'source.created',
+    'provider.removed', 'service.created', 'service.provisioning_set', 'service.reading_set', 'source.created',
     'source.role_allowed', 'brand.activated', 'brand.returned', 'keys.rotated', 'keys.pruned'))
   EXECUTE FUNCTION tell_of_power();
 CREATE TRIGGER tell_of_power_of_staff AFTER INSERT ON audit_entries FOR EACH ROW

@@ -22,7 +22,7 @@ END $$;
 -- People: what they are called and may do, the partners they belong to and as what, how they came in.
 CREATE TRIGGER announce AFTER UPDATE ON users FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status OR OLD.name IS DISTINCT FROM NEW.name
-    OR OLD.role IS DISTINCT FROM NEW.role)
+    OR OLD.role IS DISTINCT FROM NEW.role OR OLD.external_id IS DISTINCT FROM NEW.external_id)
   EXECUTE FUNCTION announce_change('user', 'id');
 CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON staff_roles
   FOR EACH ROW EXECUTE FUNCTION announce_change('user', 'user_id');

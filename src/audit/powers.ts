@@ -127,6 +127,7 @@ const powers = {
   },
   'service.created': { commands: ['service create'], tells: ['administrators'] },
   'service.provisioning_set': { commands: ['service update'], tells: ['administrators'] },
+  'service.reading_set': { commands: ['service update'], tells: ['administrators'] },
   'source.created': { commands: ['source create'], tells: ['administrators'] },
   'source.role_allowed': { commands: ['source update'], tells: ['administrators'] },
   // By services and sources, within what they were given.

@@ -169,6 +169,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'service.created': ({ by, to }) => say`${by} registered service ${to}`,
   'service.provisioning_set': ({ by, to, said }) =>
     say`${by} set for which sources service ${to} may provision: ${said('mayProvision')}`,
+  'service.reading_set': ({ by, to, said }) =>
+    said('audience') === '–'
+      ? say`${by} set what service ${to} sees of tokens: ${said('sees')}`
+      : say`${by} set what service ${to} sees of tokens for ${said('audience')}: ${said('sees')}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
   'provider.drafted': ({ by, to, said, pairs }) =>
     say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}${handedOut({ said, pairs })}`,

@@ -5,6 +5,7 @@ import { parseClientScopes } from '../partners/client.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import {
   changeProvisioning,
+  changeReading,
   createService,
   listServices,
   revokeService,
@@ -14,10 +15,20 @@ import { findTextProblem } from '../text/name.ts'
 import { createApiToken, findApiTokenId, listApiTokens, revokeApiToken } from '../users/api-token.ts'
 import { getUserNamed } from '../users/user.ts'
 import { scopes } from '../vocabulary/scope.ts'
-import { type Command, UsageError, type WriteContext } from './command.ts'
+import { tokenFacts, usualFacts } from '../vocabulary/token-fact.ts'
+import { type Command, type CommandWords, type Option, UsageError, type WriteContext } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 import { nameUsers } from './names.ts'
 import { getSecret, secretOption } from './secret-file.ts'
+
+const seesOption: Option = {
+  ...{ name: 'sees', value: 'FACT', multiple: true },
+  meaning: `what introspection tells it of a token, of ${tokenFacts.join(', ')}; may be repeated`,
+}
+const audienceOption: Option = {
+  ...{ name: 'audience', value: 'URI' },
+  meaning: 'what it protects, by the name that clients ask for (RFC 8707): other tokens are inactive for it',
+}
 
 export const tokenCommands: readonly Command[] = [
   {
@@ -153,23 +164,23 @@ export const tokenCommands: readonly Command[] = [
         meaning:
           'it may also say which customers and accounts this source has, such as core; may be repeated',
       },
+      { ...seesOption, meaning: `${seesOption.meaning}; ${usualFacts.join(', ')} unless given` },
+      { ...audienceOption, meaning: `${audienceOption.meaning}; it takes every token unless given` },
     ],
     async run({ db, act, print }, words) {
       const environment = parseEnvironment(words.find('environment'))
-      const { service, secret } = await createService(
-        db,
-        words.get('name'),
-        environment,
-        act(),
-        words.all('provision'),
-      )
+      const { service, secret } = await createService(db, words.get('name'), environment, act(), {
+        mayProvision: words.all('provision'),
+        ...readingOf(words),
+      })
       print.record({ ...printService(service), secret: secret.text })
     },
   },
   {
     name: 'service update',
     needs: 'database',
-    summary: 'Changes for which sources a service may provision. Counts from its next request on.',
+    summary:
+      'Changes for which sources a service may provision, and what it learns of tokens. Counts from its next request on.',
     positionals: ['id'],
     options: [
       {
@@ -184,12 +195,28 @@ export const tokenCommands: readonly Command[] = [
         multiple: true,
         meaning: 'one that it may no longer; may be repeated',
       },
+      { ...seesOption, meaning: `${seesOption.meaning}; replaces what it saw` },
+      { name: 'sees-nothing', meaning: 'it learns nothing but that a token is active, its scopes and user' },
+      audienceOption,
+      { name: 'no-audience', meaning: 'it takes every token' },
     ],
     async run({ db, act, print }, words) {
-      const change = { added: words.all('provision'), withdrawn: words.all('no-provision') }
-      if (change.added.length + change.withdrawn.length === 0)
-        throw new UsageError('Say --provision SOURCE or --no-provision SOURCE.')
-      print.record(printService(await changeProvisioning(db, words.positional('id'), change, act())))
+      const id = words.positional('id')
+      const sources = { added: words.all('provision'), withdrawn: words.all('no-provision') }
+      const reading = {
+        ...readingOf(words),
+        ...(words.has('sees-nothing') && { sees: [] }),
+        ...(words.has('no-audience') && { audience: null }),
+      }
+      const setsSources = sources.added.length + sources.withdrawn.length > 0
+      const setsReading = Object.keys(reading).length > 0
+      if (!setsSources && !setsReading)
+        throw new UsageError('Say what changes: --provision, --no-provision, --sees, --audience.')
+      const changed = await db.transaction(async (sql) => {
+        const provisions = setsSources ? await changeProvisioning(sql, id, sources, act()) : undefined
+        return setsReading ? changeReading(sql, id, reading, act()) : provisions!
+      })
+      print.record(printService(changed))
     },
   },
   {
@@ -218,8 +245,14 @@ export const tokenCommands: readonly Command[] = [
   },
 ]
 
-function printService({ id, name, environment, mayProvision }: Service) {
-  return { id, name, environment, may_provision: mayProvision }
+function printService({ id, name, environment, mayProvision, sees, audience }: Service) {
+  return { id, name, environment, may_provision: mayProvision, sees, audience }
+}
+
+/** What was said of it; nothing of what was not. */
+function readingOf(words: CommandWords) {
+  const [sees, audience] = [words.all('sees'), words.find('audience')]
+  return { ...(sees.length > 0 && { sees }), ...(audience !== undefined && { audience }) }
 }
 
 function parseNumber(text: string): number {

@@ -1,5 +1,6 @@
-import { bool, bytes, instant, int, list, oneOf, text } from '../database/column.ts'
+import { bool, bytes, instant, int, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
+import { acrs } from '../vocabulary/acr.ts'
 import { scopes } from '../vocabulary/scope.ts'
 import { accountsLeft, scopesLeft, stillHolds } from './reach.sql.ts'
 
@@ -16,8 +17,12 @@ export const selectAccessToken = statement({
     authorizationId: int,
     accountNumbers: list(text),
     holds: bool,
+    resources: list(text),
+    authenticatedAt: orNull(instant),
+    acr: orNull(oneOf(...acrs)),
     userId: text,
     username: text,
+    customer: orNull(text),
     clientId: text,
     branchId: int,
     paused: bool,
@@ -26,7 +31,9 @@ export const selectAccessToken = statement({
   text: `SELECT t.id, ${scopesLeft('t.scopes')} AS scopes, t.issued_at AS "issuedAt",
           t.expires_at AS "expiresAt", t.grant_id AS "grantId", g.authorization_id AS "authorizationId",
           ${accountsLeft} AS "accountNumbers", ${stillHolds} AS holds,
-          u.id AS "userId", u.username, c.id AS "clientId", c.branch_id AS "branchId",
+          t.resources, g.authenticated_at AS "authenticatedAt", g.acr,
+          u.id AS "userId", u.username, u.external_id AS customer, c.id AS "clientId",
+          c.branch_id AS "branchId",
           a.paused_at IS NOT NULL AS paused,
           (t.revoked_at IS NULL AND g.revoked_at IS NULL AND a.revoked_at IS NULL
            AND u.status = 'active' AND c.status = 'active' AND may_act(p.status, c.environment)) AS "inForce"

@@ -5,6 +5,7 @@ import { issueToken, type Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import type { PartnerStatus } from '../partners/partner-status.ts'
 import { NotFound } from '../problem.ts'
+import type { SignInFacts } from '../users/sign-in-facts.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { Scope } from '../vocabulary/scope.ts'
 import { tellOfApplication } from './application-notice.ts'
@@ -41,6 +42,7 @@ interface Consent {
   readonly userId: string
   readonly environment: Environment
   readonly accountNumbers: readonly string[]
+  readonly signIn: SignInFacts
 }
 
 /**
@@ -48,7 +50,7 @@ interface Consent {
  * before, also in the tokens given then; a holder who approves a paused application resumes it.
  */
 export async function approve(db: Sql, consent: Consent, act: Act): Promise<Token | undefined> {
-  const { request, userId, environment, accountNumbers } = consent
+  const { request, userId, environment, accountNumbers, signIn } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
     const [granted] = await sql.query(table.approveRequest, {
@@ -62,6 +64,8 @@ export async function approve(db: Sql, consent: Consent, act: Act): Promise<Toke
       codeChallenge: request.codeChallenge,
       codeHash: code.hash,
       codeExpiresAt: after(act.at, codeLifetimeMs),
+      authenticatedAt: signIn.at,
+      acr: signIn.acr,
     })
     if (!granted) return undefined
     const { id, authorizationId, resumed } = granted

@@ -21,6 +21,8 @@ export const approveRequest = statement({
     codeChallenge: orNull(text),
     codeHash: bytes,
     codeExpiresAt: instant,
+    authenticatedAt: orNull(instant),
+    acr: orNull(text),
   },
   gives: { id: int, authorizationId: int, resumed: bool, isNew: bool },
   text: `WITH answered AS (
@@ -37,9 +39,9 @@ export const approveRequest = statement({
        consented_at = excluded.consented_at, paused_at = NULL
      RETURNING id, xmax = 0 AS is_new)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url,
-     code_challenge, code_hash, code_expires_at, approved_at)
+     code_challenge, code_hash, code_expires_at, approved_at, authenticated_at, acr)
    SELECT id, :clientId, :userId, :scopes::text[], :accountNumbers::text[], :callbackUrl, :codeChallenge,
-     :codeHash, :codeExpiresAt, :at FROM approved
+     :codeHash, :codeExpiresAt, :at, :authenticatedAt, :acr FROM approved
    RETURNING id, authorization_id AS "authorizationId", EXISTS (SELECT FROM paused) AS resumed,
      (SELECT is_new FROM approved) AS "isNew"`,
 })

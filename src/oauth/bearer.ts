@@ -9,6 +9,7 @@ import type { Changes } from '../database/changes.ts'
 import type { Sql } from '../database/database.ts'
 import { openMemory, type TaggedValue } from '../database/memory.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
+import type { Acr } from '../vocabulary/acr.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { Scope } from '../vocabulary/scope.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
@@ -20,11 +21,19 @@ export interface Bearer {
   readonly tokenId: number
   readonly userId: string
   readonly username: string
+  /** The id that the brokerage's systems know the user by; undefined where they said none. */
+  readonly customer: string | undefined
   readonly scopes: readonly Scope[]
   /** Absent for personal tokens: they are the user's own. */
   readonly clientId: string | undefined
   readonly branchId: number | undefined
   readonly authorizationId: number | undefined
+  readonly grantId: number | undefined
+  /** For which resources it is (RFC 8707); empty: for all. */
+  readonly resources: readonly string[]
+  /** When and how the user had signed in who approved it (RFC 9470); undefined where nobody says. */
+  readonly authenticatedAtMs: number | undefined
+  readonly acr: Acr | undefined
   /**
    * Open accounts that the user still holds, in a way that allows all of these scopes; of those of an
    * application, the ones shared with it.
@@ -111,10 +120,15 @@ async function readAccessToken(
       tokenId: id,
       userId,
       username: row.username,
+      customer: row.customer ?? undefined,
       scopes: row.scopes,
       clientId,
       branchId,
       authorizationId,
+      grantId,
+      resources: row.resources,
+      authenticatedAtMs: row.authenticatedAt?.getTime(),
+      acr: row.acr ?? undefined,
       accountNumbers: row.accountNumbers,
       issuedAtMs: row.issuedAt.getTime(),
       expiresAtMs: row.expiresAt.getTime(),
@@ -140,10 +154,15 @@ async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bea
       tokenId: row.id,
       userId: row.userId,
       username: row.username,
+      customer: row.customer ?? undefined,
       scopes: row.scopes,
       clientId: undefined,
       branchId: undefined,
       authorizationId: undefined,
+      grantId: undefined,
+      resources: [],
+      authenticatedAtMs: undefined,
+      acr: undefined,
       accountNumbers: row.accountNumbers,
       issuedAtMs: undefined,
       expiresAtMs: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,

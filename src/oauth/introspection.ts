@@ -2,9 +2,12 @@
 import type { Static } from 'typebox'
 import { parseToken, type Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
+import type { Service } from '../services/service.ts'
+import { acrs, printAcr } from '../vocabulary/acr.ts'
 import type { Environment } from '../vocabulary/environment.ts'
-import { integer, Type, text } from '../vocabulary/schema.ts'
+import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { printScopes } from '../vocabulary/scope.ts'
+import type { TokenFact } from '../vocabulary/token-fact.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
 import type { Bearer, Bearers } from './bearer.ts'
 
@@ -24,20 +27,42 @@ export const Introspection = Type.Object(
     iat: Type.Optional(integer('When it was issued, in epoch seconds.', 1_767_225_600)),
     sub: Type.Optional(text('The id of its user.', 'id-4f7k2m9q1x3z')),
     iss: Type.Optional(text('The site that issued it.', 'https://api.example.com')),
+    aud: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The resources that it is for (RFC 8707); absent where it is for all of them.',
+      }),
+    ),
+    auth_time: Type.Optional(
+      integer(
+        'When the user had signed in who approved it, in epoch seconds; absent where nobody says. No refresh renews it.',
+        1_767_225_540,
+      ),
+    ),
+    acr: Type.Optional(
+      oneOf(acrs.map(printAcr), { description: 'How they had signed in; absent where nobody says.' }),
+    ),
+    customer: Type.Optional(text("The user's id in the brokerage's systems.", 'C-1042')),
+    branch_id: Type.Optional(integer('The partner whose application it is.', 7)),
+    grant_id: Type.Optional(
+      integer('The consent that it came of: the same for every token of that consent.', 4_711),
+    ),
     account_numbers: Type.Optional(
       Type.Array(Type.String(), {
-        description:
-          'For services, with every token that is active: the accounts it reaches now, with all of its scopes. In any other it may do nothing.',
+        description: 'The accounts it reaches now, with all of its scopes. In any other it may do nothing.',
       }),
     ),
   },
-  { title: 'Introspection', description: 'What a token means.' },
+  {
+    title: 'Introspection',
+    description:
+      'What a token means. A service learns `username`, `client_id`, `branch_id`, `grant_id`, `account_numbers`, `customer`, and `auth_time` with `acr`, as far as the brokerage lets it; a client the first two.',
+  },
 )
 export type Introspection = Static<typeof Introspection>
 
 /** The caller: a service of the brokerage may ask about every token, a client only about its own. */
 export type IntrospectionCaller =
-  | { readonly kind: 'service' }
+  | { readonly kind: 'service'; readonly service: Pick<Service, 'id' | 'sees' | 'audience'> }
   | { readonly kind: 'client'; readonly clientId: string }
 
 const inactive = print({ active: false })
@@ -71,19 +96,29 @@ async function introspectRefreshToken(
   token: Token,
 ): Promise<string> {
   const [row] = await db.query(selectRefreshToken, { hash: token.hash })
-  if (!row?.inForce || row.scopes.length === 0 || !mayKnow(caller, row.clientId)) return inactive
+  if (!row?.inForce || row.scopes.length === 0 || !mayKnow(caller, { clientId: row.clientId, resources: [] }))
+    return inactive
   const { clientId: client_id, username, userId: sub } = row
   const iat = seconds(row.issuedAt.getTime())
   const scope = printScopes(row.scopes)
   return print({ active: true, scope, client_id, username, sub, iat, iss: baseUrl })
 }
 
-function mayKnow(caller: IntrospectionCaller, clientId: string | undefined): boolean {
-  return caller.kind === 'service' || caller.clientId === clientId
+/** A client asks about its own; a service that protects one resource, about what is for that. */
+function mayKnow(
+  caller: IntrospectionCaller,
+  { clientId, resources }: Pick<Bearer, 'clientId' | 'resources'>,
+) {
+  if (caller.kind === 'client') return caller.clientId === clientId
+  const { audience } = caller.service
+  return audience === null || resources.length === 0 || resources.includes(audience)
 }
 
-/** What was said of a bearer stays true for as long as it is remembered. */
-const printed = { client: new WeakMap<Bearer, string>(), service: new WeakMap<Bearer, string>() }
+/** What a client learns of its own token. It has the accounts from the profile, with the scope that it takes. */
+const factsOfClient: readonly TokenFact[] = ['username', 'client']
+
+/** What was said of a bearer stays true for as long as it is remembered; by the facts that were told. */
+const printed = new WeakMap<Bearer, Map<string, string>>()
 
 /**
  * A token with no scope left can do nothing: a resource server that looks at `active` alone must not be
@@ -94,27 +129,37 @@ function printFor(
   bearer: Bearer | undefined,
   { baseUrl }: IntrospectionDependencies,
 ): string {
-  if (!bearer || bearer.scopes.length === 0 || !mayKnow(caller, bearer.clientId)) return inactive
-  const known = printed[caller.kind].get(bearer)
-  if (known !== undefined) return known
-  const text = print(describe(caller, bearer, baseUrl))
-  printed[caller.kind].set(bearer, text)
+  if (!bearer || bearer.scopes.length === 0 || !mayKnow(caller, bearer)) return inactive
+  const sees = caller.kind === 'client' ? factsOfClient : caller.service.sees
+  const known = printed.get(bearer) ?? new Map<string, string>()
+  const view = sees.join()
+  const before = known.get(view)
+  if (before !== undefined) return before
+  const text = print(describe(sees, bearer, baseUrl))
+  printed.set(bearer, known.set(view, text))
   return text
 }
 
-/** A client learns the accounts from the profile, with the scope that it takes. */
-function describe({ kind }: IntrospectionCaller, bearer: Bearer, issuer: string): Introspection {
+function describe(sees: readonly TokenFact[], bearer: Bearer, issuer: string): Introspection {
+  const { clientId, branchId, grantId, customer, issuedAtMs, authenticatedAtMs, acr, resources } = bearer
+  const tells = (fact: TokenFact) => sees.includes(fact)
   return {
     active: true,
     scope: printScopes(bearer.scopes),
-    username: bearer.username,
+    ...(tells('username') && { username: bearer.username }),
     token_type: 'Bearer',
     sub: bearer.userId,
     iss: issuer,
-    ...(bearer.clientId !== undefined && { client_id: bearer.clientId }),
-    ...(bearer.issuedAtMs !== undefined && { iat: seconds(bearer.issuedAtMs) }),
+    ...(tells('client') && clientId !== undefined && { client_id: clientId }),
+    ...(tells('partner') && branchId !== undefined && { branch_id: branchId }),
+    ...(tells('grant') && grantId !== undefined && { grant_id: grantId }),
+    ...(issuedAtMs !== undefined && { iat: seconds(issuedAtMs) }),
     ...(Number.isFinite(bearer.expiresAtMs) && { exp: seconds(bearer.expiresAtMs) }),
-    ...(kind === 'service' && { account_numbers: [...bearer.accountNumbers] }),
+    ...(resources.length > 0 && { aud: [...resources] }),
+    ...(tells('sign-in') && authenticatedAtMs !== undefined && { auth_time: seconds(authenticatedAtMs) }),
+    ...(tells('sign-in') && acr !== undefined && { acr: printAcr(acr) }),
+    ...(tells('customer') && customer !== undefined && { customer }),
+    ...(tells('accounts') && { account_numbers: [...bearer.accountNumbers] }),
   }
 }
 

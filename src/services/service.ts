@@ -7,12 +7,15 @@ import { Invalid, NotFound } from '../problem.ts'
 import { findNameProblem } from '../text/name.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { isSource, unknownSource } from '../vocabulary/source.ts'
+import { type TokenFact, tokenFacts, usualFacts } from '../vocabulary/token-fact.ts'
 import {
+  holdService,
   insertService,
   selectService,
   selectServices,
   selectUnknownSources,
   updateMayProvision,
+  updateReading,
   updateRevoked,
 } from './services.sql.ts'
 
@@ -22,8 +25,18 @@ export interface Service {
   readonly environment: Environment
   /** The sources for which it may say who there is. */
   readonly mayProvision: readonly string[]
+  /** What introspection tells it of a token, beside what every service learns. */
+  readonly sees: readonly TokenFact[]
+  /** What it protects, by the name that clients ask for; null: it takes tokens for any resource. */
+  readonly audience: string | null
   readonly createdAt: Date
   readonly revokedAt: Date | null
+}
+
+interface ServiceDraft {
+  readonly mayProvision?: readonly string[]
+  readonly sees?: readonly string[]
+  readonly audience?: string | null
 }
 
 export async function createService(
@@ -31,11 +44,13 @@ export async function createService(
   name: string,
   environment: Environment,
   act: Act,
-  sources: readonly string[] = [],
+  draft: ServiceDraft = {},
 ): Promise<{ service: Service; secret: Token }> {
   const problem = findNameProblem(name, 100)
   if (problem) throw new Invalid([{ field: 'name', problem }])
-  const mayProvision = parseSources(sources)
+  const mayProvision = parseSources(draft.mayProvision ?? [])
+  const sees = parseFacts(draft.sees ?? usualFacts)
+  const audience = parseAudience(draft.audience ?? null)
   const trimmed = name.trim()
   const secret = issueToken('serviceSecret', environment)
   const service = await db.transaction(async (sql) => {
@@ -46,12 +61,12 @@ export async function createService(
       environment,
       hash: secret.hash,
       createdAt: act.at,
-      mayProvision,
+      ...{ mayProvision, sees, audience },
     })
     await recordAct(sql, act, 'service.created', `service:${created.id}`, {
       name: trimmed,
       environment,
-      mayProvision,
+      ...{ mayProvision, sees, audience },
     })
     return created
   })
@@ -98,6 +113,43 @@ export function changeProvisioning(db: Sql, id: string, change: SourceChange, ac
     parseSources(mayProvision)
     await checkSources(sql, added, changed.environment)
     await recordAct(sql, act, 'service.provisioning_set', `service:${id}`, { mayProvision, added, withdrawn })
+    return changed
+  })
+}
+
+function parseFacts(words: readonly string[]): TokenFact[] {
+  const wrong = words.find((word) => !tokenFacts.some((fact) => fact === word))
+  if (wrong === undefined) return tokenFacts.filter((fact) => words.includes(fact))
+  const problem = `must be one of ${tokenFacts.join(', ')}, not "${wrong}"`
+  throw new Invalid([{ field: 'sees', problem }])
+}
+
+/** RFC 8707, 2: an absolute URI without a fragment, spelled as clients have to spell it. */
+function parseAudience(text: string | null): string | null {
+  if (text === null || isAudience(text)) return text
+  const problem =
+    'must be an absolute URI of at most 200 characters without a fragment, such as https://orders.example.com'
+  throw new Invalid([{ field: 'audience', problem }])
+}
+
+function isAudience(text: string): boolean {
+  return text.length <= 200 && /^[a-z][a-z0-9+.-]*:[!-"$-~]+$/.test(text) && URL.canParse(text)
+}
+
+/** What is left out stays. Counts with its next question, on every node. */
+export function changeReading(
+  db: Sql,
+  id: string,
+  change: Pick<ServiceDraft, 'sees' | 'audience'>,
+  act: Act,
+): Promise<Service> {
+  return db.transaction(async (sql) => {
+    const [before] = await sql.query(holdService, { id })
+    if (!before) throw new NotFound(`There is no living service "${id}".`)
+    const sees = parseFacts(change.sees ?? before.sees)
+    const audience = parseAudience(change.audience === undefined ? before.audience : change.audience)
+    const changed = await sql.one(updateReading, { id, sees, audience })
+    await recordAct(sql, act, 'service.reading_set', `service:${id}`, { sees, audience })
     return changed
   })
 }

@@ -1,8 +1,9 @@
 import { bytes, instant, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
+import { tokenFacts } from '../vocabulary/token-fact.ts'
 
-const columns = `id, name, environment, may_provision AS "mayProvision", created_at AS "createdAt",
+const columns = `id, name, environment, may_provision AS "mayProvision", sees, audience, created_at AS "createdAt",
     revoked_at AS "revokedAt"`
 
 const row = {
@@ -10,6 +11,8 @@ const row = {
   name: text,
   environment: oneOf(...environments),
   mayProvision: list(text),
+  sees: list(oneOf(...tokenFacts)),
+  audience: orNull(text),
   createdAt: instant,
   revokedAt: orNull(instant),
 }
@@ -23,10 +26,29 @@ export const insertService = statement({
     hash: bytes,
     createdAt: instant,
     mayProvision: list(text),
+    sees: list(text),
+    audience: orNull(text),
   },
   gives: row,
-  text: `INSERT INTO services (id, name, environment, hash, created_at, may_provision)
-    VALUES (:id, :name, :environment, :hash, :createdAt, :mayProvision) RETURNING ${columns}`,
+  text: `INSERT INTO services (id, name, environment, hash, created_at, may_provision, sees, audience)
+    VALUES (:id, :name, :environment, :hash, :createdAt, :mayProvision, :sees, :audience)
+    RETURNING ${columns}`,
+})
+
+/** What it protects, and what it learns of a token. */
+export const updateReading = statement({
+  name: 'update_service_reading',
+  takes: { id: text, sees: list(text), audience: orNull(text) },
+  gives: row,
+  text: `UPDATE services SET sees = :sees, audience = :audience
+    WHERE id = :id AND revoked_at IS NULL RETURNING ${columns}`,
+})
+
+export const holdService = statement({
+  name: 'hold_service',
+  takes: { id: text },
+  gives: row,
+  text: `SELECT ${columns} FROM services WHERE id = :id AND revoked_at IS NULL FOR UPDATE`,
 })
 
 export const selectServices = statement({

@@ -80,10 +80,12 @@ export const selectApiTokenByHash = statement({
     expiresAt: orNull(instant),
     revokedAt: orNull(instant),
     username: text,
+    customer: orNull(text),
     status: oneOf('active', 'disabled'),
     accountNumbers: list(text),
   },
-  text: `SELECT t.id, t.user_id AS "userId", t.scopes, t.expires_at AS "expiresAt", t.revoked_at AS "revokedAt", u.username, u.status,
+  text: `SELECT t.id, t.user_id AS "userId", t.scopes, t.expires_at AS "expiresAt", t.revoked_at AS "revokedAt", u.username,
+          u.external_id AS customer, u.status,
           ARRAY(SELECT account_number FROM holdings h JOIN accounts a USING (account_number)
                 WHERE h.user_id = t.user_id AND h.status = 'active' AND h.scopes @> t.scopes
                   AND a.environment = t.environment AND a.status = 'active' AND a.removed_at IS NULL

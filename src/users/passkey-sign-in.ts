@@ -63,7 +63,7 @@ export async function signInByPasskey(
     const { passwordHash, ...user } = held
     const proven = {
       ...{ user, passwordMark: markPassword(passwordHash), known, upstream: undefined },
-      proofs: { passwordAt: now, factorAt: now },
+      proofs: { passwordAt: now, factorAt: now, byPasskey: true },
       details: { proof: 'passkey' },
     }
     return { kind: 'signed-in', user, ...(await openSignedIn(sql, proven, from, act)) }

@@ -163,7 +163,11 @@ export async function takeSecondStep(
     if (!step.upstream) await opensByPassword?.(sql, user, act)
     const proven = {
       ...{ user, passwordMark: step.passwordMark, known },
-      proofs: { passwordAt: new Date(step.upstream?.authenticatedAt ?? step.at), factorAt: now },
+      proofs: {
+        passwordAt: new Date(step.upstream?.authenticatedAt ?? step.at),
+        factorAt: now,
+        byPasskey: proof.kind === 'passkey',
+      },
       upstream,
       details: { secondFactor: proof.kind, ...(step.upstream && { provider: step.upstream.provider }) },
     }

@@ -36,6 +36,8 @@ export interface Proofs {
   readonly passwordAt: Date | undefined
   /** Undefined when the password was all. */
   readonly factorAt: Date | undefined
+  /** Whether that was a passkey. */
+  readonly byPasskey?: boolean
 }
 
 /** The provider that vouched for a session, and the subject. */
@@ -93,6 +95,7 @@ export async function openSession(
     firstSeenAt,
     authenticatedAt: proofs.passwordAt,
     strongAt: proofs.factorAt,
+    byPasskey: proofs.byPasskey ?? false,
     providerId: upstream?.providerId,
     providerSubject: upstream?.subject,
     providerSid: upstream?.sid,
@@ -132,13 +135,25 @@ export async function findSession(
   if (!row) return undefined
   if (isPerson && now.getTime() - row.lastSeenAt.getTime() > minute)
     await sql.query(table.touchSession, { id: row.id, parentId: row.parentId, lastSeenAt: now })
-  const { id, userId, authenticatedAt, username, name, role, testOf, status, createdAt } = row
+  const {
+    id,
+    userId,
+    authenticatedAt,
+    strongAt,
+    byPasskey,
+    username,
+    name,
+    role,
+    testOf,
+    status,
+    createdAt,
+  } = row
   return {
     id,
     token,
     parentId: row.parentId ?? undefined,
     firstSeenAt: row.firstSeenAt,
-    proofs: { passwordAt: authenticatedAt ?? undefined, factorAt: row.strongAt ?? undefined },
+    proofs: { passwordAt: authenticatedAt ?? undefined, factorAt: strongAt ?? undefined, byPasskey },
     upstream: upstreamOf(row),
     // A locked user has no session.
     user: { id: userId, username, name, role, testOf, status, lockedBy: null, createdAt },

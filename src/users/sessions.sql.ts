@@ -16,6 +16,7 @@ export const insertSession = statement({
     firstSeenAt: instant,
     authenticatedAt: orNull(instant),
     strongAt: orNull(instant),
+    byPasskey: bool,
     parentId: orNull(int),
     providerId: orNull(int),
     providerSubject: orNull(text),
@@ -27,10 +28,10 @@ export const insertSession = statement({
   },
   gives: { id: int },
   text: `INSERT INTO sessions (hash, user_id, environment, created_at, last_seen_at, address, user_agent,
-     first_seen_at, authenticated_at, strong_at, provider_id, provider_subject, provider_sid,
+     first_seen_at, authenticated_at, strong_at, by_passkey, provider_id, provider_subject, provider_sid,
      provider_vouches, own_second_step, id_token, provider_vouched_at, parent_id)
    VALUES (:hash, :userId, :environment, :createdAt, :createdAt, :address, :userAgent,
-     :firstSeenAt, :authenticatedAt, :strongAt, :providerId, :providerSubject, :providerSid,
+     :firstSeenAt, :authenticatedAt, :strongAt, :byPasskey, :providerId, :providerSubject, :providerSid,
      :providerVouches, :ownSecondStep, :idToken, :providerVouchedAt, :parentId) RETURNING id`,
 })
 
@@ -51,6 +52,7 @@ export const selectSession = statement({
     lastSeenAt: instant,
     firstSeenAt: instant,
     strongAt: orNull(instant),
+    byPasskey: bool,
     providerId: orNull(int),
     providerSubject: orNull(text),
     providerSid: orNull(text),
@@ -67,7 +69,7 @@ export const selectSession = statement({
     createdAt: instant,
   },
   text: `SELECT s.id, s.parent_id AS "parentId", s.authenticated_at AS "authenticatedAt", s.last_seen_at AS "lastSeenAt",
-          s.first_seen_at AS "firstSeenAt", s.strong_at AS "strongAt",
+          s.first_seen_at AS "firstSeenAt", s.strong_at AS "strongAt", s.by_passkey AS "byPasskey",
           s.provider_id AS "providerId", s.provider_subject AS "providerSubject",
             s.provider_sid AS "providerSid",
           s.provider_vouches AS "providerVouches", s.own_second_step AS "ownSecondStep",

@@ -157,9 +157,27 @@ test('for which sources a service may provision is said when it is created, and 
   assert.deepEqual(await update('--no-provision', 'books', '--no-provision', 'core'), [])
   assert.match(
     (await line.fail('service', 'update', id)).stderr,
-    /--provision SOURCE or --no-provision SOURCE/,
+    /--provision, --no-provision, --sees, --audience/,
   )
   const wrong = await line.fail('service', 'update', id, '--provision', 'Core, CRM')
   assert.match(wrong.stderr, /provision must name a source, such as core.*not "Core, CRM"/)
   assert.deepEqual((await line.read('service', 'create', '--name', 'orders')).may_provision, [])
+})
+
+test('what a service learns of tokens, and what it protects, is said when it is created, and can be changed', async () => {
+  const usual = await line.read('service', 'create', '--name', 'quotes')
+  assert.deepEqual([usual.sees, usual.audience], [['username', 'client', 'accounts'], null])
+  const audience = 'https://orders.example.com'
+  const create = ['service', 'create', '--name', 'trading', '--sees', 'sign-in', '--sees', 'accounts']
+  const made = await line.read(...create, '--audience', audience)
+  assert.deepEqual([made.sees, made.audience], [['accounts', 'sign-in'], audience])
+  const update = async (...words: string[]) => {
+    const { sees, audience: protects } = await line.read('service', 'update', String(made.id), ...words)
+    return [sees, protects]
+  }
+  assert.deepEqual(await update('--sees', 'customer'), [['customer'], audience])
+  assert.deepEqual(await update('--no-audience'), [['customer'], null])
+  assert.deepEqual(await update('--sees-nothing', '--audience', audience), [[], audience])
+  const wrong = await line.fail('service', 'update', String(made.id), '--sees', 'everything')
+  assert.match(wrong.stderr, /sees must be one of username, client, partner/)
 })

@@ -65,7 +65,9 @@ async function* streamOf(all: readonly string[]): AsyncGenerator<Buffer> {
 
 test('an import cut ten times at random, by its sender and by kill -9, ends with the same rows as one that was not cut', async () => {
   const settings = { DATABASE_URL: cutHouse.url, SECRET_KEY: randomBytes(32).toString('hex') }
-  const { service, secret } = await createService(cut, 'core', 'live', operatorAct(new Date()), ['core'])
+  const { service, secret } = await createService(cut, 'core', 'live', operatorAct(new Date()), {
+    mayProvision: ['core'],
+  })
   const headers = {
     ...basic({ id: service.id, secret: secret.text }),
     'content-type': 'application/x-ndjson',

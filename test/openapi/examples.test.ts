@@ -26,7 +26,7 @@ const partner = await house.makePartner({ refresh: true })
 const program = await openBranch(house, { client: await house.makeClient({ partner, scope: 'read trade' }) })
 const holder = await openHolder(house)
 const { db } = house.gateway.context
-const made = await createService(db, 'ledger', 'live', house.act(), ['core'])
+const made = await createService(db, 'ledger', 'live', house.act(), { mayProvision: ['core'] })
 const service = basic({ id: made.service.id, secret: made.secret.text })
 const document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
 

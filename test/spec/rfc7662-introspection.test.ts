@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, second } from '../../src/clock.ts'
-import { createService, revokeService } from '../../src/services/service.ts'
+import { changeReading, createService, revokeService } from '../../src/services/service.ts'
 import type { Environment } from '../../src/vocabulary/environment.ts'
+import { type TokenFact, tokenFacts } from '../../src/vocabulary/token-fact.ts'
+import { ask } from '../support/ask.ts'
 import { type Answer, postForm, send } from '../support/browser.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { assertOAuthError, hears, openHolder } from '../support/oauth.ts'
@@ -15,9 +17,11 @@ const client = await house.makeClient()
 const holder = await openHolder(house)
 const liveService = await makeService('live')
 
-async function makeService(environment: Environment): Promise<Credentials> {
+type Draft = NonNullable<Parameters<typeof createService>[4]>
+
+async function makeService(environment: Environment, draft?: Draft): Promise<Credentials> {
   const { db } = house.gateway.context
-  const { service, secret } = await createService(db, 'Orders', environment, house.act())
+  const { service, secret } = await createService(db, 'Orders', environment, house.act(), draft)
   return { id: service.id, secret: secret.text }
 }
 
@@ -54,6 +58,67 @@ test('the client that a token was issued to, and a service of the brokerage, lea
       ...(asker === liveService && { account_numbers: [profile.account.account_number] }),
     })
   }
+})
+
+test('a service learns of a token what its row lets it, and no more', async () => {
+  const { db } = house.gateway.context
+  const browser = await house.signIn(holder.user)
+  const signedInAt = seconds(house.clock.now())
+  house.clock.advance(20 * second)
+  await ask(db, "UPDATE users SET source = 'core', external_id = 'C-1042' WHERE id = $1", [holder.user.id])
+  const code = (await house.approve(client, browser)).get('code')!
+  const { access_token } = (await house.exchange(client, code)).json<TokenBody>()
+  const plain = { active: true, scope: 'read', token_type: 'Bearer', sub: holder.user.id }
+  const always = ['active', 'scope', 'token_type', 'sub', 'iss', 'iat', 'exp']
+  const [{ grant }] = (await ask(db, 'SELECT max(id)::int AS grant FROM grants')) as [{ grant: number }]
+  const told: Record<TokenFact, Record<string, unknown>> = {
+    username: { username: holder.user.username },
+    client: { client_id: client.id },
+    partner: { branch_id: client.branchId },
+    grant: { grant_id: grant },
+    accounts: { account_numbers: await accountsOf(access_token) },
+    customer: { customer: 'C-1042' },
+    'sign-in': { auth_time: signedInAt, acr: 'urn:countersign:acr:password' },
+  }
+  const narrow = await makeService('live', { sees: [] })
+  for (const fact of tokenFacts) {
+    await changeReading(db, narrow.id, { sees: [fact] }, house.act())
+    const { iss, iat, exp, ...rest } = (await introspect(access_token, narrow)).json()
+    assert.deepEqual(rest, { ...plain, ...told[fact] }, fact)
+  }
+  await changeReading(db, narrow.id, { sees: [] }, house.act())
+  assert.deepEqual(Object.keys((await introspect(access_token, narrow)).json()).sort(), always.sort())
+  const wide = await makeService('live', { sees: tokenFacts })
+  const everything = (await introspect(access_token, wide)).json()
+  for (const facts of Object.values(told))
+    for (const [name, value] of Object.entries(facts)) assert.deepEqual(everything[name], value, name)
+  // One who may see everything has asked meanwhile: the other still learns nothing of it.
+  assert.deepEqual(Object.keys((await introspect(access_token, narrow)).json()).sort(), always.sort())
+})
+
+async function accountsOf(token: string): Promise<string[]> {
+  return (await introspect(token, liveService)).json<{ account_numbers: string[] }>().account_numbers
+}
+
+test('of a personal token nobody says when its user had signed in, or for whom it is', async () => {
+  const personal = await house.makeToken(holder.user)
+  const body = (await introspect(personal, await makeService('live', { sees: tokenFacts }))).json()
+  for (const name of ['auth_time', 'acr', 'grant_id', 'branch_id', 'client_id', 'aud'])
+    assert.equal(name in body, false, name)
+  assert.equal(body.username, holder.user.username)
+})
+
+test('what a service is to see and to protect is checked when it is said', async () => {
+  const { db } = house.gateway.context
+  const refused = async (draft: Draft, problem: RegExp) =>
+    assert.rejects(createService(db, 'Orders', 'live', house.act(), draft), problem)
+  await refused({ sees: ['secrets'] }, /sees must be one of username, .*not "secrets"/)
+  const addresses = ['orders', '/orders', 'https://a.example/#f', 'https://a b', `https://${'a'.repeat(200)}`]
+  for (const audience of [...addresses, 'HTTPS://A.example', ''])
+    await refused({ audience }, /audience must be an absolute URI/)
+  await makeService('live', { audience: 'urn:example:orders' })
+  const { id } = liveService
+  await assert.rejects(changeReading(db, id, { audience: 'orders' }, house.act()), /audience must be/)
 })
 
 // M4

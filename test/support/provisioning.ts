@@ -50,7 +50,9 @@ export async function openCore(
 ): Promise<Core> {
   const { db } = house.gateway.context
   for (const source of sources) await nameSource(house, environment, source)
-  const { service, secret } = await createService(db, 'core', environment, house.act(), sources)
+  const { service, secret } = await createService(db, 'core', environment, house.act(), {
+    mayProvision: sources,
+  })
   const headers = basic({ id: service.id, secret: secret.text })
   const url = `${environment === 'live' ? house.baseUrl : house.sandboxUrl}/internal/v1`
   const put = (path: string, body: object) => callJson(`${url}/${path}`, 'PUT', body, headers)

@@ -97,9 +97,9 @@ function askerOf(request: FastifyRequest, client: Registration): IntrospectionCa
   return { kind: 'client', clientId: client.id }
 }
 
-function askingService(request: FastifyRequest, { id }: Service): IntrospectionCaller {
-  request.who = { serviceId: id }
-  return { kind: 'service' }
+function askingService(request: FastifyRequest, service: Service): IntrospectionCaller {
+  request.who = { serviceId: service.id }
+  return { kind: 'service', service }
 }
 
 function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {

@@ -14,6 +14,7 @@ import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.t
 import { findOffer, type Offer, type OfferedAccount } from '../../users/offer.ts'
 import { hasProvenFactor } from '../../users/second-factor.ts'
 import { closeSession, isFresh, isStrong, type Session } from '../../users/session.ts'
+import { signInFactsOf } from '../../users/sign-in-facts.ts'
 import { covers, type Scope, union, without } from '../../vocabulary/scope.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { clearCookie } from '../frame/cookies.ts'
@@ -105,6 +106,7 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
         userId: session.user.id,
         environment: context.environment,
         accountNumbers: choice.accountNumbers,
+        signIn: signInFactsOf(session, []),
       }
       const code = await approve(context.db, consent, act)
       if (!code) throw answeredAlready()
