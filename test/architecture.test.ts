@@ -36,6 +36,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/api/gates/gates.ts': ['client_id', 'client_secret'],
   'src/api/frame/call-description.ts': ['client_id'],
   'src/demo/demo-provider.ts': ['acr_values'],
+  'src/documents/administration.ts': ['error_description'],
   'src/identity/journey.ts': [
     ...['pushed_authorization_request_endpoint', 'userinfo_endpoint', 'access_token', 'id_token'],
     ...['error_description', 'prompt_values_supported'],

@@ -6,7 +6,7 @@ import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { Config } from '../settings/config.ts'
 import { ConfigError } from '../settings/read.ts'
-import { didYouMean, findNearest } from './nearest.ts'
+import { didYouMean, findNearest } from '../text/nearest.ts'
 
 export interface Option {
   readonly name: string
@@ -14,6 +14,8 @@ export interface Option {
   readonly value?: string
   readonly required?: boolean
   readonly multiple?: boolean
+  /** A letter that says the same. */
+  readonly short?: string
   readonly meaning: string
 }
 
@@ -52,6 +54,8 @@ export interface WriteContext extends ReadContext {
   act(): Act
 }
 
+export type SayTone = 'good' | 'changed' | 'bad' | 'proposed' | 'faint'
+
 export interface Printer {
   /** One thing: its fields, a line each. */
   record(fields: Record<string, unknown>): void
@@ -59,8 +63,12 @@ export interface Printer {
   table(rows: readonly Record<string, unknown>[], empty: string): void
   /** As many things as there are, printed while they are read. */
   pages(pages: AsyncIterable<readonly Record<string, unknown>[]>, empty: string): Promise<void>
-  /** For people only; silent with --json. */
-  say(text: string): void
+  /** For people only; silent with --json. In a terminal in the colour of what it means. */
+  say(text: string, tone?: SayTone): void
+  /** For programs only: with --json. */
+  json(value: unknown): void
+  /** For people and files: as it is, but in a terminal. Silent with --json. */
+  text(text: string): void
   /** Progress of long work, on the error stream. */
   progress(text: string): void
 }
@@ -98,10 +106,17 @@ export class PartialSuccess extends Error {
   override readonly name = 'PartialSuccess'
 }
 
-const exitCodes = { failed: 1, unusable: 2, partlyDone: 3 } as const
+/** The house is not as it is said to be. Scripts tell it from a failure, a mistyped word among them. */
+export class Drift extends Error {
+  override readonly name = 'Drift'
+}
 
-export function exitCodeOf(error: unknown): number {
+const exitCodes = { failed: 1, unusable: 2, drift: 2, partlyDone: 3 } as const
+
+export function exitCodeOf(error: unknown, command?: string): number {
   if (error instanceof PartialSuccess) return exitCodes.partlyDone
+  if (error instanceof Drift) return exitCodes.drift
+  if (command === 'diff') return exitCodes.failed
   return error instanceof UsageError || error instanceof ConfigError ? exitCodes.unusable : exitCodes.failed
 }
 
@@ -112,7 +127,7 @@ export class UsageError extends Error {
 /** What every command takes. */
 export const everywhere: readonly Option[] = [
   { name: 'json', meaning: 'print JSON' },
-  { name: 'help', meaning: 'show this help' },
+  { name: 'help', short: 'h', meaning: 'show this help' },
 ]
 
 export function parseWords(command: CommandDescription, args: readonly string[]): CommandWords {
@@ -123,7 +138,7 @@ export function parseWords(command: CommandDescription, args: readonly string[])
       {
         type: option.value ? 'string' : 'boolean',
         multiple: option.multiple ?? false,
-        ...(option.name === 'help' && { short: 'h' }),
+        ...(option.short !== undefined && { short: option.short }),
       },
     ]),
   )
@@ -217,7 +232,8 @@ export function printHelp(command: CommandDescription): string {
     ...(command.optional === undefined ? [] : [` [${command.optional.word}]`]),
   ].join('')
   const lines = [...(command.options ?? []), ...everywhere].map((option) => {
-    const name = `--${option.name}${option.value ? ` ${option.value}` : ''}`
+    const short = option.short === undefined ? '' : `-${option.short}, `
+    const name = `${short}--${option.name}${option.value ? ` ${option.value}` : ''}`
     return `  ${name.padEnd(26)}  ${option.meaning}${option.required ? ' (required)' : ''}`
   })
   return `countersign ${command.name}${words}\n\n${command.summary}\n\n${lines.join('\n')}\n`

@@ -5,8 +5,10 @@ import { openKeys } from '../database/keys.ts'
 import { openSharedClock } from '../database/shared-clock.ts'
 import { openStorage } from '../database/storage.ts'
 import { readConfig, readListenSettings } from '../settings/config.ts'
+import { didYouMean, findNearest } from '../text/nearest.ts'
 import { learnLayout } from '../webhooks/events/part.ts'
 import { alertCommands } from './alert.ts'
+import { applyCommands } from './apply.ts'
 import { auditCommands } from './audit.ts'
 import { callsCommand } from './calls.ts'
 import { clientCommands } from './client.ts'
@@ -25,7 +27,6 @@ import { importCommands } from './import.ts'
 import { keyCommands } from './keys.ts'
 import { linkCommands } from './link.ts'
 import { listen, listenOptions } from './listen.ts'
-import { didYouMean, findNearest } from './nearest.ts'
 import { partnerCommands } from './partner.ts'
 import { partnerMemberCommands } from './partner-members.ts'
 import { openPrinter } from './printer.ts'
@@ -74,6 +75,7 @@ export const commands: readonly Command[] = [
   ...upgradeCommands,
   doctorCommand,
   settingsCommand,
+  ...applyCommands,
   ...userCommands,
   ...linkCommands,
   ...providerCommands,

@@ -2,8 +2,9 @@
  * `countersign completion`: what makes a shell complete commands, options and their values. Made from the table
  * of commands and complete in itself: a key press starts no program.
  */
+
+import { didYouMean, findNearest } from '../text/nearest.ts'
 import { type Command, everywhere, type Option, UsageError } from './command.ts'
-import { didYouMean, findNearest } from './nearest.ts'
 
 type Named = Pick<Command, 'name' | 'summary' | 'options'>
 

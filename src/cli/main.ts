@@ -36,5 +36,5 @@ process.stderr.on('error', leaveQuietly)
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`${escapeLines(explain(error))}\n`)
-  process.exitCode = exitCodeOf(error)
+  process.exitCode = exitCodeOf(error, process.argv[2])
 })

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { escapeLines, escapeText } from '../text/printable.ts'
-import type { Printer } from './command.ts'
+import type { Printer, SayTone } from './command.ts'
 
 /**
  * Tables and fields for people, or one JSON value for programs. In a terminal a row is a line of its width, with
@@ -47,7 +47,13 @@ export function openPrinter(json: boolean, out: NodeJS.WriteStream = process.std
       if (json) write(printed === 0 ? '[]' : '\n]')
       else if (printed === 0) write(empty)
     },
-    say: (text) => (json ? undefined : write(text)),
+    say(text, tone) {
+      if (!json) out.write(`${paint.tone(escapeLines(text), tone)}\n`)
+    },
+    json: (value) => (json ? write(JSON.stringify(value, null, 2)) : undefined),
+    text(text) {
+      if (!json) out.write(out.isTTY ? escapeLines(text) : text)
+    },
     progress(text) {
       if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
     },
@@ -117,10 +123,11 @@ interface Paint {
   name(text: string): string
   /** Of a state by what it means; what is not there is faint. */
   value(text: string): string
+  tone(text: string, tone: SayTone | undefined): string
 }
 
 function openPaint(out: NodeJS.WriteStream): Paint {
-  if (!out.isTTY) return { name: (text) => text, value: (text) => text }
+  if (!out.isTTY) return { name: asItIs, value: asItIs, tone: asItIs }
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     styleText(style, text, { stream: out })
   return {
@@ -130,8 +137,13 @@ function openPaint(out: NodeJS.WriteStream): Paint {
       const colour = colours.find(([, words]) => words.test(text))?.[0]
       return colour ? paint(colour, text) : text
     },
+    tone: (text, tone) => (tone === undefined ? text : paint(tones[tone], text)),
   }
 }
+
+const asItIs = (text: string) => text
+
+const tones = { good: 'green', changed: 'yellow', bad: 'red', proposed: 'cyan', faint: 'dim' } as const
 
 const colours = [
   ['green', /^(active|approved|healthy|delivered|done|finished|up to date)$/],

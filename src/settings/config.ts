@@ -72,6 +72,14 @@ export function readListenSettings(environment: NodeJS.ProcessEnv = process.env)
   }
 }
 
+/** Of the commands that speak to the administration interface: where it is, and as whom. */
+export function readAdministrationSettings(environment: NodeJS.ProcessEnv = process.env) {
+  return {
+    url: environment.COUNTERSIGN_ADMIN_URL || undefined,
+    credential: environment.COUNTERSIGN_ADMIN_CREDENTIAL || undefined,
+  }
+}
+
 export type ListenSettings = ReturnType<typeof readListenSettings>
 
 /** Development is a gateway that only this machine can reach. */

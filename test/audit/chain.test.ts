@@ -193,6 +193,8 @@ async function verifyOnTheCommandLine(...args: string[]): Promise<Record<string,
     table: silent,
     pages: async () => {},
     say: silent,
+    json: silent,
+    text: silent,
     progress: silent,
   }
   const vault = openVault({ kind: 'environment', keys: [generateKey()] })

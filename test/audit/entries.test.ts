@@ -238,6 +238,8 @@ async function runHere(name: string, ...args: string[]): Promise<Record<string, 
     table: silent,
     pages: async () => {},
     say: silent,
+    json: silent,
+    text: silent,
     progress: silent,
   }
   const act = () => ({ by: { name: 'operator:olga' }, at: clock.now() })

@@ -344,7 +344,15 @@ async function runKeys(name: 'keys rotate' | 'keys prune', db: Database): Promis
   const { config, clock } = house.gateway.context
   const command = keyCommands.find((each) => each.name === name)!
   const silent = () => {}
-  const print = { record: silent, table: silent, pages: async () => {}, say: silent, progress: silent }
+  const print = {
+    record: silent,
+    table: silent,
+    pages: async () => {},
+    say: silent,
+    json: silent,
+    text: silent,
+    progress: silent,
+  }
   const vault = openVault(config.keySource)
   await command.run({ config, clock, db, vault, act: house.act, print }, parseWords(command, []))
 }
