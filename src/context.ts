@@ -24,6 +24,7 @@ import type { KnownClients, KnownServices } from './oauth/client-authentication.
 import type { ClientDirectory } from './oauth/client-directory.ts'
 import type { CodeExchange } from './oauth/code-exchange.ts'
 import type { LastUse } from './oauth/last-use.ts'
+import type { OpaqueTags } from './oauth/opaque-tags.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
 import type { CallLog } from './partners/call-log.ts'
 import type { Config } from './settings/config.ts'
@@ -58,6 +59,8 @@ export interface SharedContext extends RateLimits {
   readonly knownClients: KnownClients
   readonly services: KnownServices
   readonly bearers: Bearers
+  /** What bearers depend on, in the words of one service. */
+  readonly opaqueTags: OpaqueTags
   readonly lastUse: LastUse
   readonly activity: Activity
   /** What charts show of the attempts that are made here. */
@@ -66,6 +69,8 @@ export interface SharedContext extends RateLimits {
   /** Event streams, and test hooks that wait for their outcome, of one branch. */
   readonly streams: Places
   readonly waits: Places
+  /** Streams of revocations, of one service. */
+  readonly listeners: Places
   /** Who the brokerage is on each site, and the images that were uploaded. */
   readonly brands: ActiveBrands
   readonly images: ImageStore

@@ -7,6 +7,7 @@ import { fetchCustomers } from './internal/customers.ts'
 import { publishEvents } from './internal/events.ts'
 import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
 import { putRecord, removeRecord } from './internal/provisioning.ts'
+import { tellRevocations } from './internal/revocations.ts'
 import { internalOpenApi, openApi } from './openapi/endpoint.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
@@ -79,6 +80,7 @@ const table: readonly Route[] = [
   route('GET', '/v2/events', branch('viewer'), pullEvents),
 
   route('POST', '/internal/v1/events', service, publishEvents),
+  route('GET', '/internal/v1/revocations', provisioner, tellRevocations),
   route('GET', '/internal/v1/customers', provisioner, fetchCustomers),
   route('PUT', '/internal/v1/customers/:externalId', provisioner, putRecord('customer')),
   route('DELETE', '/internal/v1/customers/:externalId', provisioner, removeRecord('customer')),

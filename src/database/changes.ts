@@ -9,12 +9,21 @@ import type { Database, Listener } from './database.ts'
 
 export interface Changes {
   readonly isLive: boolean
+  /**
+   * Every change that was acknowledged before then has been heard, by `performance.now()`; long ago while
+   * nothing can be heard.
+   */
+  readonly heardUntilMs: number
   /** `everything` is heard when changes may have been missed. Answers how to hear no more. */
   subscribe(heard: (tag: string) => void): () => void
+  /** Called each time `heardUntilMs` has moved. Answers how to hear no more. */
+  onBeat(beaten: () => void): () => void
   close(): Promise<void>
 }
 
 export const everything = '*'
+/** Announced by the command that rotates them. */
+export const keysRotated = 'keys:rotated'
 const channel = 'countersign_changes'
 const heartbeatMs = 1_000
 const silenceLimitMs = 2_500
@@ -27,6 +36,7 @@ interface Pools {
 
 export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
   const subscribers = new Set<(tag: string) => void>()
+  const beats = new Set<() => void>()
   /** One tag, or many with commas between. */
   const announce = (tags: string) => {
     for (const tag of tags.split(',')) for (const heard of [...subscribers]) heard(tag)
@@ -34,47 +44,58 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
   let isClosed = false
   let heartbeat: NodeJS.Timeout | undefined
   let listener: Listener | undefined
-  let answeredAt = 0
+  let heardUntilMs = Number.NEGATIVE_INFINITY
 
   const lose = () => {
     listener = undefined
-    answeredAt = 0
+    heardUntilMs = Number.NEGATIVE_INFINITY
     announce(everything)
   }
   async function connect(): Promise<void> {
+    const askedAtMs = performance.now()
     listener = await db.listen(channel, announce, lose)
-    answeredAt = performance.now()
+    heardUntilMs = askedAtMs
   }
   /** Changes announced in between were not heard by this process. */
   async function connectAgain(): Promise<void> {
     await connect()
     announce(everything)
   }
+  /** The server tells what was committed before the question before it answers it: the answer's way adds nothing. */
   async function beat(): Promise<void> {
+    const askedAtMs = performance.now()
     try {
       if (listener) await listener.ping(silenceLimitMs)
       else await connectAgain()
-      answeredAt = performance.now()
+      if (listener) heardUntilMs = askedAtMs
+      for (const beaten of [...beats]) beaten()
     } catch {
       lose()
     }
-    if (!isClosed) beatLater()
+    if (!isClosed) beatLater(askedAtMs + heartbeatMs - performance.now())
   }
-  function beatLater(): void {
-    heartbeat = setTimeout(beat, heartbeatMs)
+  function beatLater(ms: number): void {
+    heartbeat = setTimeout(beat, Math.max(0, ms))
     heartbeat.unref()
   }
   await connect()
   for (const pool of [db, streamDb]) pool.onChange(announce)
-  beatLater()
+  beatLater(heartbeatMs)
 
   return {
     get isLive() {
-      return performance.now() - answeredAt < silenceLimitMs && listener !== undefined
+      return performance.now() - heardUntilMs < silenceLimitMs
+    },
+    get heardUntilMs() {
+      return heardUntilMs
     },
     subscribe(heard) {
       subscribers.add(heard)
       return () => subscribers.delete(heard)
+    },
+    onBeat(beaten) {
+      beats.add(beaten)
+      return () => beats.delete(beaten)
     },
     async close() {
       isClosed = true

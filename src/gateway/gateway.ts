@@ -7,7 +7,7 @@ import { type Clock, second } from '../clock.ts'
 import { repeat } from '../concurrency/repeat.ts'
 import type { SharedContext } from '../context.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { everything, openChanges } from '../database/changes.ts'
+import { everything, keysRotated, openChanges } from '../database/changes.ts'
 import { type Database, DatabaseUnavailable } from '../database/database.ts'
 import { openKeys } from '../database/keys.ts'
 import { openRounds } from '../database/rounds.ts'
@@ -25,6 +25,7 @@ import { openBearers } from '../oauth/bearer.ts'
 import { openKnownClients, openKnownServices } from '../oauth/client-authentication.ts'
 import { openClientDirectory } from '../oauth/client-directory.ts'
 import { openLastUse } from '../oauth/last-use.ts'
+import { openOpaqueTags } from '../oauth/opaque-tags.ts'
 import { openCallLog } from '../partners/call-log.ts'
 import type { Config } from '../settings/config.ts'
 import { messageOf } from '../text/thrown.ts'
@@ -73,6 +74,7 @@ interface GatewayOptions {
 
 const streamsPerBranch = 20
 const waitsPerBranch = 20
+const listenersPerService = 200
 
 export async function openGateway(config: Config, options: GatewayOptions = {}): Promise<Gateway> {
   keepHeapSmall()
@@ -110,7 +112,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const clock = options.clock ?? (await openClock(db, closers))
     const changes = await openChanges(storage)
     closers.push(changes.close)
-    changes.subscribe((tag) => (tag === 'keys:rotated' || tag === everything) && readKeysAgain(vault, log))
+    changes.subscribe((tag) => (tag === keysRotated || tag === everything) && readKeysAgain(vault, log))
     // As OpenTelemetry: loaded only where the operator has asked for it.
     const metrics =
       config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
@@ -185,6 +187,7 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
     knownClients: openKnownClients(clients, changes),
     services: openKnownServices(db, changes),
     bearers: openBearers(db, changes, clock),
+    opaqueTags: openOpaqueTags(vault),
     lastUse: openLastUse(db),
     activity: openActivity(db),
     attemptCounter: openAttemptCounter(db),
@@ -192,6 +195,7 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
     publisher: openPublisher(db, announcer),
     streams: sibling.openPlaces('streams', streamsPerBranch),
     waits: sibling.openPlaces('waits', waitsPerBranch),
+    listeners: sibling.openPlaces('listeners', listenersPerService),
     brands: openActiveBrands(db, changes),
     images: openImages(db, changes),
     upstreams: openProviders(base),

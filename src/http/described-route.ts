@@ -47,7 +47,7 @@ export interface OperationSchema {
   readonly body?: TSchema
   /** Of success. Refusals follow from the row, and are printed without a schema. */
   readonly response: Readonly<Record<number, TSchema>>
-  /** What the same answer is as a stream of events. */
+  /** What the same answer is as a stream of events; the same schema where it is nothing else. */
   readonly stream?: TSchema
   readonly answerHeaders?: readonly HeaderName[]
   /** 409: there are too many, or it is not the moment. */

@@ -41,7 +41,18 @@ export interface Bearer {
   readonly accountNumbers: readonly string[]
   readonly issuedAtMs: number | undefined
   readonly expiresAtMs: number
+  /** What it depends on: it counts until one of these is announced. */
+  readonly tags: readonly string[]
 }
+
+const tagKinds = ['access_token', 'grant', 'authorization', 'user', 'client', 'branch', 'api_token'] as const
+
+/** Whether a bearer may depend on what was announced. */
+export function isBearerTag(tag: string): boolean {
+  return tagKinds.some((kind) => tag.startsWith(kind) && tag[kind.length] === ':')
+}
+
+const tagOf = (kind: (typeof tagKinds)[number], id: string | number) => `${kind}:${id}`
 
 export interface Bearers {
   /** By its text alone: what is remembered had the right shape when it was learned. */
@@ -113,6 +124,14 @@ async function readAccessToken(
   if (!row.inForce) return { obstacle: undefined, clientId, branchId }
   if (row.paused) return { obstacle: 'paused', clientId, branchId }
   if (!row.holds) return { obstacle: 'no-account', clientId, branchId }
+  const tags = [
+    tagOf('access_token', id),
+    tagOf('grant', grantId),
+    tagOf('authorization', authorizationId),
+    tagOf('user', userId),
+    tagOf('client', clientId),
+    tagOf('branch', branchId),
+  ]
   return {
     value: {
       kind: 'access',
@@ -132,21 +151,16 @@ async function readAccessToken(
       accountNumbers: row.accountNumbers,
       issuedAtMs: row.issuedAt.getTime(),
       expiresAtMs: row.expiresAt.getTime(),
+      tags,
     },
-    tags: [
-      `access_token:${id}`,
-      `grant:${grantId}`,
-      `authorization:${authorizationId}`,
-      `user:${userId}`,
-      `client:${clientId}`,
-      `branch:${branchId}`,
-    ],
+    tags,
   }
 }
 
 async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bearer> | undefined> {
   const [row] = await db.query(selectApiTokenByHash, { hash: token.hash })
   if (!row || row.revokedAt !== null || row.status !== 'active') return undefined
+  const tags = [tagOf('api_token', row.id), tagOf('user', row.userId)]
   return {
     value: {
       kind: 'personal',
@@ -166,8 +180,9 @@ async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bea
       accountNumbers: row.accountNumbers,
       issuedAtMs: undefined,
       expiresAtMs: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+      tags,
     },
-    tags: [`api_token:${row.id}`, `user:${row.userId}`],
+    tags,
   }
 }
 

@@ -10,6 +10,7 @@ import { printScopes } from '../vocabulary/scope.ts'
 import type { TokenFact } from '../vocabulary/token-fact.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
 import type { Bearer, Bearers } from './bearer.ts'
+import type { ServiceTags } from './opaque-tags.ts'
 
 export const Introspection = Type.Object(
   {
@@ -51,6 +52,12 @@ export const Introspection = Type.Object(
         description: 'The accounts it reaches now, with all of its scopes. In any other it may do nothing.',
       }),
     ),
+    tags: Type.Optional(
+      Type.Array(text('Opaque.', 'Zm9vYmFyYmF6cXV4'), {
+        description:
+          'For services, with every token that is active: what this answer depends on, in the words of the feed of revocations.',
+      }),
+    ),
   },
   {
     title: 'Introspection',
@@ -62,7 +69,14 @@ export type Introspection = Static<typeof Introspection>
 
 /** The caller: a service of the brokerage may ask about every token, a client only about its own. */
 export type IntrospectionCaller =
-  | { readonly kind: 'service'; readonly service: Pick<Service, 'id' | 'sees' | 'audience'> }
+  | {
+      readonly kind: 'service'
+      readonly service: Pick<Service, 'id' | 'sees' | 'audience'>
+      /** In which it is told what the answer depends on. */
+      readonly words: ServiceTags
+      /** Nothing from memory: it has heard of a change that this node may hear of only later. */
+      readonly anew: boolean
+    }
   | { readonly kind: 'client'; readonly clientId: string }
 
 const inactive = print({ active: false })
@@ -80,7 +94,8 @@ export function introspect(
   caller: IntrospectionCaller,
   presented: string,
 ): string | Promise<string> {
-  const known = deps.bearers.recall(presented)
+  const isAnew = caller.kind === 'service' && caller.anew
+  const known = isAnew ? undefined : deps.bearers.recall(presented)
   if (known?.environment === deps.environment) return printFor(caller, known, deps)
   const token = parseToken(presented)
   if (!token || token.environment !== deps.environment) return inactive
@@ -133,11 +148,22 @@ function printFor(
   const sees = caller.kind === 'client' ? factsOfClient : caller.service.sees
   const known = printed.get(bearer) ?? new Map<string, string>()
   const view = sees.join()
-  const before = known.get(view)
-  if (before !== undefined) return before
-  const text = print(describe(sees, bearer, baseUrl))
+  const text = known.get(view) ?? print(describe(sees, bearer, baseUrl))
   printed.set(bearer, known.set(view, text))
-  return text
+  return caller.kind === 'client' ? text : addTags(text, bearer, caller.words)
+}
+
+/** Of the service that asked last. */
+const printedTags = new WeakMap<Bearer, { readonly words: ServiceTags; readonly text: string }>()
+
+function addTags(text: string, bearer: Bearer, words: ServiceTags): string {
+  const known = printedTags.get(bearer)
+  const tags =
+    known?.words === words
+      ? known
+      : { words, text: JSON.stringify([words.own, ...bearer.tags.map(words.print)]) }
+  if (tags !== known) printedTags.set(bearer, tags)
+  return `${text.slice(0, -1)},"tags":${tags.text}}`
 }
 
 function describe(sees: readonly TokenFact[], bearer: Bearer, issuer: string): Introspection {

@@ -83,12 +83,12 @@ async function admitAsker(
   reply: FastifyReply,
 ): Promise<IntrospectionCaller> {
   const readings = readCredentials(request)
-  const service = context.services.recall(readings, context.environment)
-  if (service) return askingService(request, service)
+  const service = asksAnew(request) ? undefined : context.services.recall(readings, context.environment)
+  if (service) return askingService(context, request, service)
   const found = await authenticateClient(context, request, reply, readings)
   if (found) return askerOf(request, found)
   const other = await context.services.authenticate(readings, context.environment)
-  if (other) return askingService(request, other)
+  if (other) return askingService(context, request, other)
   throw refusal()
 }
 
@@ -97,9 +97,18 @@ function askerOf(request: FastifyRequest, client: Registration): IntrospectionCa
   return { kind: 'client', clientId: client.id }
 }
 
-function askingService(request: FastifyRequest, service: Service): IntrospectionCaller {
+function askingService(
+  { opaqueTags }: Context,
+  request: FastifyRequest,
+  service: Service,
+): IntrospectionCaller {
   request.who = { serviceId: service.id }
-  return { kind: 'service', service }
+  return { kind: 'service', service, words: opaqueTags.ofService(service.id), anew: asksAnew(request) }
+}
+
+/** RFC 9111, 5.2.1.4: nothing that was remembered. */
+function asksAnew({ headers }: FastifyRequest): boolean {
+  return headers['cache-control'] === 'no-cache'
 }
 
 function noteClient(request: FastifyRequest, { id, branchId }: Registration): void {

@@ -121,7 +121,9 @@ function describeAnswers(row: DescribedRoute, place: Place): Record<string, obje
     Object.entries(response).map(([status, schema]) => {
       const { type, description } = schema as { type?: string; description?: string }
       const content = {
-        'application/json': { schema: place(schema), example: exampleOf(schema) },
+        ...(schema !== stream && {
+          'application/json': { schema: place(schema), example: exampleOf(schema) },
+        }),
         ...(stream && { 'text/event-stream': describeContent(stream, place) }),
       }
       return [status, { description, headers: refer(names), ...(type !== 'null' && { content }) }]
