@@ -49,6 +49,8 @@ export interface OperationSchema {
   readonly response: Readonly<Record<number, TSchema>>
   /** What the same answer is as a stream of events; the same schema where it is nothing else. */
   readonly stream?: TSchema
+  /** What the same answer is, signed (RFC 9701). */
+  readonly signed?: TSchema
   readonly answerHeaders?: readonly HeaderName[]
   /** 409: there are too many, or it is not the moment. */
   readonly mayConflict?: true

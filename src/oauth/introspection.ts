@@ -1,6 +1,7 @@
 /** RFC 7662: what a token means, for the client it was issued to and for the brokerage's own services. */
 import type { Static } from 'typebox'
 import { parseToken, type Token } from '../crypto/token.ts'
+import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Sql } from '../database/database.ts'
 import type { Service } from '../services/service.ts'
 import { acrs, printAcr } from '../vocabulary/acr.ts'
@@ -67,6 +68,9 @@ export const Introspection = Type.Object(
 )
 export type Introspection = Static<typeof Introspection>
 
+/** RFC 9701. */
+export const signedIntrospectionType = 'application/token-introspection+jwt'
+
 /** The caller: a service of the brokerage may ask about every token, a client only about its own. */
 export type IntrospectionCaller =
   | {
@@ -86,6 +90,24 @@ interface IntrospectionDependencies {
   readonly bearers: Bearers
   readonly environment: Environment
   readonly baseUrl: string
+}
+
+/**
+ * RFC 9701, 5: the same as a signed token, for a caller that keeps it as evidence or hands it on within the
+ * brokerage. `aud` is the caller, so that it proves nothing to another.
+ */
+export function signIntrospection(
+  { signer, baseUrl }: { readonly signer: TokenSigner; readonly baseUrl: string },
+  caller: IntrospectionCaller,
+  answer: string,
+  now: Date,
+): string {
+  return signer.sign('token-introspection+jwt', {
+    iss: baseUrl,
+    aud: caller.kind === 'client' ? caller.clientId : caller.service.id,
+    iat: seconds(now.getTime()),
+    token_introspection: JSON.parse(answer) as Introspection,
+  })
 }
 
 /** As JSON text; without a promise for a token that is remembered. */

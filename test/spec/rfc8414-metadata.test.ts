@@ -30,6 +30,7 @@ test('the metadata document names the exact endpoints and abilities of the site 
       token_endpoint_auth_methods_supported: methods,
       revocation_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_methods_supported: methods,
+      introspection_signing_alg_values_supported: ['EdDSA'],
       code_challenge_methods_supported: ['S256'],
       authorization_response_iss_parameter_supported: true,
     })

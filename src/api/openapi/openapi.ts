@@ -5,6 +5,7 @@
  */
 import type { TObject, TSchema } from 'typebox'
 import type { DescribedRoute, HeaderName } from '../../http/described-route.ts'
+import { signedIntrospectionType } from '../../oauth/introspection.ts'
 import { OAuthErrorBody, ProblemBody } from '../frame/problem-body.ts'
 import { type Refusal, rateHeaders, refusals, takesClients, takesTokens } from '../frame/refusals.ts'
 import { mediaTypes } from '../frame/route.ts'
@@ -110,7 +111,7 @@ function headerName(name: string): string {
 }
 
 function describeAnswers(row: DescribedRoute, place: Place): Record<string, object> {
-  const { response, stream, answerHeaders = [] } = row.schema
+  const { response, stream, signed, answerHeaders = [] } = row.schema
   const names: HeaderName[] = [
     ...answerHeaders,
     ...(takesTokens(row) ? rateHeaders : []),
@@ -125,6 +126,7 @@ function describeAnswers(row: DescribedRoute, place: Place): Record<string, obje
           'application/json': { schema: place(schema), example: exampleOf(schema) },
         }),
         ...(stream && { 'text/event-stream': describeContent(stream, place) }),
+        ...(signed && { [signedIntrospectionType]: describeContent(signed, place) }),
       }
       return [status, { description, headers: refer(names), ...(type !== 'null' && { content }) }]
     }),

@@ -5,14 +5,17 @@ import type { Endpoint } from '../frame/route.ts'
 
 export const publicKeysPath = '/.well-known/jwks.json'
 
-const PublicKey = Type.Object({
-  kty: oneOf(['OKP'], { description: 'The kind of key (RFC 8037).' }),
-  crv: oneOf(['Ed25519'], { description: 'Its curve.' }),
-  x: text('The public key, base64url.', '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'),
-  kid: text('Its thumbprint (RFC 7638).', 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'),
-  use: oneOf(['sig'], { description: 'It verifies signatures.' }),
-  alg: oneOf(['EdDSA'], { description: 'With this algorithm.' }),
-})
+const PublicKey = Type.Object(
+  {
+    kty: oneOf(['OKP'], { description: 'The kind of key (RFC 8037).' }),
+    crv: oneOf(['Ed25519'], { description: 'Its curve.' }),
+    x: text('The public key, base64url.', '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'),
+    kid: text('Its thumbprint (RFC 7638).', 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'),
+    use: oneOf(['sig'], { description: 'It verifies signatures.' }),
+    alg: oneOf(['EdDSA'], { description: 'With this algorithm.' }),
+  },
+  { title: 'PublicKey', description: 'A key of Ed25519.' },
+)
 
 const PublicKeys = Type.Object(
   { keys: Type.Array(PublicKey, { description: 'More than one while keys are rotated.' }) },
