@@ -119,7 +119,7 @@ test('a key file is made for its owner only, and is read again after a rotation'
   assert.equal(first.currentKeyId, fresh.id)
 })
 
-test('a key file that is away never becomes a new key, and the keys that are held go on', () => {
+test('a key file that is away never becomes a new key, and the keys that are held go on', async () => {
   const path = join(folder, 'away', 'secret.keys')
   makeKeyFile(path)
   const held = openVault({ kind: 'file', path })
@@ -128,8 +128,8 @@ test('a key file that is away never becomes a new key, and the keys that are hel
   renameSync(path, `${path}.away`)
   assert.equal(held.open('p', foreign), undefined, 'a key that it does not know makes it look at the file')
   assert.equal(held.open('p', sealed), 'x')
-  assert.throws(
-    () => held.reload(),
+  await assert.rejects(
+    held.reload(),
     /The key file .*secret\.keys does not exist\. Put it back, or name where it is in SECRET_KEY_FILE\./,
   )
   assert.equal(held.open('p', held.seal('p', 'y')), 'y')

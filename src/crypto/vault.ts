@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf } from '../text/thrown.ts'
+import { runKeyCommand } from './key-command.ts'
 
 const keyIdBytes = 4
 const ivBytes = 12
@@ -27,10 +28,15 @@ export interface SecretKey {
   readonly bytes: Buffer
 }
 
-/** Where keys come from: the first is the one that seals, the others still open. */
-export type KeySource =
+type Keys = readonly [SecretKey, ...SecretKey[]]
+
+/** Keys that are here to be read. */
+type KeysAtHand =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'environment'; readonly keys: readonly SecretKey[] }
+
+/** Where keys come from: the first is the one that seals, the others still open. */
+export type KeySource = KeysAtHand | { readonly kind: 'command'; readonly line: string }
 
 export interface Vault {
   seal(purpose: string, plain: string): Buffer
@@ -39,22 +45,27 @@ export interface Vault {
   /** One derived key a secret key, the sealing one first. */
   derive(purpose: string): [sealing: Buffer, ...others: Buffer[]]
   /** Throws when the keys cannot be read; those of before stay. */
-  reload(): void
+  reload(): Promise<void>
   readonly currentKeyId: string
   readonly keyIds: readonly string[]
 }
 
 /** Reads the keys, and makes none: a key file that is away holds the only keys that open what is stored. */
-export function openVault(source: KeySource): Vault {
-  let keys = loadKeys(source)
+export function openVault(source: KeysAtHand): Vault {
+  return vaultOf(source, readKeys(source))
+}
+
+export async function openVaultOf(source: KeySource): Promise<Vault> {
+  return vaultOf(source, await askForKeys(source))
+}
+
+function vaultOf(source: KeySource, first: Keys): Vault {
+  let keys = first
   const find = (id: string) => keys.find((key) => key.id === id)
-  const reload = () => {
-    keys = loadKeys(source)
-  }
   /** A file that is away for a while, or half written, changes nothing. */
-  const tryReload = () => {
+  const tryFile = (file: KeysAtHand) => {
     try {
-      reload()
+      keys = readKeys(file)
     } catch {
       // `reload` tells an operator who rotates keys, and the doctor looks at the file.
     }
@@ -70,7 +81,7 @@ export function openVault(source: KeySource): Vault {
     open(purpose, sealed) {
       if (sealed.length < keyIdBytes + ivBytes + tagBytes) return undefined
       const id = sealedKeyId(sealed)
-      if (!find(id) && source.kind === 'file') tryReload()
+      if (!find(id) && source.kind === 'file') tryFile(source)
       const key = find(id)
       return key && decrypt(key, purpose, sealed.subarray(keyIdBytes))
     },
@@ -78,7 +89,14 @@ export function openVault(source: KeySource): Vault {
       const [sealing, ...others] = keys
       return [deriveFrom(sealing, purpose), ...others.map((key) => deriveFrom(key, purpose))]
     },
-    reload,
+    async reload() {
+      const fresh = await askForKeys(source)
+      if (source.kind === 'command' && !fresh.some(({ id }) => id === keys[0].id))
+        throw new Error(
+          `SECRET_KEY_COMMAND no longer prints the key ${keys[0].id}, which stored secrets are sealed with.`,
+        )
+      keys = fresh
+    },
     get currentKeyId() {
       return keys[0].id
     },
@@ -100,10 +118,10 @@ export function generateKey(): SecretKey {
   return toKey(randomBytes(32))
 }
 
-/** Accepts 32 bytes as base64, base64url or hex. */
+/** Accepts 32 bytes as base64, base64url or hex; a message in the place of a key is none. */
 export function parseKey(text: string): SecretKey | undefined {
-  const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')
-  return bytes.length === 32 ? toKey(bytes) : undefined
+  if (/^[0-9a-f]{64}$/i.test(text)) return toKey(Buffer.from(text, 'hex'))
+  return /^[\w+/-]{43}=?$/.test(text) ? toKey(Buffer.from(text, 'base64')) : undefined
 }
 
 export function printKey(key: SecretKey): string {
@@ -139,26 +157,37 @@ function writeDraft(path: string, keys: readonly SecretKey[]): string {
 }
 
 export function readKeyFile(path: string): SecretKey[] {
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .flatMap((line, index) => {
-      const text = line.trim()
-      if (text === '' || text.startsWith('#')) return []
-      const key = parseKey(text)
-      if (!key) throw new Error(`Line ${index + 1} of ${path} is not a key of 32 bytes in base64 or hex.`)
-      return [key]
-    })
+  return parseKeyLines(readFileSync(path, 'utf8'), path)
 }
 
-function loadKeys(source: KeySource): readonly [SecretKey, ...SecretKey[]] {
-  const [sealing, ...others] = source.kind === 'environment' ? source.keys : loadKeyFile(source.path)
-  if (!sealing) throw new Error(`${source.kind === 'file' ? source.path : 'SECRET_KEY'} holds no key.`)
+/** A key a line; empty lines and those that begin with # say nothing. */
+function parseKeyLines(text: string, where: string): SecretKey[] {
+  return text.split('\n').flatMap((each, index) => {
+    const line = each.trim()
+    if (line === '' || line.startsWith('#')) return []
+    const key = parseKey(line)
+    if (!key) throw new Error(`Line ${index + 1} of ${where} is not a key of 32 bytes in base64 or hex.`)
+    return [key]
+  })
+}
+
+async function askForKeys(source: KeySource): Promise<Keys> {
+  if (source.kind !== 'command') return readKeys(source)
+  const printed = await runKeyCommand(source.line)
+  return some(parseKeyLines(printed, 'what SECRET_KEY_COMMAND printed'), 'What SECRET_KEY_COMMAND printed')
+}
+
+function readKeys(source: KeysAtHand): Keys {
+  if (source.kind === 'environment') return some(source.keys, 'SECRET_KEY')
+  if (existsSync(source.path)) return some(readKeyFile(source.path), source.path)
+  throw new Error(
+    `The key file ${source.path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`,
+  )
+}
+
+function some([sealing, ...others]: readonly SecretKey[], where: string): Keys {
+  if (!sealing) throw new Error(`${where} holds no key.`)
   return [sealing, ...others]
-}
-
-function loadKeyFile(path: string): SecretKey[] {
-  if (existsSync(path)) return readKeyFile(path)
-  throw new Error(`The key file ${path} does not exist. Put it back, or name where it is in SECRET_KEY_FILE.`)
 }
 
 function toKey(bytes: Buffer): SecretKey {

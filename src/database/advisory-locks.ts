@@ -11,6 +11,11 @@ export const advisoryLocks = {
   part: 7_267_103,
   /** One command changes the keys. */
   keys: 7_267_104,
+  /**
+   * With the id of a sealing key, shared: a running process holds that key. With 0: it is a process that
+   * holds keys.
+   */
+  heldKey: 7_267_110,
   /** Taken in SQL alone, by `open_day` of the migrations: one session makes the partitions of a day. */
   openDay: 7_267_105,
   /** One node clears away the deliveries of deleted webhooks. */

@@ -6,6 +6,7 @@
  * false and nothing remembered may be used.
  */
 import type { Database, Listener } from './database.ts'
+import { holdsKeys } from './keys.sql.ts'
 
 export interface Changes {
   readonly isLive: boolean
@@ -18,6 +19,8 @@ export interface Changes {
   subscribe(heard: (tag: string) => void): () => void
   /** Called each time `heardUntilMs` has moved. Answers how to hear no more. */
   onBeat(beaten: () => void): () => void
+  /** Says of this process, by locks of the connection that hears, what it says when that is opened. */
+  declare(): Promise<void>
   close(): Promise<void>
 }
 
@@ -34,7 +37,10 @@ interface Pools {
   readonly streamDb: Database
 }
 
-export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
+export async function openChanges(
+  { db, streamDb }: Pools,
+  declareBy: (listener: Listener) => Promise<unknown>,
+): Promise<Changes> {
   const subscribers = new Set<(tag: string) => void>()
   const beats = new Set<() => void>()
   /** One tag, or many with commas between. */
@@ -47,13 +53,24 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
   let heardUntilMs = Number.NEGATIVE_INFINITY
 
   const lose = () => {
+    const isNew = listener !== undefined && !isClosed
     listener = undefined
     heardUntilMs = Number.NEGATIVE_INFINITY
-    announce(everything)
+    if (isNew) announce(everything)
+  }
+  /** Asks for a sign of life last: the server shows that the connection listens. */
+  async function introduce(to: Listener): Promise<void> {
+    await declareBy(to)
+    await to.ping(silenceLimitMs)
   }
   async function connect(): Promise<void> {
     const askedAtMs = performance.now()
-    listener = await db.listen(channel, announce, lose)
+    const opened = await db.listen(channel, announce, lose, holdsKeys)
+    await introduce(opened).catch(async (error: unknown) => {
+      await opened.close().catch(() => {})
+      throw error
+    })
+    listener = opened
     heardUntilMs = askedAtMs
   }
   /** Changes announced in between were not heard by this process. */
@@ -96,6 +113,9 @@ export async function openChanges({ db, streamDb }: Pools): Promise<Changes> {
     onBeat(beaten) {
       beats.add(beaten)
       return () => beats.delete(beaten)
+    },
+    async declare() {
+      if (listener) await introduce(listener)
     },
     async close() {
       isClosed = true

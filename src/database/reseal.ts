@@ -4,7 +4,7 @@
  */
 import { sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Sql } from './database.ts'
-import { announceKeys, lockKeys } from './keys.sql.ts'
+import { lockKeys } from './keys.sql.ts'
 import type { Statement } from './statement.ts'
 
 const pageSize = 200
@@ -58,15 +58,10 @@ export async function reseal<Row extends SealedRow>(
   }
 }
 
-/**
- * One command at a time, from reading the key file to the last sealed secret; running gateways then read the
- * file again.
- */
+/** One command at a time, from reading the keys to the last sealed secret. */
 export function changeKeysAlone<Result>(db: Sql, work: () => Promise<Result>): Promise<Result> {
   return db.transaction(async (sql) => {
     await sql.query(lockKeys)
-    const result = await work()
-    await sql.query(announceKeys)
-    return result
+    return work()
   })
 }

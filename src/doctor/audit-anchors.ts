@@ -1,7 +1,7 @@
 /** Whether the audit log still has every block whose head was written down outside the database. */
 import { compareAnchors } from '../audit/anchor-check.ts'
 import { findHead } from '../audit/chain.ts'
-import { openVault, type SecretKey } from '../crypto/vault.ts'
+import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { Config } from '../settings/config.ts'
 import { type Answer, fail, ok, warn } from './finding.ts'
@@ -13,11 +13,11 @@ const absentAdvice =
 
 export async function checkAnchors(
   { auditAnchorFile: file }: Config,
-  keys: readonly SecretKey[],
+  vault: Vault,
   db: Database,
 ): Promise<Answer> {
   if (file === undefined) return { finding: ok('Heads of the audit log go to the process log alone.') }
-  const report = await compareAnchors(db, openVault({ kind: 'environment', keys }), file)
+  const report = await compareAnchors(db, vault, file)
   if (!report) {
     const found = `There is no ${file} to compare the audit log with.`
     return { finding: (await findHead(db)).position === 0 ? ok(found) : warn(found, absentAdvice) }

@@ -75,10 +75,10 @@ async function examineStorage(
   await round.ask('sessions', primary, checkSessions)
   await round.ask('notifications', primary, checkNotifications)
   await round.ask('clock', primary, (found) => checkClock(found, clock))
-  const keys = await round.ask('keys', config, checkKeys)
-  await round.ask('sealed secrets', both(keys, schema), ([given, db]) => checkSealed(given, db))
-  await round.ask('audit anchors', both(both(config, keys), schema), ([[given, sealing], db]) =>
-    checkAnchors(given, sealing, db),
+  const vault = await round.ask('keys', config, checkKeys, limits.keysMs)
+  await round.ask('sealed secrets', both(vault, schema), ([given, db]) => checkSealed(given, db))
+  await round.ask('audit anchors', both(both(config, vault), schema), ([[given, keys], db]) =>
+    checkAnchors(given, keys, db),
   )
   await round.ask('workers', schema, checkWorkers)
   await round.ask('parts', schema, (db) => checkParts(db, clock))

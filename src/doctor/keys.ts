@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import { sealedAlertSecrets } from '../alerts/target.ts'
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
-import { openVault, readKeyFile, type SecretKey, sealedKeyId, type Vault } from '../crypto/vault.ts'
+import { generateKey, openVault, openVaultOf, sealedKeyId, type Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
 import type { SealedRow, SealedTable } from '../database/reseal.ts'
 import { sealedProviders } from '../identity/provider.ts'
@@ -20,40 +20,41 @@ import { type Answer, fail, ok, warn } from './finding.ts'
 /** Group members may read, as mounted secrets need it; no other user may, and only the owner may write. */
 const looseBits = 0o027
 
-export function checkKeys({ keySource }: Config): Answer<readonly SecretKey[]> {
-  if (keySource.kind === 'environment') {
-    const { keys } = keySource
-    return { finding: ok(`${printKeys(keys)} in SECRET_KEY.`), value: keys }
-  }
-  const { path } = keySource
-  const file = statSync(path, { throwIfNoEntry: false })
-  if (!file) {
+export async function checkKeys({ keySource }: Config): Promise<Answer<Vault>> {
+  const file = keySource.kind === 'file' ? statSync(keySource.path, { throwIfNoEntry: false }) : undefined
+  if (keySource.kind === 'file' && !file) {
     const advice =
       'A first start makes it. If secrets are stored already, put back the file they were sealed with.'
-    return { finding: warn(`${path} does not exist.`, advice), value: [] }
+    // With a key that opens nothing: whatever is sealed shows.
+    const value = openVault({ kind: 'environment', keys: [generateKey()] })
+    return { finding: warn(`${keySource.path} does not exist.`, advice), value }
   }
-  const keys = readKeys(path)
-  if (typeof keys === 'string') {
-    return { finding: fail(keys, 'Put back the file that the stored secrets were sealed with.') }
-  }
-  const mode = (file.mode & 0o777).toString(8).padStart(4, '0')
-  const found = `${printKeys(keys)} in ${path}, mode ${mode}.`
-  const isLoose = (file.mode & looseBits) !== 0
-  return { finding: isLoose ? fail(found, `Keep others out: chmod 600 ${path}`) : ok(found), value: keys }
-}
-
-/** A sentence when they cannot be read. */
-function readKeys(path: string): readonly SecretKey[] | string {
+  let vault: Vault
   try {
-    const keys = readKeyFile(path)
-    return keys.length > 0 ? keys : `${path} holds no key.`
+    vault = await openVaultOf(keySource)
   } catch (error) {
-    return messageOf(error)
+    return { finding: fail(messageOf(error), unreadable[keySource.kind]) }
   }
+  if (keySource.kind !== 'file' || !file) {
+    const from = keySource.kind === 'command' ? 'from SECRET_KEY_COMMAND' : 'in SECRET_KEY'
+    return { finding: ok(`${printKeys(vault)} ${from}.`), value: vault }
+  }
+  const { path } = keySource
+  const mode = (file.mode & 0o777).toString(8).padStart(4, '0')
+  const found = `${printKeys(vault)} in ${path}, mode ${mode}.`
+  const isLoose = (file.mode & looseBits) !== 0
+  return { finding: isLoose ? fail(found, `Keep others out: chmod 600 ${path}`) : ok(found), value: vault }
 }
 
-function printKeys(keys: readonly SecretKey[]): string {
-  return `${keys.length === 1 ? 'One key' : `${keys.length} keys`} (${keys.map(({ id }) => id).join(', ')})`
+const unreadable = {
+  file: 'Put back the file that the stored secrets were sealed with.',
+  environment: 'Set SECRET_KEY to the keys that the stored secrets were sealed with.',
+  command:
+    'Run the command as the user of the gateway, with its environment. Running nodes go on with the keys they have; none can start.',
+}
+
+function printKeys({ keyIds }: Vault): string {
+  return `${keyIds.length === 1 ? 'One key' : `${keyIds.length} keys`} (${keyIds.join(', ')})`
 }
 
 interface Tally {
@@ -62,16 +63,15 @@ interface Tally {
   readonly unopened: Map<string, number>
 }
 
-export async function checkSealed(keys: readonly SecretKey[], db: Database): Promise<Answer> {
-  const vault = openVault({ kind: 'environment', keys })
+export async function checkSealed(vault: Vault, db: Database): Promise<Answer> {
   const tally: Tally = { total: 0, older: 0, unopened: new Map() }
-  await count(db, vault, keys[0]?.id, sealedClientSecrets, tally)
-  await count(db, vault, keys[0]?.id, sealedWebhookSecrets, tally)
-  await count(db, vault, keys[0]?.id, sealedWebhookHeaders, tally)
-  await count(db, vault, keys[0]?.id, sealedAlertSecrets, tally)
-  await count(db, vault, keys[0]?.id, sealedTotpSecrets, tally)
-  await count(db, vault, keys[0]?.id, sealedAnchorKey, tally)
-  await count(db, vault, keys[0]?.id, sealedProviders, tally)
+  await count(db, vault, sealedClientSecrets, tally)
+  await count(db, vault, sealedWebhookSecrets, tally)
+  await count(db, vault, sealedWebhookHeaders, tally)
+  await count(db, vault, sealedAlertSecrets, tally)
+  await count(db, vault, sealedTotpSecrets, tally)
+  await count(db, vault, sealedAnchorKey, tally)
+  await count(db, vault, sealedProviders, tally)
   const { total, older, unopened } = tally
   if (total === 0) return { finding: ok('No secret is stored yet.') }
   if (unopened.size > 0) {
@@ -79,7 +79,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
     return {
       finding: fail(
         `Of ${total} stored secrets some do not open: ${under}.`,
-        'Add that key to SECRET_KEY or the key file, on every node. Without it webhooks cannot be signed, nor codes of authenticator apps be checked.',
+        'Add that key to SECRET_KEY, the key file or what SECRET_KEY_COMMAND prints, on every node. Without it webhooks cannot be signed, nor codes of authenticator apps be checked.',
       ),
     }
   }
@@ -92,7 +92,7 @@ export async function checkSealed(keys: readonly SecretKey[], db: Database): Pro
     }
   }
   const spare =
-    keys.length > 1 ? ' Older keys are no longer needed: "countersign keys prune" removes them.' : ''
+    vault.keyIds.length > 1 ? ' Older keys are no longer needed: "countersign keys prune" removes them.' : ''
   return { finding: ok(`All ${total} stored secrets open with the first key.${spare}`) }
 }
 
@@ -102,7 +102,6 @@ const pageSize = 500
 async function count<Row extends SealedRow>(
   db: Database,
   vault: Vault,
-  currentId: string | undefined,
   { read, purposeOf }: SealedTable<Row>,
   tally: Tally,
 ): Promise<void> {
@@ -117,7 +116,7 @@ async function count<Row extends SealedRow>(
       tally.total++
       if (vault.open(purposeOf(row), row.sealed) === undefined)
         tally.unopened.set(keyId, (tally.unopened.get(keyId) ?? 0) + 1)
-      else if (keyId !== currentId) tally.older++
+      else if (keyId !== vault.currentKeyId) tally.older++
     }
   }
 }

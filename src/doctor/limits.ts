@@ -7,6 +7,8 @@ export const limits = {
   checkMs: 5 * second,
   /** The private server may have to be started first, and to recover: for that it has a minute of its own. */
   openMs: 75 * second,
+  /** A command that is asked for them has twenty. */
+  keysMs: 25 * second,
   /** Its own waits are ten seconds each. */
   mailMs: 15 * second,
   /** Sixteen parts, one after the other. */

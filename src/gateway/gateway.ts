@@ -5,11 +5,12 @@ import { openActiveBrands } from '../brands/active-brands.ts'
 import { openImages } from '../brands/image.ts'
 import { type Clock, second } from '../clock.ts'
 import { repeat } from '../concurrency/repeat.ts'
+import { openRerun } from '../concurrency/rerun.ts'
 import type { SharedContext } from '../context.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { everything, keysRotated, openChanges } from '../database/changes.ts'
+import { type Changes, everything, keysRotated, openChanges } from '../database/changes.ts'
 import { type Database, DatabaseUnavailable } from '../database/database.ts'
-import { openKeys } from '../database/keys.ts'
+import { declareHeldKeys, openKeys } from '../database/keys.ts'
 import { openRounds } from '../database/rounds.ts'
 import { openSharedClock, type SharedClock } from '../database/shared-clock.ts'
 import { openStorage, type Storage } from '../database/storage.ts'
@@ -110,9 +111,13 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     const vault = await openKeys(db, config.keySource)
     const streamDb = byTurns(storage.streamDb, openTurns(config.streamConnections))
     const clock = options.clock ?? (await openClock(db, closers))
-    const changes = await openChanges(storage)
+    const changes = await openChanges(storage, (listener) => declareHeldKeys(listener, vault))
     closers.push(changes.close)
-    changes.subscribe((tag) => (tag === keysRotated || tag === everything) && readKeysAgain(vault, log))
+    const rereading = openKeyReading(vault, changes, log)
+    closers.push(rereading.ended)
+    changes.subscribe((tag) => {
+      if (tag === keysRotated || tag === everything) rereading.call()
+    })
     // As OpenTelemetry: loaded only where the operator has asked for it.
     const metrics =
       config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
@@ -234,13 +239,12 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
   return tracing && (await import('../tracing/open-telemetry.ts')).openTracing(tracing, log)
 }
 
-/** Every key that this node has stays where the file cannot be read. */
-function readKeysAgain(vault: Vault, log: Logger): void {
-  try {
-    vault.reload()
-  } catch (error) {
-    log.error(`the keys were rotated and cannot be read again: ${messageOf(error)}`)
-  }
+/** Every key that this node has stays where they cannot be read. */
+function openKeyReading(vault: Vault, changes: Changes, log: Logger) {
+  return openRerun(
+    () => vault.reload().then(changes.declare),
+    (error) => log.error(`the keys cannot be read again: ${messageOf(error)}`),
+  )
 }
 
 async function openClock(db: Database, closers: Closers): Promise<SharedClock> {

@@ -251,9 +251,20 @@ test('keys come from one place, and a database of oneâ€™s own needs keys of oneâ
   writeFileSync(path, '')
   assert.deepEqual(readConfig({ SECRET_KEY_FILE: path }).keySource, { kind: 'file', path })
   assert.match(problemsOf({ SECRET_KEY: printKey(one), SECRET_KEY_FILE: path })[0]!, /both set/)
+  const SECRET_KEY_COMMAND = 'vault kv get -field=keys secret/countersign'
+  assert.deepEqual(readConfig({ SECRET_KEY_COMMAND }).keySource, {
+    kind: 'command',
+    line: SECRET_KEY_COMMAND,
+  })
+  for (const other of [{ SECRET_KEY: printKey(one) }, { SECRET_KEY_FILE: path }])
+    assert.match(
+      problemsOf({ SECRET_KEY_COMMAND, ...other })[0]!,
+      /SECRET_KEY_COMMAND are both set: keep one/,
+    )
+  assert.ok(readConfig({ SECRET_KEY_COMMAND, DATABASE_URL: 'postgresql://db/x' }))
   assert.match(
     problemsOf({ DATABASE_URL: 'postgresql://db/x' })[0]!,
-    /^SECRET_KEY or SECRET_KEY_FILE must be set/,
+    /^SECRET_KEY, SECRET_KEY_FILE or SECRET_KEY_COMMAND must be set/,
   )
 })
 
@@ -302,7 +313,10 @@ test('the address of the database may stand in a file, and then nowhere else', (
   )
   writeFileSync(path, 'postgresql://user:pw@db/x\n')
   assert.equal(readConfig({ SECRET_KEY, DATABASE_URL_FILE: path }).databaseUrl, 'postgresql://user:pw@db/x')
-  assert.match(problemsOf({ DATABASE_URL_FILE: path })[0]!, /^SECRET_KEY or SECRET_KEY_FILE must be set/)
+  assert.match(
+    problemsOf({ DATABASE_URL_FILE: path })[0]!,
+    /^SECRET_KEY, SECRET_KEY_FILE or SECRET_KEY_COMMAND must be set/,
+  )
   const both = { SECRET_KEY, DATABASE_URL_FILE: path, DATABASE_URL: 'postgresql://db/y' }
   assert.match(problemsOf(both)[0]!, /^DATABASE_URL and DATABASE_URL_FILE are both set/)
   writeFileSync(path, 'mysql://user:hunter2@db/x\n')

@@ -53,7 +53,8 @@ function arrange({
   }
 }
 
-function keySourceOf({ keys, keyFile }: SettingValues['secrets']): KeySource {
+function keySourceOf({ keys, keyFile, keyCommand }: SettingValues['secrets']): KeySource {
+  if (keyCommand !== undefined) return { kind: 'command', line: keyCommand }
   return keys === undefined ? { kind: 'file', path: keyFile } : { kind: 'environment', keys }
 }
 

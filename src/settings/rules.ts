@@ -20,10 +20,13 @@ export const rules: readonly Rule[] = [
   ends('SANDBOX_URL'),
   keepOne('DATABASE_URL', 'DATABASE_URL_FILE'),
   keepOne('SECRET_KEY', 'SECRET_KEY_FILE'),
+  keepOne('SECRET_KEY', 'SECRET_KEY_COMMAND'),
+  keepOne('SECRET_KEY_FILE', 'SECRET_KEY_COMMAND'),
   keepOne('SMTP_URL', 'SMTP_URL_FILE'),
   ({ has }) =>
-    (has('DATABASE_URL') || has('DATABASE_URL_FILE')) && !has('SECRET_KEY') && !has('SECRET_KEY_FILE')
-      ? 'SECRET_KEY or SECRET_KEY_FILE must be set with DATABASE_URL, the same on every node'
+    ['DATABASE_URL', 'DATABASE_URL_FILE'].some(has) &&
+    !['SECRET_KEY', 'SECRET_KEY_FILE', 'SECRET_KEY_COMMAND'].some(has)
+      ? 'SECRET_KEY, SECRET_KEY_FILE or SECRET_KEY_COMMAND must be set with DATABASE_URL, the same on every node'
       : undefined,
   ({ has, text }) =>
     has('SECRET_KEY_FILE') && !has('SECRET_KEY') && !existsSync(text('SECRET_KEY_FILE'))

@@ -159,9 +159,18 @@ export const table = {
     ),
     keyFile: setting(
       'SECRET_KEY_FILE',
-      follows(keyFile.told, (given) => (given.has('SECRET_KEY') ? '' : keyFile.follow(given))),
+      follows(keyFile.told, (given) =>
+        given.has('SECRET_KEY') || given.has('SECRET_KEY_COMMAND') ? '' : keyFile.follow(given),
+      ),
       kind.text,
       'the same as a file, a key a line',
+    ),
+    keyCommand: setting(
+      'SECRET_KEY_COMMAND',
+      '',
+      kind.optional(kind.text),
+      'a command for /bin/sh that prints them, a key a line: the client of a KMS or a vault; asked at each start and at rotation',
+      'all',
     ),
   }),
   secondFactors,

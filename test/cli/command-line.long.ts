@@ -249,7 +249,7 @@ test('"keys list" needs the configuration and no database', async () => {
   assert.equal(listed.code, 0, listed.stderr)
   assert.equal(listed.json<{ seals: boolean }[]>().length, 1)
   assert.equal(wrong.code, 2)
-  assert.match(wrong.stderr, /SECRET_KEY or SECRET_KEY_FILE must be set/)
+  assert.match(wrong.stderr, /SECRET_KEY, SECRET_KEY_FILE or SECRET_KEY_COMMAND must be set/)
 })
 
 test('"keys generate > file" makes a key file: the key is all that is printed', async () => {

@@ -24,7 +24,7 @@ import { tokenCommands } from '../../src/cli/token.ts'
 import { userCommands } from '../../src/cli/user.ts'
 import { webhookCommands } from '../../src/cli/webhook.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
-import { openVault } from '../../src/crypto/vault.ts'
+import { openVaultOf } from '../../src/crypto/vault.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -133,7 +133,7 @@ async function runHere(
     const config = readConfig(settings)
     const print = openPrinter(words.has('json'), out)
     const db = command.needs === 'reading' ? readingDb : writingDb
-    const context = { config, clock, db, vault: openVault(config.keySource), print }
+    const context = { config, clock, db, vault: await openVaultOf(config.keySource), print }
     const act = () => ({ by: { name: 'operator:here' }, at: clock.now() })
     await command.run({ ...context, act }, words)
     return { code: 0, stdout, stderr: '' }

@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findEntries } from '../../src/audit/audit.ts'
-import { openVault } from '../../src/crypto/vault.ts'
+import { openVaultOf } from '../../src/crypto/vault.ts'
 import { draftProvider, findProvider, getProvider, readCredential } from '../../src/identity/provider.ts'
 import type { ProviderDraft } from '../../src/identity/provider-draft.ts'
 import { readConfig } from '../../src/settings/config.ts'
@@ -25,7 +25,7 @@ const settings = { DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), AUDI
 const line = await keepOpen(openCommandLineAt(settings))
 const two = await keepOpen(openCommandLineAt({ ...settings, FOUR_EYES: 'provider.add' }))
 const { db } = line
-const vault = openVault(readConfig(settings).keySource)
+const vault = await openVaultOf(readConfig(settings).keySource)
 const act = () => ({ by: { name: 'operator:test' }, at: new Date() })
 const folder = newFolder('provider-commands')
 

@@ -94,7 +94,7 @@ export async function openEngineHouse(): Promise<EngineHouse> {
       await eventually('somebody who waits', () => isWaiting(db))
     },
     async openWorker(lingerMs = 60_000) {
-      const changes = await openChanges({ db, streamDb: db })
+      const changes = await openChanges({ db, streamDb: db }, async () => {})
       const rounds = openRounds({ db, clock, log })
       const sender = openSender({
         policy: { allowLoopback: true, ports: [] },

@@ -75,11 +75,13 @@ function tell(
     if (gathered.length > 0) write('changed', gathered.join(' '))
     gathered = []
   }
+  const end = () => cutEventStream(out)
   const beat = () => {
+    // A command that hands out keys answers later than it was asked to.
+    if (opaqueTags.ofService(serviceId) !== words) return end()
     flush()
     write('beat', Math.floor(changes.heardUntilMs - openedAtMs))
   }
-  const end = () => cutEventStream(out)
   const hearNoMore = changes.subscribe((tag) => {
     if (endings.includes(tag)) return end()
     if (!isBearerTag(tag)) return
