@@ -27,6 +27,25 @@ CREATE TRIGGER refuse_staff_password BEFORE UPDATE OF password_hash ON users FOR
   WHEN (NEW.role = 'operator' AND OLD.password_hash IS NULL AND NEW.password_hash IS NOT NULL)
   EXECUTE FUNCTION refuse_staff_password();
 
+-- A program that administers: for one of the staff, with a role of its own, on one site. What it may is asked
+-- with each request: it ends with the roles of the person, on its last day, or when it is revoked. Readers are
+-- others of the staff who can read it where it is kept: they do not decide what it proposed.
+CREATE TABLE admin_credentials (
+  id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  user_id      text NOT NULL REFERENCES users,
+  name         text NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+  environment  text NOT NULL CHECK (environment IN ('live', 'sandbox')),
+  role         text NOT NULL CHECK (role IN ('viewer', 'support', 'partner-manager', 'webhook-operator',
+    'security-officer', 'auditor', 'administrator')),
+  readers      text[] NOT NULL CHECK (cardinality(readers) <= 20),
+  hash         bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  hint         text NOT NULL,
+  created_at   timestamptz NOT NULL,
+  expires_at   timestamptz NOT NULL CHECK (expires_at > created_at),
+  last_used_at timestamptz,
+  revoked_at   timestamptz
+);
+
 -- Acts that take two people (four eyes): one proposes exactly what is to be done, on the state in front of
 -- them; another decides. The decision is written in the transaction that does the act. A proposal that is not
 -- decided in time counts no more, and no row has to say so.
@@ -40,6 +59,8 @@ CREATE TABLE proposals (
   state           text NOT NULL,
   reason          text NOT NULL CHECK (length(reason) BETWEEN 1 AND 500),
   proposed_by     text NOT NULL REFERENCES users,
+  -- By which they did.
+  credential_id   bigint REFERENCES admin_credentials,
   proposed_at     timestamptz NOT NULL,
   expires_at      timestamptz NOT NULL,
   outcome         text CHECK (outcome IN ('applied', 'declined', 'withdrawn', 'outdated', 'expired')),
@@ -84,7 +105,8 @@ CREATE TRIGGER tell_of_power AFTER INSERT ON audit_entries FOR EACH ROW
   WHEN (NEW.action IN (
     'user.role_given', 'user.role_taken', 'provisioning.linked',
     'provider.drafted', 'provider.added', 'provider.changed', 'provider.credential_replaced',
-    'provider.removed', 'service.created', 'service.provisioning_set', 'service.reading_set', 'source.created',
+    'provider.removed', 'service.created', 'service.provisioning_set', 'service.reading_set',
+    'credential.created', 'source.created',
     'source.role_allowed', 'brand.activated', 'brand.returned', 'keys.rotated', 'keys.pruned'))
   EXECUTE FUNCTION tell_of_power();
 CREATE TRIGGER tell_of_power_of_staff AFTER INSERT ON audit_entries FOR EACH ROW

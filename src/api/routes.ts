@@ -1,6 +1,8 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
 
+import { partnerEndpoints as partners } from './admin/kinds.ts'
 import { type Route, route } from './frame/route.ts'
+import { admin } from './gates/admin-gate.ts'
 import { anyone, bearer, branch, client, clientOrService } from './gates/gates.ts'
 import { provisioner, service } from './gates/service-gates.ts'
 import { fetchCustomers } from './internal/customers.ts'
@@ -8,7 +10,7 @@ import { publishEvents } from './internal/events.ts'
 import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
 import { putRecord, removeRecord } from './internal/provisioning.ts'
 import { tellRevocations } from './internal/revocations.ts'
-import { internalOpenApi, openApi } from './openapi/endpoint.ts'
+import { adminOpenApi, internalOpenApi, openApi } from './openapi/endpoint.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
@@ -93,6 +95,12 @@ const table: readonly Route[] = [
   route('GET', '/internal/v1/imports/:id', provisioner, fetchImport),
   route('PATCH', '/internal/v1/imports/:id', provisioner, continuesImport),
   route('GET', '/internal/openapi.json', service, internalOpenApi),
+
+  route('GET', '/admin/openapi.json', admin('overview.see'), adminOpenApi),
+  route('GET', '/admin/v1/partners', admin('partners.see'), partners.list),
+  route('GET', '/admin/v1/partners/:name', admin('partners.see'), partners.fetch),
+  route('PUT', '/admin/v1/partners/:name', admin('partners.manage'), partners.put),
+  route('DELETE', '/admin/v1/partners/:name', admin('partners.manage'), partners.end),
 ]
 
 /**

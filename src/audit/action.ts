@@ -10,6 +10,8 @@ export type AuditAction =
   | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'scopes_set' | 'scopes_required' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
   | `brand.${'drafted' | 'draft_discarded' | 'activated' | 'returned'}`
   | `service.${'created' | 'provisioning_set' | 'reading_set' | 'revoked'}`
+  | `credential.${'created' | 'revoked'}`
+  | 'object.labelled'
   | `provider.${'added' | 'drafted' | 'changed' | 'removed' | 'credential_replaced'}`
   | `identity.${'linked' | 'unlinked' | 'unknown' | 'refused'}`
   | `authorization.${'approved' | 'denied' | 'revoked' | 'narrowed' | 'paused' | 'resumed'}`

@@ -5,10 +5,25 @@
 import type { Sql } from '../database/database.ts'
 import { printJson } from '../text/cut.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import type { StaffRole } from '../vocabulary/permission.ts'
 import type { AuditAction, GuardedAction, TriggeredAction } from './action.ts'
 import { insertAuditEntry, selectNewest, selectNewestAbout } from './entries.sql.ts'
 
-/** The actor: `user:id-…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the database. */
+/**
+ * A credential of the administration API while it acts: with one role, for one of the staff, and read by
+ * others of them.
+ */
+export interface ActingCredential {
+  readonly id: number
+  readonly userId: string
+  readonly readers: readonly string[]
+  readonly role: StaffRole
+}
+
+/**
+ * The actor: `user:id-…`, `credential:…`, `client:…`, `operator:…`, `service:…`, `gateway`, or `role:…` of the
+ * database.
+ */
 export interface Actor {
   readonly name: string
   readonly environment?: Environment | undefined
@@ -18,6 +33,13 @@ export interface Actor {
   readonly requestId?: string | undefined
   /** The identity provider that opened their session: its roles count. The log does not keep it. */
   readonly providerId?: number | undefined
+  /** What a credential may is what its role may. The log keeps its number, which is the actor's name. */
+  readonly credential?: ActingCredential
+}
+
+/** The signed-in operator or the person behind a credential; undefined for everybody else. */
+export function personOf({ name, credential }: Actor): string | undefined {
+  return credential?.userId ?? (name.startsWith('user:') ? name.slice('user:'.length) : undefined)
 }
 
 /** The actor of an act, and when: one value from the door to the entry. */

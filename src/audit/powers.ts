@@ -125,6 +125,7 @@ const powers = {
   'provider.removed': {
     ...{ ...provider, console: ['/console/providers/:provider/remove'], commands: ['provider remove'] },
   },
+  'credential.created': { commands: ['credential create'], tells: ['administrators'] },
   'service.created': { commands: ['service create'], tells: ['administrators'] },
   'service.provisioning_set': { commands: ['service update'], tells: ['administrators'] },
   'service.reading_set': { commands: ['service update'], tells: ['administrators'] },

@@ -173,6 +173,11 @@ const words: Readonly<Record<AuditAction, Words>> = {
     said('audience') === '–'
       ? say`${by} set what service ${to} sees of tokens: ${said('sees')}`
       : say`${by} set what service ${to} sees of tokens for ${said('audience')}: ${said('sees')}`,
+  'credential.created': ({ by, to, user, said }) =>
+    say`${by} made ${to} for the administration API, which may do for ${user} what the role ${staffRole(said)} may`,
+  'credential.revoked': ({ by, to }) => say`${by} revoked ${to} of the administration API`,
+  'object.labelled': ({ by, to, said }) =>
+    say`${by} named ${to} ${said('name')} for the administration API, with the owner ${said('owner')}`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
   'provider.drafted': ({ by, to, said, pairs }) =>
     say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}${handedOut({ said, pairs })}`,

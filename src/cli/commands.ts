@@ -21,6 +21,7 @@ import {
   type WriteContext,
 } from './command.ts'
 import { completionCommand } from './completion.ts'
+import { credentialCommands } from './credential.ts'
 import { deliveryCommands } from './delivery.ts'
 import { eventCommands } from './event.ts'
 import { importCommands } from './import.ts'
@@ -80,6 +81,7 @@ export const commands: readonly Command[] = [
   ...linkCommands,
   ...providerCommands,
   ...staffCommands,
+  ...credentialCommands,
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,

@@ -18,6 +18,7 @@ const kinds: TokenKind[] = [
     'session',
     'invitation',
     'reset',
+    'administration',
   ] as const),
 ]
 const kind = fc.constantFrom(...kinds)

@@ -16,13 +16,15 @@ export type Tag =
   | 'Events'
   | 'Receiver'
   | 'Internal'
+  | 'Administration'
 
 /** No name is a word that generators use themselves. */
-export type SchemeName = 'clientBasic' | 'serviceBasic' | 'personalToken' | 'oauth2'
+export type SchemeName = 'clientBasic' | 'serviceBasic' | 'personalToken' | 'oauth2' | 'adminCredential'
 
 export type HeaderName =
   | 'Allow'
   | 'Deprecation'
+  | 'ETag'
   | 'Location'
   | 'Preference-Applied'
   | 'Retry-After'
@@ -56,6 +58,8 @@ export interface OperationSchema {
   readonly mayConflict?: true
   /** 404, beside what its path names: a parameter names something too. */
   readonly mayMiss?: true
+  /** 412: it is not as the caller has last seen it. */
+  readonly mayHaveMoved?: true
   /** What a webhook that is made here is sent. */
   readonly makesWebhook?: true
   /** 403, beside what its gate refuses: the caller is not the one for this. */

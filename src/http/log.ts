@@ -21,6 +21,7 @@ export interface RequestIdentity {
   readonly branchId?: number | undefined
   readonly userId?: string | undefined
   readonly serviceId?: string | undefined
+  readonly credentialId?: number | undefined
 }
 
 /** A whole problem, or the code alone. */
@@ -162,6 +163,7 @@ function describeRequest(request: FastifyRequest): object {
     branch: who?.branchId,
     user: who?.userId,
     service: who?.serviceId,
+    credential: who?.credentialId,
     trace_id: request.span?.traceId,
     bytes_in: countBytes(request.headers['content-length']),
   }

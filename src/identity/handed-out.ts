@@ -4,10 +4,10 @@
  * who wrote them may be among those subjects. So it takes what giving the role by hand takes, and everything
  * that the role may.
  */
-import type { Act } from '../audit/audit.ts'
+import { type Act, personOf } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import { Forbidden } from '../problem.ts'
-import { listRolesIn } from '../users/staff-role.ts'
+import { listRolesOfActor } from '../users/staff-role.ts'
 import { type Permission, permissionsOf, permits, type StaffRole } from '../vocabulary/permission.ts'
 import { staffRoleWords } from '../vocabulary/staff-role-words.ts'
 import type { ProviderDraft } from './provider-draft.ts'
@@ -47,7 +47,7 @@ export function findBeyond(
  * alone: an actor on the machine's command line has every power anyway.
  */
 export async function refuseHandingOut(sql: Sql, handed: HandingOut, { by }: Act): Promise<void> {
-  if (!by.name.startsWith('user:')) return
-  const beyond = findBeyond(await listRolesIn(sql, by.name.slice('user:'.length), by.providerId), handed)
+  if (personOf(by) === undefined) return
+  const beyond = findBeyond(await listRolesOfActor(sql, by), handed)
   if (beyond) throw new Forbidden(beyond)
 }

@@ -210,6 +210,7 @@ const kindWords = {
   invitation: 'an invitation',
   reset: 'a link for a new password',
   switch: 'a code for the way into the sandbox',
+  administration: 'a credential for administration',
 } as const
 
 /** Which kinds of token are taken somewhere, and what to send there. */

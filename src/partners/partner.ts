@@ -110,6 +110,10 @@ export function listPartners(sql: Sql): Promise<Partner[]> {
   return sql.query(table.selectPartners)
 }
 
+export function listPartnersByIds(sql: Sql, branchIds: readonly number[]): Promise<Partner[]> {
+  return sql.query(table.selectPartnersByIds, { branchIds })
+}
+
 export async function setPartnerStatus(
   db: Sql,
   partner: Partner,

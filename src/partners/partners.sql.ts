@@ -46,6 +46,13 @@ export const selectPartners = statement({
   text: `SELECT ${partnerColumns} FROM partners ORDER BY branch_id`,
 })
 
+export const selectPartnersByIds = statement({
+  name: 'select_partners_by_ids',
+  takes: { branchIds: list(int) },
+  gives: partnerRow,
+  text: `SELECT ${partnerColumns} FROM partners WHERE branch_id = ANY (:branchIds::int[])`,
+})
+
 export const updatePartnerStatus = statement({
   name: 'update_partner_status',
   takes: {

@@ -31,7 +31,11 @@ export function permitAll(roles: readonly StaffRole[], needed: readonly Permissi
  */
 export async function findRefusal(
   sql: Sql,
-  proposal: WantedAct & { readonly subject: string; readonly proposedBy: string },
+  proposal: WantedAct & {
+    readonly subject: string
+    readonly proposedBy: string
+    readonly readers: readonly string[]
+  },
   decider: string,
   roles: readonly StaffRole[],
   now: Date,
@@ -40,7 +44,9 @@ export async function findRefusal(
   if (proposal.subject === `user:${decider}`) return 'This is about you. Somebody else has to decide.'
   if (!permitAll(roles, await permissionsFor(sql, proposal))) return 'You may not decide about this.'
   if (await isOwnOf(sql, proposal, decider, now)) return ownPartnerWords
-  if (await mayBeOnePerson(sql, proposal.proposedBy, decider, now)) return onePersonWords
+  if (proposal.readers.includes(decider)) return readerWords
+  for (const proposer of [proposal.proposedBy, ...proposal.readers])
+    if (await mayBeOnePerson(sql, proposer, decider, now)) return onePersonWords
   return undefined
 }
 
@@ -49,6 +55,8 @@ export async function isOwnOf(sql: Sql, wanted: WantedAct, userId: string, now: 
   const branchId = openWanted(wanted).branchOf()
   return branchId !== undefined && isOwnPartner(sql, branchId, userId, now)
 }
+
+const readerWords = 'You can read the credential that proposed this. Somebody else has to decide.'
 
 const onePersonWords =
   'Somebody else has to decide: in the last 30 days your account and that of whoever proposed it shared an address, or one person changed how one of you, or both, sign in.'

@@ -4,16 +4,17 @@
  * in the transaction of the decision, and only while the state is still the same. No operator decides about
  * what they proposed themselves, or about themselves; no role is exempt (decision 0025).
  */
-import { type Act, recordAct } from '../audit/audit.ts'
+import { type Act, personOf as findPerson, recordAct } from '../audit/audit.ts'
 import { permissionOfKind } from '../audit/powers.ts'
 import { after, day } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
 import { ownPartnerWords } from '../partners/own-partner.ts'
 import { Forbidden, NotFound } from '../problem.ts'
+import { findStandingRole } from '../users/admin-credential.ts'
 import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
-import { listRolesIn, listRolesOf, type StaffRole } from '../users/staff-role.ts'
+import { listRolesOf, listRolesOfActor } from '../users/staff-role.ts'
 import { lockActiveOperators } from '../users/users.sql.ts'
 import { rolesWith } from '../vocabulary/permission.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
@@ -35,6 +36,9 @@ export interface Proposal {
   readonly reason: string
   readonly proposedBy: string
   readonly proposedByName: string
+  /** The credential that proposed it for them, and who of the staff reads it. */
+  readonly credentialId: number | null
+  readonly readers: readonly string[]
   readonly proposedAt: Date
   readonly expiresAt: Date
   readonly outcome: ProposalOutcome | null
@@ -86,7 +90,8 @@ async function propose<Kind extends WiredKind>(
 ): Promise<DecisionResult> {
   const by = personOf(act)
   const needed = await permissionsFor(sql, { kind, values })
-  if (!permitAll(await ownRoles(sql, act), needed)) throw new Forbidden('You may not propose this any more.')
+  if (!permitAll(await listRolesOfActor(sql, act.by), needed))
+    throw new Forbidden('You may not propose this any more.')
   if (!isReasoned(act)) throw new Error(`${kind} is proposed without a reason.`)
   const subject = proposableActs[kind].subjectOf(values)
   await sql.query(table.expireProposal, { kind, subject, now: act.at })
@@ -98,6 +103,7 @@ async function propose<Kind extends WiredKind>(
     state: print(state),
     reason: act.reason,
     proposedBy: by,
+    credentialId: act.by.credential?.id,
     proposedAt: act.at,
     expiresAt,
   }
@@ -126,15 +132,11 @@ function print(state: object): string {
   return JSON.stringify(state)
 }
 
-/** People alone propose and decide. */
+/** People alone decide, and propose themselves or by a credential. */
 function personOf({ by }: Act): string {
-  if (!by.name.startsWith('user:')) throw new Error(`${by.name} is nobody who proposes or decides.`)
-  return by.name.slice('user:'.length)
-}
-
-/** Of the operator in front of the page. */
-function ownRoles(sql: Sql, act: Act): Promise<StaffRole[]> {
-  return listRolesIn(sql, personOf(act), act.by.providerId)
+  const person = findPerson(by)
+  if (person === undefined) throw new Error(`${by.name} is nobody who proposes or decides.`)
+  return person
 }
 
 async function findWaiting(
@@ -234,8 +236,9 @@ async function holdStill(sql: Sql, id: number, now: Date): Promise<LockedProposa
 
 async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act: Act): Promise<void> {
   const decider = personOf(act)
+  if (act.by.credential) throw new Forbidden('A credential decides nothing.')
   if (decider !== session.user.id) throw new Error('The session is of somebody else.')
-  const refusal = await findRefusal(sql, proposal, decider, await ownRoles(sql, act), act.at)
+  const refusal = await findRefusal(sql, proposal, decider, await listRolesOfActor(sql, act.by), act.at)
   if (refusal) throw new Forbidden(refusal)
   if (!isFresh(session, act.at) || !(await hasProvenFactor(sql, session, act.at)))
     throw new Forbidden('Confirm first that it is you.')
@@ -244,8 +247,12 @@ async function refuseDecider(sql: Sql, proposal: Proposal, session: Session, act
 /** Two people who both may do it: a proposer who lost that since, by lock or by role, proposes nothing. */
 async function isStillProposed(sql: Sql, proposal: Proposal, now: Date): Promise<boolean> {
   if (await isOwnOf(sql, proposal, proposal.proposedBy, now)) return false
-  if (!permitAll(await listRolesOf(sql, proposal.proposedBy), await permissionsFor(sql, proposal)))
-    return false
+  const { credentialId, proposedBy } = proposal
+  const roles =
+    credentialId === null
+      ? await listRolesOf(sql, proposedBy)
+      : await findStandingRole(sql, credentialId, now)
+  if (!permitAll(roles, await permissionsFor(sql, proposal))) return false
   const state = await openWanted(proposal).readState(sql)
   return state !== undefined && print(state) === proposal.state
 }

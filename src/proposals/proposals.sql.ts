@@ -5,9 +5,11 @@ import { tellStaff } from '../notices/notices.sql.ts'
 import type { WiredKind } from './acts.ts'
 
 const columns = `p.id, p.kind, p.subject, p.act AS values, p.state, p.reason, p.proposed_by AS "proposedBy",
-  u.name AS "proposedByName", p.proposed_at AS "proposedAt", p.expires_at AS "expiresAt", p.outcome,
+  u.name AS "proposedByName", p.credential_id AS "credentialId",
+  coalesce(c.readers, '{}') AS readers, p.proposed_at AS "proposedAt", p.expires_at AS "expiresAt", p.outcome,
   p.decided_at AS "decidedAt", d.name AS "decidedByName", p.decision_reason AS "decisionReason"`
-const named = 'FROM proposals p JOIN users u ON u.id = p.proposed_by LEFT JOIN users d ON d.id = p.decided_by'
+const named = `FROM proposals p JOIN users u ON u.id = p.proposed_by LEFT JOIN users d ON d.id = p.decided_by
+   LEFT JOIN admin_credentials c ON c.id = p.credential_id`
 
 /** None when one of this kind waits already about the same. */
 export const insertProposal = statement({
@@ -19,12 +21,14 @@ export const insertProposal = statement({
     state: text,
     reason: text,
     proposedBy: text,
+    credentialId: orNull(int),
     proposedAt: instant,
     expiresAt: instant,
   },
   gives: { id: int },
-  text: `INSERT INTO proposals (kind, subject, act, state, reason, proposed_by, proposed_at, expires_at)
-   VALUES (:kind, :subject, :act, :state, :reason, :proposedBy, :proposedAt, :expiresAt)
+  text: `INSERT INTO proposals (kind, subject, act, state, reason, proposed_by, credential_id, proposed_at,
+     expires_at)
+   VALUES (:kind, :subject, :act, :state, :reason, :proposedBy, :credentialId, :proposedAt, :expiresAt)
    ON CONFLICT (kind, subject) WHERE outcome IS NULL DO NOTHING RETURNING id`,
 })
 
@@ -46,6 +50,8 @@ const row = {
   reason: text,
   proposedBy: text,
   proposedByName: text,
+  credentialId: orNull(int),
+  readers: list(text),
   proposedAt: instant,
   expiresAt: instant,
   outcome: orNull(oneOf('applied', 'declined', 'withdrawn', 'outdated', 'expired')),

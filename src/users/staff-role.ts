@@ -3,7 +3,7 @@
  * provider takes back what it gave and touches nothing that was given by hand; an operator takes back what
  * was given by hand.
  */
-import { type Act, recordAct } from '../audit/audit.ts'
+import { type Act, type Actor, personOf, recordAct } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import { Conflict, Forbidden, NotFound } from '../problem.ts'
 import { type Permission, permissionsOf, permits, type StaffRole } from '../vocabulary/permission.ts'
@@ -31,6 +31,20 @@ export async function listRolesIn(
 ): Promise<StaffRole[]> {
   const rows = await sql.query(table.selectSessionRoles, { userId, providerId: providerId?.toString() })
   return rows.map(({ role }) => role)
+}
+
+/** Of a signed-in operator, what counts in the session; of a credential, its role. Nobody else has any. */
+export async function listRolesOfActor(sql: Sql, by: Actor): Promise<readonly StaffRole[]> {
+  const { credential } = by
+  if (credential)
+    return carries(await listRolesOf(sql, credential.userId), credential.role) ? [credential.role] : []
+  const userId = personOf(by)
+  return userId === undefined ? [] : listRolesIn(sql, userId, by.providerId)
+}
+
+/** Whether somebody with these roles may do everything that the role may. */
+export function carries(roles: readonly StaffRole[], role: StaffRole): boolean {
+  return permissionsOf[role].every((each) => permits(roles, each))
 }
 
 /**
@@ -211,8 +225,8 @@ async function lockStaff(sql: Sql, { id, name }: Pick<StaffMember, 'id' | 'name'
  * lost their own role while they waited.
  */
 async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void> {
-  if (!by.name.startsWith('user:')) return
-  const own = await listRolesIn(sql, by.name.slice(5), by.providerId)
+  if (personOf(by) === undefined) return
+  const own = await listRolesOfActor(sql, by)
   if (!permits(own, 'staff.manage')) throw new Forbidden('You may not change the roles of staff any more.')
   if (role === 'administrator' && !permits(own, 'administrators.manage'))
     throw new Forbidden(
@@ -222,10 +236,8 @@ async function refuseGiver(sql: Sql, role: StaffRole, { by }: Act): Promise<void
 
 /** Nor to an account behind which they may be themselves, what they do not have. */
 async function refuseOwnSecond(sql: Sql, to: StaffMember, role: StaffRole, { by, at }: Act): Promise<void> {
-  if (!by.name.startsWith('user:')) return
-  const giver = by.name.slice(5)
-  const own = await listRolesIn(sql, giver, by.providerId)
-  if (permissionsOf[role].every((each) => permits(own, each))) return
+  const giver = personOf(by)
+  if (giver === undefined || carries(await listRolesOfActor(sql, by), role)) return
   if (await mayBeOnePerson(sql, giver, to.id, at))
     throw new Forbidden(
       'In the last 30 days you had the same address as this person, or changed how they sign in. Ask an administrator.',

@@ -81,6 +81,8 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'brand.drafted': 'nobody sees a draft',
   'brand.draft_discarded': takesAway,
   'service.revoked': takesAway,
+  'credential.revoked': takesAway,
+  'object.labelled': 'a name',
   'identity.unlinked': takesAway,
   'identity.unknown': 'nobody came in',
   'identity.refused': 'nobody came in',
@@ -217,6 +219,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
       'client list',
     ],
     ...['client show', 'client secrets', 'token list', 'authorization list', 'service list', 'webhook list'],
+    ...['credential list'],
     ...[
       'webhook show',
       'delivery list',
@@ -240,6 +243,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
     ],
     ...[
       'service revoke',
+      'credential revoke',
       'webhook delete',
       'webhook pause',
       'webhook skip-waiting',
@@ -269,6 +273,7 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['DELETE /internal/v1/customers/:externalId', 'DELETE /internal/v1/accounts/:externalId'],
     'DELETE /internal/v1/holdings/:customer/:account',
+    'DELETE /admin/v1/partners/:name',
   ],
   [ownEvents]: [
     ...['POST /v2/webhooks/transaction', 'POST /v2/webhooks/application', 'POST /v2/webhooks/achprofile'],
@@ -284,6 +289,7 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ...['POST /v2/webhooks/:id/resume', 'POST /v2/webhooks/:id/recover', 'POST /v2/webhooks/:id/replays'],
     'POST /v2/deliveries/:id/redeliver',
   ],
+  'what gives power is proposed': ['PUT /admin/v1/partners/:name'],
   'it goes on with what was started': ['PATCH /internal/v1/imports/:id'],
 }
 

@@ -91,6 +91,15 @@ export const refusals: readonly Refusal[] = [
     applies: ({ schema }) => schema.mayConflict === true,
   },
   {
+    status: 412,
+    name: 'PreconditionFailed',
+    description:
+      'It is not as `If-Match` or `If-None-Match` says: `fields` names what was changed since. Read it again.',
+    example: ['precondition_failed', 'It was changed since: spec.state. Read it again.'],
+    headers: [],
+    applies: ({ schema }) => schema.mayHaveMoved === true,
+  },
+  {
     status: 413,
     name: 'ContentTooLarge',
     description: 'The body is larger than this endpoint reads.',

@@ -11,6 +11,7 @@ import type { Context } from '../../context.ts'
 import type { ErrorShape } from '../../http/addresses.ts'
 import type { BodyKind, OperationSchema } from '../../http/described-route.ts'
 import { Problem } from '../../problem.ts'
+import type { Permission } from '../../vocabulary/permission.ts'
 import type { ApiGate, Protection } from '../gates/gate.ts'
 import { readFormFault } from './form-fields.ts'
 
@@ -33,6 +34,7 @@ export interface Route {
   readonly path: string
   readonly errors: ErrorShape | undefined
   readonly protection?: Protection | undefined
+  readonly permission?: Permission | undefined
   /** Undefined where readers of the interface have nothing of it. */
   readonly schema: OperationSchema | undefined
   readonly takes: BodyKind
@@ -48,7 +50,7 @@ export function route<Caller>(
 ): Route {
   const { schema, errors, cors, takes = 'json' } = endpoint
   return {
-    ...{ method, path, errors, takes, cors, protection: gate.protection },
+    ...{ method, path, errors, takes, cors, protection: gate.protection, permission: gate.permission },
     schema: endpoint.isHidden ? undefined : schema,
     register(app, context) {
       const callers = new WeakMap<FastifyRequest, Caller>()

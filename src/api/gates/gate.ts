@@ -1,6 +1,7 @@
 /** Who may call: what a gate is. The gates themselves are in gates.ts. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
+import type { Permission } from '../../vocabulary/permission.ts'
 import type { Scope } from '../../vocabulary/scope.ts'
 
 /** Finds out who calls, or throws the refusal. */
@@ -8,6 +9,8 @@ export interface ApiGate<Caller> {
   (context: Context, request: FastifyRequest, reply: FastifyReply): Caller | Promise<Caller>
   /** Where a bearer token is taken: what is asked of it. */
   readonly protection?: Protection
+  /** What a credential for administration must be allowed to do. */
+  readonly permission?: Permission
 }
 
 export interface Protection {

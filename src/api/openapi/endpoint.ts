@@ -2,16 +2,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import type { DescribedRoute } from '../../http/described-route.ts'
+import type { DescribedRoute, Tag } from '../../http/described-route.ts'
 import { Type } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
-import { describeInterface, type OpenApiDocument } from './openapi.ts'
+import type { Administrator } from '../gates/admin-gate.ts'
+import { describeAdministration, describeInterface, type OpenApiDocument } from './openapi.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** What partners may know of the interface. */
     openapi(): OpenApiDocument
     internalOpenapi(): OpenApiDocument
+    adminOpenapi(): OpenApiDocument
   }
 }
 
@@ -48,20 +50,38 @@ export const internalOpenApi: Endpoint<Act> = {
   handle: (_context, _caller, request) => request.server.internalOpenapi(),
 }
 
+export const adminOpenApi: Endpoint<Administrator> = {
+  schema: {
+    ...schema,
+    operationId: 'getAdminOpenApi',
+    description: 'This document: what programs administer.',
+    tags: ['Administration'],
+    security: [{ adminCredential: [] }],
+    mayForbid: true,
+  },
+  handle: (_context, _caller, request) => request.server.adminOpenapi(),
+}
+
 /** Written when it is first asked for: only then is the address of the site known. */
 export function describeRoutes(
   app: FastifyInstance,
   routes: readonly DescribedRoute[],
   context: Context,
 ): void {
-  const open = routes.filter(({ schema: { tags } }) => tags[0] !== 'Internal')
+  const isFor = (audience: Tag) => (row: DescribedRoute) => row.schema.tags[0] === audience
+  const others = routes.filter((row) => !isFor('Administration')(row))
+  const open = others.filter((row) => !isFor('Internal')(row))
   app.decorate(
     'openapi',
     once(() => describeInterface(open, context.baseUrl)),
   )
   app.decorate(
     'internalOpenapi',
-    once(() => describeInterface(routes, context.baseUrl)),
+    once(() => describeInterface(others, context.baseUrl)),
+  )
+  app.decorate(
+    'adminOpenapi',
+    once(() => describeAdministration(routes.filter(isFor('Administration')), context.baseUrl)),
   )
 }
 

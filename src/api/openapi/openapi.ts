@@ -12,11 +12,26 @@ import { mediaTypes } from '../frame/route.ts'
 import { openComponents } from './components.ts'
 import { exampleOf } from './example.ts'
 import { describeCallbacks, describeWebhooks, receiverTag } from './webhooks.ts'
-import { about, headers, schemes, tags } from './words.ts'
+import { about, aboutAdministration, headers, schemes, tags } from './words.ts'
 
 export type OpenApiDocument = ReturnType<typeof describeInterface>
 
+/** What partners and the brokerage's systems call, and what is sent to partners. */
 export function describeInterface(routes: readonly DescribedRoute[], baseUrl: string) {
+  return describeDocument(routes, baseUrl, { info: about(baseUrl), sends: true })
+}
+
+export function describeAdministration(routes: readonly DescribedRoute[], baseUrl: string): OpenApiDocument {
+  return describeDocument(routes, baseUrl, { info: aboutAdministration(baseUrl), sends: false })
+}
+
+interface Document {
+  readonly info: ReturnType<typeof about>
+  /** Whether partners are sent something. */
+  readonly sends: boolean
+}
+
+function describeDocument(routes: readonly DescribedRoute[], baseUrl: string, { info, sends }: Document) {
   const components = openComponents()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const row of routes) {
@@ -34,19 +49,22 @@ export function describeInterface(routes: readonly DescribedRoute[], baseUrl: st
       ]),
     ),
   )
-  const webhooks = describeWebhooks(components.place)
-  const used = new Set<string>([...routes.map(({ schema }) => schema.tags[0]), receiverTag])
+  const webhooks = sends ? describeWebhooks(components.place) : undefined
+  const usedTags = new Set<string>([
+    ...routes.map(({ schema }) => schema.tags[0]),
+    ...(sends ? [receiverTag] : []),
+  ])
   return {
     openapi: '3.1.0',
-    info: about(baseUrl),
+    info,
     servers: [{ url: baseUrl }],
-    tags: tags.filter(({ name }) => used.has(name)),
+    tags: tags.filter(({ name }) => usedTags.has(name)),
     paths,
-    webhooks,
+    ...(webhooks && { webhooks }),
     components: {
       schemas: components.all(),
       responses,
-      headers,
+      headers: usedHeaders({ paths, responses }),
       securitySchemes: usedSchemes(routes, baseUrl),
     },
   }
@@ -170,6 +188,12 @@ function exampleOfRefusal({ status, example: [error, words] }: Refusal, isOAuth:
 
 /** Where RFC 6749 has a word of its own. */
 const oauthCodes: Readonly<Record<number, string>> = { 401: 'invalid_client' }
+
+function usedHeaders(answers: object): Partial<typeof headers> {
+  const text = JSON.stringify(answers)
+  const used = Object.entries(headers).filter(([name]) => text.includes(`"#/components/headers/${name}"`))
+  return Object.fromEntries(used)
+}
 
 function usedSchemes(routes: readonly DescribedRoute[], baseUrl: string) {
   const used = new Set(routes.flatMap(({ schema }) => schema.security.flatMap((each) => Object.keys(each))))

@@ -31,6 +31,19 @@ export function about(baseUrl: string) {
   }
 }
 
+const ofAdministration = `What a brokerage administers by programs: declared by names, and done every day.
+
+**Power.** What gives power is a proposal that another person decides in the console; the rest is done at once. A credential decides
+nothing.
+
+**Secrets** are no fields: a POST makes one and shows it once.
+
+**Dry runs.** \`dryRun=true\` answers what would come of a request, field by field, and does nothing.`
+
+export function aboutAdministration(baseUrl: string): ReturnType<typeof about> {
+  return { ...about(baseUrl), title: 'Brokerage Administration Interface', description: ofAdministration }
+}
+
 export const tags: readonly { readonly name: Tag; readonly description: string }[] = [
   { name: 'Discovery', description: 'Where everything is, for programs.' },
   { name: 'OAuth', description: 'The authorization code flow, and what to do with its tokens.' },
@@ -47,6 +60,10 @@ export const tags: readonly { readonly name: Tag; readonly description: string }
     description: 'What a receiver is sent: requests that the gateway makes. A client calls none of them.',
   },
   { name: 'Internal', description: "For the brokerage's own systems." },
+  {
+    name: 'Administration',
+    description: 'What a brokerage declares, and what it does every day, for its programs.',
+  },
 ]
 
 export function schemes(baseUrl: string): Record<SchemeName, object> {
@@ -60,6 +77,12 @@ export function schemes(baseUrl: string): Record<SchemeName, object> {
       type: 'http',
       scheme: 'basic',
       description: "Id and secret of one of the brokerage's own systems.",
+    },
+    adminCredential: {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        'A credential for administration. It may do what its role may, while its person may do all of that.',
     },
     personalToken: {
       type: 'http',
@@ -99,6 +122,7 @@ export const headers: Record<HeaderName, object> = {
     'RFC 9745: when the client secret that was used was replaced, as `@` and epoch seconds.',
     '@1767225600',
   ),
+  ETag: textHeader('The version of the object: send it as `If-Match`.', '"Qm9va3M0.YWJjZGVm"'),
   Location: textHeader('Where it is.', '/v2/webhooks/1'),
   'Preference-Applied': textHeader(
     'The wait that was granted, when one was asked for by `Prefer`.',

@@ -1,0 +1,64 @@
+/**
+ * What the administration API declares: of each kind how it is described, read, held still, made and changed.
+ * The acts are those of the console and the commands; what gives power is proposed.
+ */
+import type { TObject } from 'typebox'
+import type { Act } from '../audit/audit.ts'
+import type { Vault } from '../crypto/vault.ts'
+import type { Sql } from '../database/database.ts'
+import type { GuardPolicy } from '../network/address-guard.ts'
+import type { ProposedActs, WiredKind } from '../proposals/acts.ts'
+import type { Environment } from '../vocabulary/environment.ts'
+import type { Permission } from '../vocabulary/permission.ts'
+
+type KindName = 'partners' | 'clients' | 'services' | 'sources' | 'webhooks' | 'providers'
+
+export interface AdministrationDependencies {
+  readonly vault: Vault
+  /** Where webhooks may go. */
+  readonly guard: GuardPolicy
+  readonly isDevelopment: boolean
+  readonly environment: Environment
+}
+
+/** A request at work, in its transaction. */
+export interface Work extends AdministrationDependencies {
+  readonly sql: Sql
+  readonly act: Act
+  /** With the reason that the caller gave: refuses where there is none. */
+  reasoned(): Act & { readonly reason: string }
+  /** Whatever FOUR_EYES says: another person decides. */
+  propose<Kind extends WiredKind>(kind: Kind, values: ProposedActs[Kind]): Promise<void>
+  /** Refuses people who belong to the partner: for whom the credential acts, and its readers. */
+  refuseOwn(branchId: number): Promise<void>
+}
+
+export interface DeclaredObject<Spec> {
+  readonly spec: Spec
+  /** What only the gateway says of it. */
+  readonly status: Readonly<Record<string, unknown>>
+}
+
+export interface DeclaredKind<Spec extends object> {
+  readonly kind: KindName
+  /** Whether both sites share its objects, or each has its own. */
+  readonly site: 'both' | 'own'
+  readonly sees: Permission
+  readonly manages: Permission
+  /** As `PUT` takes it: every field may be left out. */
+  readonly specification: TObject
+  readonly status: TObject
+  /** What the functions below call a field, where that is another name. */
+  readonly fields: Readonly<Record<string, keyof Spec & string>>
+  /** As the audit log has it. */
+  subjectOf(id: string): string
+  /** Held still until the transaction ends. */
+  hold(sql: Sql, id: string): Promise<void>
+  /** Those that there are, by id. */
+  read(sql: Sql, ids: readonly string[], now: Date): Promise<ReadonlyMap<string, DeclaredObject<Spec>>>
+  /** Makes it. Answers its id. */
+  make(work: Work, wanted: Partial<Spec>): Promise<string>
+  /** Does what differs. */
+  change(work: Work, id: string, before: Spec, wanted: Spec): Promise<void>
+  end(work: Work, id: string, before: Spec): Promise<void>
+}

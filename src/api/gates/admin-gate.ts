@@ -1,0 +1,52 @@
+/** Programs that administer: each row of the table names what their role must allow. Nothing is remembered. */
+import type { FastifyRequest } from 'fastify'
+import type { Act, ActingCredential } from '../../audit/audit.ts'
+import type { Context } from '../../context.ts'
+import { parseToken } from '../../crypto/token.ts'
+import { Forbidden, Problem } from '../../problem.ts'
+import { findActing } from '../../users/admin-credential.ts'
+import { type Permission, permits } from '../../vocabulary/permission.ts'
+import type { ApiGate } from './gate.ts'
+import { actOf, countFailure, failureKey } from './gates.ts'
+
+export interface Administrator {
+  readonly credential: ActingCredential
+  readonly act: Act
+}
+
+export function admin(permission: Permission): ApiGate<Administrator> {
+  const gate: ApiGate<Administrator> = async (context, request) => {
+    const credential = await authenticate(context, request)
+    request.who = { credentialId: credential.id, userId: credential.userId }
+    if (!permits([credential.role], permission))
+      throw new Forbidden(
+        `This needs the permission ${permission}, which the role ${credential.role} of this credential does not have.`,
+      )
+    const { by, at } = actOf(context, request, `credential:${credential.id}`)
+    return { credential, act: { by: { ...by, credential }, at } }
+  }
+  return Object.assign(gate, { permission })
+}
+
+async function authenticate(context: Context, request: FastifyRequest): Promise<ActingCredential> {
+  const [, text = ''] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
+  const token = parseToken(text)
+  // Whatever else it is, no look at the database tells.
+  if (token?.kind !== 'administration' || token.environment !== context.environment) throw refusal()
+  const key = failureKey(request, 'administration')
+  context.clientFailures.check(key)
+  const found = await findActing(context.db, token, context.clock.now())
+  if (found) return found
+  await countFailure(context, request, key)
+  throw refusal()
+}
+
+function refusal(): Problem {
+  const headers = { 'www-authenticate': 'Bearer realm="countersign"' }
+  return new Problem(
+    401,
+    'unauthorized',
+    'The credential is missing, unknown or of the other site, has ended, or may do more than the person it is for. Send one for administration as Bearer.',
+    { headers },
+  )
+}
