@@ -219,7 +219,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
       'client list',
     ],
     ...['client show', 'client secrets', 'token list', 'authorization list', 'service list', 'webhook list'],
-    ...['credential list'],
+    ...['credential list', 'alert list', 'calls', 'export', 'diff', 'upgrade check'],
     ...[
       'webhook show',
       'delivery list',
@@ -244,6 +244,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
     ...[
       'service revoke',
       'credential revoke',
+      'alert remove',
       'webhook delete',
       'webhook pause',
       'webhook skip-waiting',
@@ -252,6 +253,8 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   [asks]: ['partner create'],
+  [wrongThings]: ['alert add', 'alert change', 'alert confirm', 'alert send-code', 'alert test'],
+  'it does what its credential may': ['apply'],
   [ownEvents]: ['webhook create', 'webhook update', 'webhook rotate-secret', 'event publish'],
   [sendsAgain]: ['webhook resume', 'webhook replay', 'webhook recover', 'delivery redeliver'],
   'a message': ['partner write'],
