@@ -84,8 +84,9 @@ async function fillPeople(db: Database, rows: number): Promise<void> {
   const names =
     "(ARRAY['Alice', 'Bob', 'Carol', 'Dan', 'Erin'])[1 + n % 5] || ' ' || (ARRAY['Smith', 'Jones', 'Brown', 'Moore'])[1 + n % 4]"
   await db.script(`
-    INSERT INTO users (id, username, name, password_hash, role, created_at, updated_at)
-    SELECT ${printId}, 'holder-' || n, ${names} || ' ' || n, password_hash, 'holder', now(), now()
+    INSERT INTO users (id, username, name, email, password_hash, role, created_at, updated_at)
+    SELECT ${printId}, 'holder-' || n, ${names} || ' ' || n, 'holder-' || n || '@example.com', password_hash, 'holder',
+      now(), now()
     FROM (SELECT password_hash FROM users LIMIT 1) one, generate_series(1, ${rows}) AS n;
     INSERT INTO partners (name, status, created_at, updated_at)
     SELECT 'Partner ' || n, 'approved', now(), now() FROM generate_series(1, ${partners}) AS n;

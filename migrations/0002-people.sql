@@ -70,7 +70,7 @@ CREATE INDEX users_by_name ON users USING gin (name_words(name));
 CREATE INDEX users_by_username ON users (username COLLATE "C");
 CREATE INDEX users_active_operators ON users (id) WHERE role = 'operator' AND status = 'active';
 CREATE INDEX users_by_lock ON users (locked_by, username COLLATE "C") WHERE locked_by IS NOT NULL;
-CREATE INDEX users_by_email ON users (lower(email)) WHERE email IS NOT NULL;
+CREATE INDEX users_by_email ON users (lower(email), username COLLATE "C") WHERE email IS NOT NULL;
 CREATE UNIQUE INDEX users_of_source ON users (source, external_id);
 CREATE INDEX users_test_of ON users (test_of) WHERE test_of IS NOT NULL;
 

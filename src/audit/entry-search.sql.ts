@@ -13,8 +13,8 @@ const ofApplications = `('code.exchanged', 'token.refreshed', 'token.rotated')`
  */
 function search(name: string, of?: 'actor' | 'subject' | 'request_id') {
   const value = of === 'request_id' ? 'requestId' : of
-  // Its index has no others.
-  const indexed = of === 'request_id' ? ` AND action NOT IN ${ofApplications}` : ''
+  // Its index has no others; that a pair has no null is not concluded from a comparison.
+  const indexed = of === 'request_id' ? ` AND request_id IS NOT NULL AND action NOT IN ${ofApplications}` : ''
   const between = (low: string) =>
     of
       ? `(${of}, id) < (:${value}::text, :before) AND (${of}, id) >= (:${value}::text, ${low})${indexed}`

@@ -25,10 +25,10 @@ export const selectLockedBy = statement({
 })
 
 /**
- * The beginning of the username, words of the name, the e-mail address, the id, or the number of an account. No letter of a
- * username comes after `~`. A word that many are called by fills the page from the next thousand users in
- * order; only for others is the index of words asked, which gathers all that it knows of a word before it
- * answers the first.
+ * The beginning of the username, words of the name, the e-mail address, the id, or the number of an account. No
+ * letter of a username comes after `~`. E-mail addresses are compared as pairs, because only their index has
+ * that order. A word that many are called by fills the page from the next thousand users in order; only for
+ * others is the index of words asked, which gathers all that it knows of a word before it answers the first.
  */
 export const selectNamed = statement({
   name: 'select_users_named',
@@ -44,8 +44,10 @@ export const selectNamed = statement({
    SELECT found.* FROM (
      SELECT ${userColumns} FROM users WHERE id = lower(:typed)
      UNION
-     (SELECT ${userColumns} FROM users WHERE lower(email) = lower(:typed) AND username COLLATE "C" > :after
-      ORDER BY username COLLATE "C" LIMIT :most)
+     (SELECT ${userColumns} FROM users
+      WHERE email IS NOT NULL AND (lower(email), username COLLATE "C") > (lower(:typed), :after)
+        AND (lower(email), username COLLATE "C") < (lower(:typed), '~')
+      ORDER BY lower(email), username COLLATE "C" LIMIT :most)
      UNION
      SELECT ${userColumns} FROM users
      WHERE id IN (SELECT user_id FROM holdings WHERE account_number = upper(:typed) AND status <> 'removed')
