@@ -54,6 +54,8 @@ CREATE TABLE webhook_secrets (
   created_at timestamptz NOT NULL
 );
 CREATE INDEX webhook_secrets_of_webhook ON webhook_secrets (webhook_id);
+CREATE INDEX webhook_secrets_by_end ON webhook_secrets (ends_at) WHERE ends_at IS NOT NULL;
+CREATE INDEX webhook_secrets_by_start ON webhook_secrets (signs_from);
 
 -- Headers that go with each delivery of a webhook. They may be credentials of its receiver: values are
 -- sealed.

@@ -87,6 +87,37 @@ export const insertEnding = statement({
    ${once}`,
 })
 
+/** Secrets that signed a webhook before another took over: its own, and those of its client. */
+export const insertEndingSigning = statement({
+  name: 'insert_ending_signing_alerts',
+  takes: { before: instant, overlapMinutes: int, now: instant },
+  gives: { id: int },
+  text: `${insert}
+   SELECT t.id, 'expiring', format('expiring:webhook:%s:%s', w.id, extract(epoch FROM s.ends_at)), NULL,
+     jsonb_build_object('environment', w.environment, 'partner', p.name, 'branchId', w.branch_id,
+       'webhookId', w.id, 'url', w.url, 'endsAt', s.ends_at), :now, :now
+   FROM (
+     SELECT webhook_id, ends_at FROM webhook_secrets WHERE ends_at > :now AND ends_at <= :before
+     UNION
+     SELECT own.webhook_id, own.signs_from + :overlapMinutes::int * interval '1 minute' FROM webhook_secrets own
+     WHERE own.signs_from > :now - :overlapMinutes::int * interval '1 minute'
+       AND own.signs_from <= :before - :overlapMinutes::int * interval '1 minute'
+       AND NOT EXISTS (SELECT FROM webhook_secrets o WHERE o.webhook_id = own.webhook_id AND o.id < own.id)) AS s
+   JOIN webhooks w ON w.id = s.webhook_id AND w.state <> 'deleted'
+   JOIN ${servedPartner}
+   JOIN ${wants("'expiring'", 'w.branch_id', 'w.environment')} AND t.branch_id IS NOT NULL
+   ${once}`,
+})
+
+/** Of programs that administer, those that are still in use. */
+export const selectEndingCredentials = statement({
+  name: 'select_ending_admin_credentials',
+  takes: { before: instant, usedSince: instant, now: instant },
+  gives: { id: int, name: text, endsAt: instant },
+  text: `SELECT id, name, expires_at AS "endsAt" FROM admin_credentials WHERE revoked_at IS NULL
+   AND expires_at > :now AND expires_at <= :before AND last_used_at > :usedSince ORDER BY id`,
+})
+
 /** What is the brokerage's alone: to each of its targets that waits no longer than this has lasted. */
 export const insertOwnTroubles = statement({
   name: 'insert_alerts_of_the_brokerage',
@@ -152,9 +183,9 @@ export const claimAlerts = statement({
      WHERE (t.branch_id IS NULL OR may_act(p.status, t.environment))
        AND NOT EXISTS (SELECT FROM alerts a WHERE a.target_id = t.id AND a.state = 'waiting'
          AND a.held_until > :now)
-       AND (t.kind = 'mail' OR (SELECT count(DISTINCT a.claim_id) FROM alert_targets o
+       AND (SELECT count(DISTINCT a.claim_id) FROM alert_targets o
          JOIN alerts a ON a.target_id = o.id AND a.claimed_at > :hourAgo
-         WHERE o.kind = 'address' AND o.branch_id IS NOT DISTINCT FROM t.branch_id) < :most)
+         WHERE o.kind = t.kind AND o.branch_id IS NOT DISTINCT FROM t.branch_id) < :most
      ORDER BY due.due_at, t.id LIMIT 1)
    UPDATE alerts a SET claim_id = :claimId, claimed_at = :now, held_until = :until, due_at = :until,
      attempts = a.attempts + 1

@@ -17,7 +17,7 @@ import { mailAlerts } from './mail.ts'
 import { printBody } from './message.ts'
 import { codeOf, openAlertSecret } from './target.ts'
 
-/** To all addresses of a partner together; the same for the brokerage. */
+/** To all addresses of a partner together, and by mail to its members; the same for the brokerage. */
 const messagesAnHour = 20
 /** Longer than an attempt takes. */
 const leaseMs = minute
@@ -66,7 +66,7 @@ async function sendNext(deps: DispatchDependencies): Promise<boolean> {
     const ids = alerts.map(({ id }) => id)
     await db.transaction(async (sql) => {
       const settled = await sql.query(table.settleAlerts, { claimId, ids, state: 'sent' })
-      await mailAlerts(sql, first.ofBrokerage, settled, alerts, clock.now())
+      await mailAlerts(sql, first.ofBrokerage, settled, clock.now())
     })
     return true
   }

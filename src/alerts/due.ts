@@ -1,20 +1,22 @@
 /**
  * What somebody should be told of, derived from what stands: webhooks that fail, and those that do not any
- * more; client secrets that end. What is the brokerage's alone is in own-troubles.ts. A webhook that is disabled is told by a trigger
- * (migrations/0015-alerts.sql). Nothing here looks at alerts that failed: none is told of another.
+ * more; secrets that end. What is the brokerage's alone is in own-troubles.ts. A webhook that is disabled is
+ * told by a trigger (migrations/0015-alerts.sql). Nothing here looks at alerts that failed: none is told of
+ * another.
  */
-import { after, day } from '../clock.ts'
+import { after, day, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
 import { environments } from '../vocabulary/environment.ts'
 import { listFailingWebhooks } from '../webhooks/health/failing-webhooks.ts'
 import { readLanes } from '../webhooks/health/lane-health.ts'
+import { overlapMs } from '../webhooks/subscriptions/webhook.ts'
 import * as table from './alerts.sql.ts'
 
 /** Of all partners on a site: what is beyond is told when these have been mended. */
 const failingAtMost = 10_000
 /** How long before a secret ends. */
 const warnedMs = day
-const usedLatelyMs = 7 * day
+export const usedLatelyMs = 7 * day
 const keptMs = 90 * day
 const batchSize = 1_000
 
@@ -32,6 +34,9 @@ export async function findDue(db: Database, now: Date): Promise<number> {
     await findRecovered(db, now),
     await db.query(table.insertEnding, {
       ...{ before: after(now, warnedMs), usedSince: after(now, -usedLatelyMs), now },
+    }),
+    await db.query(table.insertEndingSigning, {
+      ...{ before: after(now, warnedMs), overlapMinutes: overlapMs / minute, now },
     }),
   ]
   return found.flat().length

@@ -1,10 +1,11 @@
-/** Alerts by mail: notices to the members, or to the staff who can do something about it, as each chose. */
+/**
+ * Alerts by mail: to the members, or to the staff who can do something about it, but for kinds that a person
+ * declined. What goes out together is one message, a digest.
+ */
 import type { Sql } from '../database/database.ts'
-import { memberLimits } from '../notices/notice.ts'
-import type { AlertKind } from '../vocabulary/alert-kind.ts'
+import { type AlertKind, staffAlertKinds } from '../vocabulary/alert-kind.ts'
 import { type Permission, rolesWith } from '../vocabulary/permission.ts'
-import type { ClaimedAlert } from './alerts.sql.ts'
-import { tellMembersOf, tellOperators } from './mail.sql.ts'
+import { tellMembers, tellOperators } from './mail.sql.ts'
 
 const permissionFor: Readonly<Record<AlertKind, Permission>> = {
   failing: 'webhooks.operate',
@@ -15,23 +16,22 @@ const permissionFor: Readonly<Record<AlertKind, Permission>> = {
   provider: 'providers.manage',
 }
 
+/** `kind:role`: who is told of what. */
+const audience = staffAlertKinds.flatMap((kind) =>
+  rolesWith(permissionFor[kind]).map((role) => `${kind}:${role}`),
+)
+
+/** What is beyond is counted. */
+const listedAtMost = 50
+
 /** In the transaction that settles them: those that another worker has settled are not told again. */
 export async function mailAlerts(
   sql: Sql,
   ofBrokerage: boolean,
   settled: readonly { readonly id: number }[],
-  alerts: readonly ClaimedAlert[],
   now: Date,
 ): Promise<void> {
-  const won = new Set(settled.map(({ id }) => id))
-  const byKind = Map.groupBy(
-    alerts.filter(({ id }) => won.has(id)),
-    ({ kind }) => kind,
-  )
-  for (const [kind, some] of byKind) {
-    const values = { ...memberLimits(now), ids: some.map(({ id }) => id) }
-    if (kind === 'test' || kind === 'confirmation') continue
-    if (ofBrokerage) await sql.query(tellOperators, { ...values, roles: rolesWith(permissionFor[kind]) })
-    else if (kind !== 'lag' && kind !== 'provider') await sql.query(tellMembersOf[kind], values)
-  }
+  const values = { ids: settled.map(({ id }) => id), listed: listedAtMost, now }
+  if (ofBrokerage) await sql.query(tellOperators, { ...values, audience })
+  else await sql.query(tellMembers, values)
 }

@@ -6,11 +6,13 @@ import type { Database } from '../database/database.ts'
 import { openProviderFetch } from '../identity/open-providers.ts'
 import { listProviders } from '../identity/provider.ts'
 import { lookAtProvider } from '../identity/provider-look.ts'
+import { markAway, markThere } from '../identity/providers.sql.ts'
 import type { AlertFacts } from '../notices/alert.ts'
 import { type Config, isDevelopment } from '../settings/config.ts'
 import type { AlertKind } from '../vocabulary/alert-kind.ts'
 import { readLaneStates } from '../webhooks/health/lane-state.ts'
 import * as table from './alerts.sql.ts'
+import { usedLatelyMs } from './due.ts'
 
 interface TroubleDependencies {
   readonly db: Database
@@ -31,15 +33,15 @@ interface Trouble<Kind extends AlertKind = AlertKind> {
 const askedEveryMs = 5 * minute
 /** Renewals are ordered weeks ahead. */
 const certificateDays = 21
+/** People renew a program's credential, in their own time. */
+const credentialWarnedMs = 7 * day
 /** Two sealing keys are as it should be for so long after a rotation. */
 const rotationMs = day
 
-/** Since when a provider is away is kept by the process that asks: it waits anew after a start. */
 export function openOwnTroubles({ db, clock, vault, config }: TroubleDependencies): {
   find(): Promise<number>
 } {
   const fetch = openProviderFetch(config)
-  const awaySince = new Map<number, Date>()
   let askedAt: Date | undefined
   let twoKeysSince: Date | undefined
 
@@ -61,15 +63,16 @@ export function openOwnTroubles({ db, clock, vault, config }: TroubleDependencie
     askedAt = now
     const found: Trouble[] = []
     for (const provider of await listProviders(db)) {
+      const { id, label, awaySince } = provider
       const { problem } = await lookAtProvider(fetch, clock, provider, isDevelopment(config))
       if (!problem) {
-        awaySince.delete(provider.id)
+        if (awaySince) await db.query(markThere, { id, lookedAt: now })
         continue
       }
-      const since = awaySince.get(provider.id) ?? now
-      awaySince.set(provider.id, since)
-      const key = `provider:${provider.id}:${provider.answeredAt?.getTime() ?? 'never'}`
-      found.push({ kind: 'provider', key, since, facts: { provider: provider.label, found: problem.found } })
+      const [away] = await db.query(markAway, { id, lookedAt: now, awayWhy: problem.why })
+      const since = away?.awaySince ?? now
+      const key = `provider:${id}:${since.getTime()}`
+      found.push({ kind: 'provider', key, since, facts: { provider: label, found: problem.found } })
     }
     return found
   }
@@ -99,6 +102,19 @@ export function openOwnTroubles({ db, clock, vault, config }: TroubleDependencie
     ]
   }
 
+  async function findCredentials(now: Date): Promise<Trouble[]> {
+    const ending = await db.query(table.selectEndingCredentials, {
+      ...{ before: after(now, credentialWarnedMs), usedSince: after(now, -usedLatelyMs), now },
+    })
+    return ending.map(({ id, name, endsAt }) => ({
+      ...{ kind: 'expiring', key: `credential:${id}`, since: after(now, -day) },
+      facts: {
+        thing: 'credential',
+        found: `The administration credential “${name}”, which is in use, ends on ${endsAt.toISOString().slice(0, 10)}.`,
+      },
+    }))
+  }
+
   return {
     async find() {
       const now = clock.now()
@@ -106,7 +122,9 @@ export function openOwnTroubles({ db, clock, vault, config }: TroubleDependencie
       const found = [
         ...(wanted.has('lag') ? await findLate(now) : []),
         ...(wanted.has('provider') ? await findProviders(now) : []),
-        ...(wanted.has('expiring') ? [...findKeys(now), ...findCertificate(now)] : []),
+        ...(wanted.has('expiring')
+          ? [...findKeys(now), ...findCertificate(now), ...(await findCredentials(now))]
+          : []),
       ]
       let told = 0
       for (const trouble of found)

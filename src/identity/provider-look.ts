@@ -10,7 +10,7 @@ export const providerClock = { warnMs: 10 * second, failMs: 30 * second } as con
 
 export interface ProviderLook {
   /** What keeps people from signing in there, with what to do about it; undefined when nothing does. */
-  readonly problem?: { readonly found: string; readonly advice: string }
+  readonly problem?: { readonly found: string; readonly advice: string; readonly why: string }
   /**
    * How far this machine is ahead of the provider, by the second; undefined when it does not say what time it
    * is.
@@ -38,10 +38,10 @@ function tellProblem({ label }: Provider, error: unknown): NonNullable<ProviderL
   if (error instanceof Unreachable) {
     const advice =
       'Nobody can sign in there until it answers; whoever is signed in goes on. Ask whoever runs it, and look at the network between.'
-    return { found: `${label} is away: ${error.message}.`, advice }
+    return { found: `${label} is away: ${error.message}.`, advice, why: error.message }
   }
   if (!(error instanceof ProviderFault)) throw error
   const advice =
     'Nobody can sign in there. Ask whoever runs it, or change how it is set up: countersign provider change.'
-  return { found: `${label} cannot be used. ${error.message}`, advice }
+  return { found: `${label} cannot be used. ${error.message}`, advice, why: error.message }
 }

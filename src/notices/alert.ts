@@ -12,7 +12,7 @@ export interface AlertFacts {
   readonly failing: NoticeFacts['webhook-failing']
   readonly recovered: NoticeFacts['webhook-recovered']
   readonly disabled: NoticeFacts['webhook-disabled']
-  /** A client's secret, or what only the brokerage has. */
+  /** A secret of a client or of a webhook, or what only the brokerage has. */
   readonly expiring: NoticeFacts['secret-expiring'] | EndingThing
   /** Deliveries that are due and do not go out. */
   readonly lag: { readonly since: string; readonly webhooks: number }
@@ -20,7 +20,7 @@ export interface AlertFacts {
 }
 
 interface EndingThing {
-  readonly thing: 'certificate' | 'keys'
+  readonly thing: 'certificate' | 'keys' | 'credential'
   readonly found: string
 }
 
@@ -44,20 +44,25 @@ type Writer<Kind extends AlertKind> = (
 
 const writers: { readonly [Kind in AlertKind]: Writer<Kind> } = {
   failing: (facts, addresses, reader) => ({
-    text: `${nameWebhook(facts)} is failing: no delivery was accepted since ${momentOf(facts.since)}.`,
+    text: `Webhook ${nameWebhook(facts)} is failing: no delivery was accepted since ${momentOf(facts.since)}.`,
     link: `${pageOf(facts, addresses, reader)}/incident`,
   }),
   recovered: (facts, addresses, reader) => ({
-    text: `${nameWebhook(facts)} works again. It had been failing since ${momentOf(facts.since)}.`,
+    text: `Webhook ${nameWebhook(facts)} works again. It had been failing since ${momentOf(facts.since)}.`,
     link: pageOf(facts, addresses, reader),
   }),
   disabled: (facts, addresses, reader) => ({
-    text: `${nameWebhook(facts)} is disabled: ${oneLine(facts.reason, 200)}. Nothing is sent until it is resumed.`,
+    text: `Webhook ${nameWebhook(facts)} is disabled: ${oneLine(facts.reason, 200)}. Nothing is sent until it is resumed.`,
     link: pageOf(facts, addresses, reader),
   }),
   expiring: (facts, addresses, reader) => {
     if ('thing' in facts)
       return { text: oneLine(facts.found, 300), link: `${addresses.live}/console/settings` }
+    if ('webhookId' in facts)
+      return {
+        text: `A signing secret of webhook ${nameWebhook(facts)} ends on ${momentOf(facts.endsAt)}. A receiver that knows no newer one refuses deliveries from then on.`,
+        link: pageOf(facts, addresses, reader),
+      }
     const { environment, branchId, client, partner, endsAt } = facts
     return {
       text: `A client secret of “${oneLine(client)}” of “${oneLine(partner)}”${ofSite(environment)} ends on ${momentOf(endsAt)}. Calls that still use it are refused from then on.`,
@@ -99,7 +104,7 @@ export function hostOf(url: string): string {
 }
 
 function nameWebhook({ webhookId, url, partner, environment }: NamedWebhook): string {
-  return `Webhook ${webhookId} (${hostOf(url)}) of “${oneLine(partner)}”${ofSite(environment)}`
+  return `${webhookId} (${hostOf(url)}) of “${oneLine(partner)}”${ofSite(environment)}`
 }
 
 const ofSite = (environment: Environment) => (environment === 'sandbox' ? ' in the sandbox' : '')

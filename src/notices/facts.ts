@@ -41,14 +41,14 @@ export interface NoticeFacts {
   readonly 'webhook-failing': WebhookFacts & { readonly since: string }
   readonly 'webhook-recovered': WebhookFacts & { readonly since: string }
   readonly 'webhook-disabled': WebhookFacts & { readonly reason: string }
-  readonly 'secret-expiring': {
+  readonly 'secret-expiring': EndingClientSecret | EndingSigningSecret
+  /** What came up at once, or beyond what is mailed in an hour, as one message. */
+  readonly alerts: {
+    readonly reader: 'partner' | 'staff'
     readonly environment: Environment
-    readonly partner: string
-    readonly branchId: number
-    readonly client: string
-    readonly madeAt: string
-    readonly endsAt: string
-    readonly lastUsedAt: string | null
+    readonly alerts: readonly { readonly kind: AlertKind; readonly facts: object }[]
+    /** Not listed. */
+    readonly more: number
   }
   readonly 'partner-decided': PartnerFacts & {
     readonly status: 'approved' | 'declined' | 'suspended'
@@ -118,6 +118,19 @@ interface WebhookFacts {
   readonly webhookId: number
   readonly url: string
 }
+
+export interface EndingClientSecret {
+  readonly environment: Environment
+  readonly partner: string
+  readonly branchId: number
+  readonly client: string
+  readonly madeAt: string
+  readonly endsAt: string
+  readonly lastUsedAt: string | null
+}
+
+/** One that signed a webhook's deliveries before the secret that signs them now. */
+export type EndingSigningSecret = WebhookFacts & { readonly endsAt: string }
 
 export type NoticeKind = keyof NoticeFacts
 

@@ -67,6 +67,13 @@ function everyKind(text: string): NoticeToSend[] {
       ...{ environment, partner: text, branchId: 7, client: text },
       ...{ madeAt: at.toISOString(), endsAt: at.toISOString(), lastUsedAt: null },
     },
+    alerts: {
+      ...{ reader: 'partner', environment, more: 3 },
+      alerts: [
+        { kind: 'disabled', facts: { ...webhook, reason: text } },
+        { kind: 'expiring', facts: { ...webhook, endsAt: at.toISOString() } },
+      ],
+    },
     'partner-decided': { partner: text, branchId: 7, status: 'declined', reason: text },
     'partner-message': { partner: text, branchId: 7, readBy: 'partner' },
     invitation: {

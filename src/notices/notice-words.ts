@@ -10,6 +10,8 @@ import { deviceWords } from '../vocabulary/device-words.ts'
 import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { type Scope, scopes } from '../vocabulary/scope.ts'
 import { scopeWords } from '../vocabulary/scope-words.ts'
+import { digestWords } from './digest-words.ts'
+import { endingClientSecret, endingSigningSecret } from './ending-words.ts'
 import type { GuardFacts, NoticeFacts, NoticeKind } from './facts.ts'
 import { type Letter, printLetter } from './letter.ts'
 import { memberTellers } from './member-words.ts'
@@ -19,6 +21,7 @@ import { type Brands, type NoticeText, type NoticeWriter, printMoment } from './
 import type { NoticeToSend } from './post.ts'
 import { resetTellers } from './reset-words.ts'
 import { staffTellers } from './staff-words.ts'
+import { webhookFacts, webhookPage } from './webhook-words.ts'
 
 const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
   'sign-in': ({ environment, address, userAgent }, at, addresses) => ({
@@ -121,23 +124,9 @@ const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
     facts: [...webhookFacts(facts), ['When', printMoment(at)], ['Why', oneLine(facts.reason, 200)]],
     advice: `Fix the receiver and resume the webhook at ${webhookPage(facts, addresses)}. Queued deliveries are then sent.`,
   }),
-  'secret-expiring': (
-    { environment, partner, branchId, client, madeAt, endsAt, lastUsedAt },
-    _at,
-    addresses,
-  ) => ({
-    environment,
-    subject: `A secret of “${oneLine(client)}” ends soon`,
-    happened:
-      'A client secret that was replaced by a newer one is about to end. Requests that still use it will then be refused.',
-    facts: [
-      ['Application', `“${oneLine(client)}” of “${oneLine(partner)}”`],
-      ['Secret', `the one made on ${printMoment(new Date(madeAt))}`],
-      ['Ends', printMoment(new Date(endsAt))],
-      ['Last used', lastUsedAt === null ? 'never' : printMoment(new Date(lastUsedAt))],
-    ],
-    advice: `If it is still in use, give your application the newer secret before that. The page ${addresses[environment]}/partner/${branchId}/clients lists both.`,
-  }),
+  'secret-expiring': (facts, _at, addresses) =>
+    'webhookId' in facts ? endingSigningSecret(facts, addresses) : endingClientSecret(facts, addresses),
+  alerts: digestWords,
   'partner-decided': ({ partner, branchId, status, reason }, at, addresses) => ({
     environment: 'live',
     subject: `${decisionWords[status].subject} “${oneLine(partner)}”`,
@@ -292,29 +281,6 @@ function factorWords({
           'Every second factor and recovery code of your account was removed. Your password alone signs in now.',
       }
   }
-}
-
-function webhookFacts({
-  webhookId,
-  partner,
-  url,
-}: NoticeFacts['webhook-disabled' | 'webhook-failing' | 'webhook-recovered']) {
-  const host = URL.canParse(url) ? new URL(url).host : 'an address that cannot be read'
-  return [
-    ['Webhook', `${webhookId}, at ${oneLine(host)}`],
-    ['Partner', `“${oneLine(partner)}”`],
-  ] as const
-}
-
-function webhookPage(
-  {
-    environment,
-    branchId,
-    webhookId,
-  }: NoticeFacts['webhook-failing' | 'webhook-disabled' | 'webhook-recovered'],
-  addresses: SiteAddresses,
-) {
-  return `${addresses[environment]}/partner/${branchId}/webhooks/${webhookId}`
 }
 
 function listScopes(granted: readonly string[]): string {

@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findDue } from '../../src/alerts/due.ts'
 import { day, hour, minute } from '../../src/clock.ts'
 import { noticeWords } from '../../src/notices/notice-words.ts'
 import { revokeSecret, rotateSecret } from '../../src/partners/client-secret.ts'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { declineNotices } from '../../src/users/email.ts'
 import { setUserStatus, type User } from '../../src/users/user.ts'
+import { rotateWebhookSecret } from '../../src/webhooks/subscriptions/webhook.ts'
 import { tellDue } from '../support/alerts.ts'
 import { failDeliveries } from '../support/by-hand.ts'
 import { entities, openEngine } from '../support/engine.ts'
@@ -155,17 +157,91 @@ test('a client secret that ends is told a day before, once; one that was revoked
   await toldOf(1)
 })
 
-test('who declines a kind, is disabled, or has been told twenty times today is not told', async () => {
-  const [declines, disabled, flooded] = [await makeMember(), await makeMember(), await makeMember()]
+test('a signing secret that was replaced is told a day before it ends, and so is a client’s that signed before it', async () => {
+  const member = await makeMember()
+  const { house } = engine
+  const { context } = house.gateway
+  const webhook = await engine.makeWebhook('/rotated', { branchId: engine.branchId })
+  const about = async () => {
+    await watch()
+    return (await told(member, 'secret-expiring')).filter(({ facts }) => facts.webhookId === webhook.id)
+  }
+  const rotate = (secret: string) =>
+    rotateWebhookSecret(
+      { ...context, policy: context.guard },
+      webhook,
+      secret,
+      new Date(now().getTime() + 2 * day),
+      house.act(),
+    )
+  await rotate('first-secret-of-its-own-0123456789')
+  assert.deepEqual(await about(), [], 'the switch is in two days')
+  house.clock.advance(2 * day)
+  const [first] = await about()
+  assert.equal(Date.parse(String(first!.facts.endsAt)), now().getTime() + day)
+  house.clock.advance(2 * day)
+  await rotate('second-secret-of-its-own-0123456789')
+  assert.equal((await about()).length, 1)
+  house.clock.advance(2 * day)
+  const both = await about()
+  assert.equal(both.length, 2)
+  const { text } = wordsOf(both[1]!, member)
+  assert.match(text, new RegExp(`webhooks/${webhook.id}\\b`))
+  assert.doesNotMatch(text, /secret-of-its-own|\/rotated/)
+  assert.doesNotMatch(JSON.stringify(both), /secret-of-its-own/)
+  house.clock.advance(2 * day)
+  assert.equal((await about()).length, 2, 'each once')
+})
+
+test('what fails at once is one mail, without kinds that a member declined, and nothing is left out', async () => {
+  const [declines, disabled, reads] = [await makeMember(), await makeMember(), await makeMember()]
   await declineNotices(db(), declines, ['webhook-failing'], engine.house.act())
   await setUserStatus(db(), disabled, 'disabled', engine.house.act())
-  for (let n = 0; n < 25; n++) {
+  const failing: number[] = []
+  for (let n = 0; n < 60; n++) {
     const webhook = await engine.makeWebhook(`/many/${n}`)
     const since = new Date(now().getTime() - hour)
     await failDeliveries(engine.house, webhook.id, { failures: 12, since, entities: 3 })
+    failing.push(webhook.id)
   }
   await watch()
   assert.deepEqual(await noticesOf(db(), declines), [])
   assert.deepEqual(await noticesOf(db(), disabled), [])
-  assert.equal((await told(flooded, 'webhook-failing')).length, 20)
+  const [digest, ...more] = await told(reads, 'alerts')
+  assert.deepEqual([more, await told(reads, 'webhook-failing')], [[], []])
+  const { alerts, more: beyond } = digest!.facts as { alerts: unknown[]; more: number }
+  assert.deepEqual([alerts.length, beyond], [50, 10])
+  const { subject, text } = wordsOf(digest!, reads)
+  assert.match(subject, /^60 alerts/)
+  assert.match(text, new RegExp(`/webhooks/${failing[0]}/incident`))
+  assert.match(text, /And 10 more/)
+  assert.doesNotMatch(text, /\/many\//)
+})
+
+test('beyond twenty mails of alerts in an hour a partner’s wait, and come as one', async () => {
+  const member = await makeMember()
+  const [mail] = await engine.sql<{ id: number }>(
+    `UPDATE alert_targets SET wait_minutes = 0 WHERE branch_id = $1 AND environment = 'live' AND kind = 'mail'
+     RETURNING id`,
+    [engine.branchId],
+  )
+  engine.house.clock.advance(2 * hour)
+  await engine.sql(
+    `INSERT INTO alerts (target_id, kind, key, facts, state, due_at, claim_id, claimed_at, attempts, created_at)
+     SELECT $1, 'lag', 'sent:' || n, '{}', 'sent', $2, gen_random_uuid(), $2, 1, $2 FROM generate_series(1, 20) AS n`,
+    [mail!.id, now()],
+  )
+  for (let n = 0; n < 3; n++) {
+    const webhook = await engine.makeWebhook(`/beyond/${n}`)
+    await failDeliveries(engine.house, webhook.id, { failures: 12, since: now(), entities: 3 })
+    await findDue(db(), now())
+  }
+  assert.deepEqual(await noticesOf(db(), member), [])
+  engine.house.clock.advance(hour + minute)
+  await watch()
+  const notices = await noticesOf(db(), member)
+  assert.deepEqual(
+    notices.map(({ kind, facts }) => [kind, (facts.alerts as unknown[]).length]),
+    [['alerts', 3]],
+  )
 })

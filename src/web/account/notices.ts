@@ -27,7 +27,7 @@ const kindWords: Record<PersonalKind, string> = {
   'webhook-failing': 'A webhook is failing',
   'webhook-recovered': 'A webhook that was failing works again',
   'webhook-disabled': 'A webhook is disabled',
-  'secret-expiring': 'A client secret ends within a day',
+  'secret-expiring': 'A client secret, or one that signs a webhook, ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
   'password-reset': 'A link for a new password, when you asked for one',
@@ -35,6 +35,7 @@ const kindWords: Record<PersonalKind, string> = {
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
   proposal: 'A proposal needs your decision',
   'break-glass': 'Something that takes two people is done on the command line',
+  alerts: 'Several alerts at once',
   operations: 'As an operator: a webhook is disabled, deliveries are late, a provider is away, keys end',
   power:
     'As an administrator: a role, an identity provider, a service, a brand, keys, or the way in of somebody of the staff is changed',
@@ -95,7 +96,7 @@ export async function chooseNotices(
 }
 
 const guards = (Object.keys(kindWords) as PersonalKind[]).filter(
-  (kind) => !([...declinable, ...staffKinds] as readonly PersonalKind[]).includes(kind),
+  (kind) => !([...declinable, ...staffKinds, 'alerts'] as readonly PersonalKind[]).includes(kind),
 )
 
 function printAddress({ email }: Mail): Html {

@@ -8,7 +8,7 @@ export const alertKindWords: Readonly<Record<AlertKind, string>> = {
   failing: 'A webhook is failing',
   recovered: 'A webhook works again',
   disabled: 'A webhook was disabled',
-  expiring: 'A secret ends within a day',
+  expiring: 'A secret or a credential ends soon',
   lag: 'Deliveries are late',
   provider: 'An identity provider cannot be used',
 }

@@ -25,7 +25,7 @@ async function send(visit: Visit, operator: Operator, secret: acts.NewSecret) {
     body: html`<h1>Alerts</h1>
 ${printDone(visit, acts.doneWords)}
 <p>Of both sites: webhooks of all partners, deliveries that are late, identity providers, and what ends: client
-  secrets in use, sealing keys after a rotation, the certificate.</p>
+  secrets and administration credentials in use, sealing keys after a rotation, the certificate.</p>
 ${printAlertPage({
   ...{ ...page, secret, forms: operator.forms, mayChange: operator.may('webhooks.operate'), of: forms },
   mailGoesTo: html`To each operator with an e-mail address whose role can do something about it, as each

@@ -23,7 +23,7 @@ async function send(visit: Visit, member: Member, secret: acts.NewSecret) {
     section: '/alerts',
     body: html`<h1>Alerts</h1>
 ${printDone(visit, acts.doneWords)}
-<p>You are told when a webhook fails, works again or is disabled, and when a client secret ends, on this site.</p>
+<p>You are told when a webhook fails, works again or is disabled, and when a secret ends, on this site.</p>
 ${printAlertPage({
   ...{ ...page, secret, forms: member.forms, mayChange: member.isDeveloper, of: forms },
   mailGoesTo: html`To each member with an e-mail address, as each of them chose under
