@@ -56,7 +56,7 @@ async function findCalls({ db, clock }: ReadContext, words: CommandWords): Promi
   }
   const faults = findCallFaults(asked)
   if (faults.length > 0) throw new Invalid(faults)
-  return (await searchCalls(db, owner, asked, clock.now(), most)).calls
+  return (await searchCalls(db, owner, asked, clock.now(), most)).rows
 }
 
 interface Owner {

@@ -4,18 +4,22 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sendTest, theBrokerage } from '../../src/alerts/target.ts'
+import { sendMessage } from '../../src/partners/partner-message.ts'
 import { permits, staffRoles } from '../../src/vocabulary/permission.ts'
 import { viewedLists } from '../../src/web/frame/saved-views.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { queueAddress } from '../support/alerts.ts'
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
-import { openConsole } from '../support/console.ts'
+import { openConsole, proposeApproval } from '../support/console.ts'
 import { openHouse } from '../support/gateway.ts'
 import { importLines } from '../support/imports.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
 import { deliverOne, openPartner } from '../support/portal.ts'
 import { openReceiver } from '../support/receiver.ts'
+import { draftUpstream } from '../support/upstream.ts'
 import { parseCsv, tokenOf } from '../support/web.ts'
 
 const house = await openHouse({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
@@ -49,10 +53,63 @@ const lists: Record<string, { readonly by: Browser; readonly says: string; reado
   [`${own.home}/deliveries`]: { by: own.browser, says: String(deliveryId) },
   [`${own.home}/clients`]: { by: own.browser, says: own.client.id },
   [`${own.home}/members`]: { by: own.browser, says: own.user.username },
+  [`${own.home}/calls`]: { by: own.browser, says: 'POST /v2/webhooks' },
+  [`${own.home}/alerts`]: { by: own.browser, says: 'Test' },
+  [`${own.home}/messages`]: { by: own.browser, says: 'Is =this= a formula?' },
+  [`/console/partners/${own.partner.branchId}/calls`]: { by: admin.browser, says: own.client.id },
+  '/console/alerts': { by: admin.browser, says: 'Test' },
+  '/console/proposals': { by: admin.browser, says: 'They passed the review.' },
+  '/console/providers': { by: admin.browser, says: 'Example Bank ID' },
+}
+
+/** Pages of the console and the portal that stand for themselves and are no list. */
+const noLists: Record<string, string> = {
+  '/console': 'what is so now; each row leads to its list',
+  '/console/search': 'a few of each kind; each kind has its list',
+  '/console/settings': 'what is set and how it stands',
+  '/console/audit': 'has an export of its own, with evidence',
+  '/console/audit/export': 'is that file',
+  '/console/audit/chain': 'a check and its outcome',
+  '/console/users/new': 'a form',
+  '/console/staff/new': 'a form',
+  '/console/imports/new': 'a form',
+  '/console/providers/new': 'a form',
+  '/partner/:branch': 'what is so now; each row leads to its list',
+  '/partner/:branch/search': 'a few of each kind; each kind has its list',
+  '/partner/:branch/test': 'a form',
+  '/partner/:branch/signature': 'a form',
+  '/partner/:branch/reference': 'a document',
+  '/partner/:branch/events': 'a document',
+  '/partner/:branch/test-holders': 'a few, with their passwords',
+  '/partner/:branch/receiver': 'the last few requests, as they came',
+}
+
+const rowOf = (path: string) => path.replace(/^(\/partner|\/console\/partners)\/\d+/, '$1/:branch')
+
+test('every page of the console and the portal that is of no one thing is a list with a file, or has a reason', () => {
+  const found = pageRoutes
+    .filter(({ method, path }) => method === 'GET' && /^\/(console|partner\/:branch)(\/|$)/.test(path))
+    .map(({ path }) => path)
+    .filter((path) => !/:(?!branch\b)/.test(path) && path !== '/console/partners/:branch')
+  const known = [...Object.keys(lists).map(rowOf), ...Object.keys(noLists)]
+  assert.deepEqual(found.sort(), known.sort())
+})
+
+/** Something to be seen in each. */
+async function fillLists(): Promise<void> {
+  await importLines(house, 'nightly', [])
+  await house.gateway.context.callLog.flush()
+  await sendMessage(db, own.partner, 'partner', 'Is =this= a formula?', house.act())
+  for (const owner of [{ branchId: own.partner.branchId, environment: 'live' } as const, theBrokerage]) {
+    const { target } = await queueAddress(house, owner, true)
+    await sendTest(db, owner, Number(target), house.act())
+  }
+  await draftUpstream(house)
+  await proposeApproval(house, admin.user)
 }
 
 test('every list is a file too, for whoever may see its page', async () => {
-  await importLines(house, 'nightly', [])
+  await fillLists()
   for (const [path, { by, says }] of Object.entries(lists)) {
     assert.ok((await by.get(path)).text.includes(`href="${path}?format=csv"`), `${path} offers it`)
     const [head, ...rows] = await fileOf(by, path)
@@ -115,7 +172,7 @@ test('whose roles do not show a list do not get its file', async () => {
   for (const role of staffRoles) {
     const { browser } = await openConsole(house, `Only ${role}`, [role])
     for (const path of Object.keys(lists).filter((each) => each.startsWith('/console/'))) {
-      const { permission } = pageRoutes.find((route) => route.path === path)!.gate
+      const { permission } = pageRoutes.find((route) => route.path === rowOf(path))!.gate
       const file = await browser.get(`${path}?format=csv`)
       assert.equal(file.status, permits([role], permission!) ? 200 : 403, `${role} ${path}`)
     }

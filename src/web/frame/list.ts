@@ -87,7 +87,7 @@ export function asksForFile({ query }: Visit): boolean {
   return query.format === 'csv'
 }
 
-const fileRowsAtMost = 10_000
+export const fileRowsAtMost = 10_000
 const readAtOnce = 500
 /** A question that finds little reads often. */
 const readsAtMost = 200

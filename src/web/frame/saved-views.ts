@@ -19,6 +19,7 @@ export const viewedLists: ReadonlyMap<string, string> = new Map(
     '/console/webhooks': 'Webhooks',
     '/console/audit': 'Audit log',
     '/partner/:branch/deliveries': 'Deliveries',
+    '/partner/:branch/calls': 'API calls',
   }),
 )
 
@@ -101,8 +102,8 @@ export function printSaving(
 }
 
 /** Above a list of which no views are saved. */
-export function printFileLink(path: string): Html {
-  return html`<div class="list-bar"><div class="acts">${fileLink(path, '')}</div></div>`
+export function printFileLink(path: string, query = ''): Html {
+  return html`<div class="list-bar"><div class="acts">${fileLink(path, query)}</div></div>`
 }
 
 /** The file of a list that is asked nothing has everything. */

@@ -347,7 +347,7 @@ export const withReason = gate<ReasonedSession>(
 /**
  * A member who signed out, was removed or got another role, or whose partner may no longer act, sees no more.
  */
-export function memberWatcher({ context, request }: Visit, { partner }: Member): Watcher {
+export function memberWatcher({ context, request }: Visit, { partner, isServed }: AnyMember): Watcher {
   return {
     place: `portal ${context.environment} ${partner.branchId}`,
     async judge() {
@@ -355,7 +355,9 @@ export function memberWatcher({ context, request }: Visit, { partner }: Member):
       if (!session) return undefined
       // With another role the page offers something else: it is to be loaded again.
       const isStillServed = ({ branchId, role, status }: PartnerMembership) =>
-        branchId === partner.branchId && role === partner.role && mayAct(status, context.environment)
+        branchId === partner.branchId &&
+        role === partner.role &&
+        (!isServed || mayAct(status, context.environment))
       const partners = await listPartnersOf(context.db, session.user.id)
       if (!partners.some((each) => isStillServed(each))) return undefined
       const tags = [`session:${session.id}`, `user:${session.user.id}`, `branch:${partner.branchId}`]

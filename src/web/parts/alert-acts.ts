@@ -14,11 +14,13 @@ import {
 import type { Sql } from '../../database/database.ts'
 import { leadToDone } from '../frame/flash-message.ts'
 import type { Submission } from '../frame/form.ts'
+import { sendListFile } from '../frame/list.ts'
+import type { Watcher } from '../frame/live.ts'
 import { makeOnce } from '../frame/make-once.ts'
 import type { Visit } from '../frame/visit.ts'
 import type { UserSession } from '../frame/visitor.ts'
 import type { AlertForms } from './alert-forms.ts'
-import type { AlertPage } from './alert-page.ts'
+import { type AlertPage, alertList } from './alert-page.ts'
 
 const shownAtMost = 20
 
@@ -33,6 +35,13 @@ export type NewSecret = AlertPage['secret']
 export async function readAlertPage(sql: Sql, owner: AlertOwner) {
   const targets = await listTargets(sql, owner)
   return { targets, last: await listLastAlerts(sql, targets, shownAtMost) }
+}
+
+export async function sendAlertFile(visit: Visit, visitor: UserSession, watcher: Watcher, owner: AlertOwner) {
+  const { db } = visit.context
+  const targets = await listTargets(db, owner)
+  const list = alertList(targets, (most) => listLastAlerts(db, targets, most))
+  return sendListFile(visit, visitor, watcher, list)
 }
 
 /** Undefined for a form that was sent before: its browser has been led to the page. */

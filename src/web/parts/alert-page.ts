@@ -8,8 +8,10 @@ import { hostOf } from '../../notices/alert.ts'
 import type { AlertKind } from '../../vocabulary/alert-kind.ts'
 import { copySecret } from '../frame/copy.ts'
 import { type Content, type Html, html } from '../frame/html.ts'
+import { fileRowsAtMost, type List, moment, plain, printList } from '../frame/list.ts'
 import type { PageForms } from '../frame/page-forms.ts'
-import { badge, printMoment, type Tone, table } from '../frame/parts.ts'
+import { badge, type Tone } from '../frame/parts.ts'
+import { printFileLink } from '../frame/saved-views.ts'
 import { type AlertForms, alertKindWords, nameWait } from './alert-forms.ts'
 
 export interface AlertPage {
@@ -17,6 +19,8 @@ export interface AlertPage {
   readonly last: readonly AlertRecord[]
   readonly forms: PageForms
   readonly of: AlertForms
+  /** Where the page is. */
+  readonly here: string
   /** Whether it may be changed. */
   readonly mayChange: boolean
   /** Who gets the mail. */
@@ -124,22 +128,50 @@ const states: Readonly<Record<AlertRecord['state'], readonly [Tone, string]>> = 
   'given up': ['bad', 'not sent'],
 }
 
-function printLast({ last, targets }: AlertPage): Html {
+function printLast({ last, targets, here }: AlertPage): Html {
   if (last.length === 0) return html``
-  const nameOf = (targetId: number) => {
+  return html`<section class="card" id="last"><h2>Last alerts</h2>
+${printFileLink(here)}${printList(
+  alertList(targets, async () => last),
+  last,
+)}</section>`
+}
+
+/** What was told, and what came of it. */
+export function alertList(
+  targets: readonly AlertTarget[],
+  read: (most: number) => Promise<readonly AlertRecord[]>,
+): List<AlertRecord> {
+  const nameOf = ({ targetId }: AlertRecord) => {
     const target = targets.find(({ id }) => id === targetId)
     return target?.kind === 'address' ? hostOf(target.url ?? '') : 'e-mail'
   }
-  const rows = last.map(({ targetId, kind, webhookId, state, outcome, createdAt }) => {
-    const [tone, words] = states[state]
-    return html`<tr><td>${printMoment(createdAt)}</td><td>${nameKind(kind)}${
-      webhookId !== null && html` (webhook ${webhookId})`
-    }</td><td>${nameOf(targetId)}</td><td>${badge(tone, words)}${
-      outcome !== null && state !== 'sent' && html` ${nameOutcome(outcome)}`
-    }</td></tr>`
-  })
-  return html`<section class="card" id="last"><h2>Last alerts</h2>
-${table('The last alerts', ['When (UTC)', 'What', 'To', 'Outcome'], rows)}</section>`
+  return {
+    name: 'alerts',
+    caption: 'The last alerts',
+    empty: 'Nothing has been told yet.',
+    columns: [
+      moment('When (UTC)', ({ createdAt }) => createdAt),
+      {
+        name: 'What',
+        cell: ({ kind, webhookId }) =>
+          html`${nameKind(kind)}${webhookId !== null && html` (webhook ${webhookId})`}`,
+        text: ({ kind }) => nameKind(kind),
+      },
+      { name: 'Webhook', text: ({ webhookId }) => webhookId },
+      plain('To', nameOf),
+      {
+        name: 'Outcome',
+        cell: ({ state, outcome }) =>
+          html`${badge(...states[state])}${
+            outcome !== null && state !== 'sent' && html` ${nameOutcome(outcome)}`
+          }`,
+        text: ({ state }) => states[state][1],
+      },
+      { name: 'Answer', text: ({ outcome }) => outcome },
+    ],
+    read: async () => ({ rows: await read(fileRowsAtMost), next: undefined }),
+  }
 }
 
 function nameKind(kind: AlertKind | 'test' | 'confirmation'): string {

@@ -7,7 +7,8 @@ import type { Environment } from '../../vocabulary/environment.ts'
 import { text, tick } from '../frame/field.ts'
 import type { ValuesOf } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
-import { badge, facts, printMoment, table } from '../frame/parts.ts'
+import { type List, type ListColumn, printList } from '../frame/list.ts'
+import { badge, facts, printMoment } from '../frame/parts.ts'
 import type { Question } from '../frame/question.ts'
 
 const pageSize = 50
@@ -47,24 +48,35 @@ function filterBy({ failed, status, route, client, before }: Asked): CallFilter 
   } as CallFilter
 }
 
-interface FoundCalls {
-  readonly calls: readonly KeptCall[]
-  /** Where the next page begins. */
-  readonly next: string | undefined
+interface CallOwner {
+  readonly branchId: number
+  readonly environment: Environment
 }
 
-export async function searchCalls(
+/** With where the next page begins. */
+export async function searchCalls(sql: Sql, owner: CallOwner, asked: Asked, now: Date, most: number) {
+  if (asked.request !== undefined)
+    return { rows: await findCallsByRequest(sql, asked.request, owner, now, most), next: undefined }
+  const rows = await listCalls(sql, owner, filterBy(asked), now, most)
+  const last = rows.at(-1)
+  return { rows, next: rows.length === most && last ? printPlace(last) : undefined }
+}
+
+/** `home` is where the calls are; each has its page below. */
+export function callList(
   sql: Sql,
-  owner: { readonly branchId: number; readonly environment: Environment },
+  owner: CallOwner,
   asked: Asked,
   now: Date,
-  most = pageSize,
-): Promise<FoundCalls> {
-  if (asked.request !== undefined)
-    return { calls: await findCallsByRequest(sql, asked.request, owner, now, most), next: undefined }
-  const calls = await listCalls(sql, owner, filterBy(asked), now, most)
-  const last = calls.at(-1)
-  return { calls, next: calls.length === most && last ? printPlace(last) : undefined }
+  home: string,
+): List<KeptCall, string> {
+  return {
+    name: 'calls',
+    caption: 'API calls',
+    empty: 'There are no such calls of the last 24 hours.',
+    columns: columnsOf(home),
+    read: (before, most) => searchCalls(sql, owner, { ...asked, before }, now, most),
+  }
 }
 
 function printPlace({ at, id }: KeptCall): string {
@@ -76,34 +88,56 @@ function parsePlace(text: string | undefined): CallFilter['before'] {
   return atMs === undefined ? undefined : { at: new Date(Number(atMs)), id: Number(id) }
 }
 
-/** `home` is where the calls are; each has its page below. */
-export function printCalls({ calls, next }: FoundCalls, { values, print }: CallQuestion, home: string): Html {
-  const isFirst = values.before === undefined
-  const pages = html`<nav class="pages" aria-label="Pages">${
-    !isFirst && html`<a href="${home}?${print({ before: undefined })}">Newest</a>`
+export async function printCalls(
+  list: List<KeptCall, string>,
+  { values: { before }, print }: CallQuestion,
+  home: string,
+): Promise<Html> {
+  const { rows, next } = await list.read(before, pageSize)
+  return html`${printList(list, rows)}<nav class="pages" aria-label="Pages">${
+    before !== undefined && html`<a href="${home}?${print({ before: undefined })}">Newest</a>`
   }
 ${next !== undefined && html`<a href="${home}?${print({ before: next })}" rel="next">Older</a>`}</nav>`
-  if (calls.length === 0)
-    return html`<p class="card empty">There are no such calls of the last 24 hours.</p>${pages}`
-  const heads = ['When (UTC)', 'Status', 'Call', 'Took', 'Why', 'Client', 'Request id']
-  return html`${table(
-    'API calls',
-    heads,
-    calls.map((call) => printRow(call, home)),
-  )}${pages}`
 }
 
-function printRow(call: KeptCall, home: string): Html {
-  const { id, at, method, route, durationMs, cause, clientId, isClaimed, requestId, leftOut } = call
-  return html`<tr>
-<td><a href="${home}/${id}">${printMoment(at)}</a>${leftOut > 0 && html`<br><span class="faint">${printGap(call)}</span>`}</td>
-<td>${statusBadge(call)}</td>
-<td class="url">${method} ${route}</td>
-<td class="number">${printTook(durationMs)}</td>
-<td>${cause === null ? '–' : failureCauses[cause].problem}</td>
-<td><code>${clientId ?? 'a member'}</code>${isClaimed && html`<br><span class="faint">not proven</span>`}</td>
-<td><code>${requestId}</code></td>
-</tr>`
+const columnsOf = (home: string): readonly ListColumn<KeptCall>[] => [
+  {
+    name: 'When (UTC)',
+    cell: (call) =>
+      html`<a href="${home}/${call.id}">${printMoment(call.at)}</a>${
+        call.leftOut > 0 && html`<br><span class="faint">${printGap(call)}</span>`
+      }`,
+    text: ({ at }) => at,
+  },
+  { name: 'Status', cell: statusBadge, text: ({ status }) => status },
+  {
+    name: 'Call',
+    look: 'url',
+    cell: ({ method, route }) => `${method} ${route}`,
+    text: ({ method, route }) => `${method} ${route}`,
+  },
+  { name: 'Took', look: 'number', cell: ({ durationMs }) => printTook(durationMs) },
+  { name: 'Took (ms)', text: ({ durationMs }) => durationMs },
+  { name: 'Why', cell: printCause, text: ({ cause }) => cause && failureCauses[cause].problem },
+  { name: 'Error code', text: ({ code }) => code },
+  { name: 'Fields at fault', text: ({ fields }) => fields.join(' ') },
+  {
+    name: 'Client',
+    cell: ({ clientId, isClaimed }) =>
+      html`<code>${clientId ?? 'a member'}</code>${isClaimed && html`<br><span class="faint">not proven</span>`}`,
+    text: ({ clientId }) => clientId ?? 'a member',
+  },
+  { name: 'Proven', text: ({ isClaimed }) => (isClaimed ? 'no' : 'yes') },
+  {
+    name: 'Request id',
+    cell: ({ requestId }) => html`<code>${requestId}</code>`,
+    text: ({ requestId }) => requestId,
+  },
+  { name: 'Not listed before it', text: ({ leftOut }) => leftOut },
+]
+
+function printCause({ cause }: KeptCall): string {
+  return cause === null ? '–' : failureCauses[cause].problem
 }
 
 function statusBadge({ status, code }: Pick<KeptCall, 'status' | 'code'>): Html {

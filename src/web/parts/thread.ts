@@ -6,11 +6,31 @@ import type { PartnerMessage, Side } from '../../partners/partner-message.ts'
 import type { Field } from '../frame/field.ts'
 import type { FormDefinition } from '../frame/form.ts'
 import { type Html, html } from '../frame/html.ts'
+import { fileRowsAtMost, type List } from '../frame/list.ts'
 import { printDate } from '../frame/page.ts'
 import type { PageForms } from '../frame/page-forms.ts'
 import { facts } from '../frame/parts.ts'
 
 export const messagesShown = 50
+
+/** What both sides told each other, for a file of its reader. */
+export function threadList(
+  reader: Side,
+  read: (most: number) => Promise<readonly PartnerMessage[]>,
+): List<PartnerMessage> {
+  return {
+    name: 'messages',
+    caption: 'Messages',
+    empty: 'Nothing has been written yet.',
+    columns: [
+      { name: 'When (UTC)', text: ({ writtenAt }) => writtenAt },
+      { name: 'Who', text: (message) => whoWrote(message, reader) },
+      { name: 'What', text: ({ kind }) => happened[kind] },
+      { name: 'Text', text: ({ text }) => text },
+    ],
+    read: async () => ({ rows: await read(fileRowsAtMost), next: undefined }),
+  }
+}
 
 interface Thread {
   /** Who reads and writes here. */

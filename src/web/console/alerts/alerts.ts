@@ -3,8 +3,9 @@ import { theBrokerage } from '../../../alerts/target.ts'
 import { printDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
+import { asksForFile } from '../../frame/list.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { Operator } from '../../gates/gates.ts'
+import { type Operator, operatorWatcher } from '../../gates/gates.ts'
 import * as acts from '../../parts/alert-acts.ts'
 import { printAlertPage } from '../../parts/alert-page.ts'
 import { sendConsole } from '../frame/console.ts'
@@ -13,6 +14,8 @@ import * as forms from './forms.ts'
 const place = { owner: theBrokerage, here: '/console/alerts' }
 
 export function showAlerts(visit: Visit, operator: Operator) {
+  if (asksForFile(visit))
+    return acts.sendAlertFile(visit, operator, operatorWatcher(visit, operator), place.owner)
   return send(visit, operator, undefined)
 }
 
@@ -27,7 +30,14 @@ ${printDone(visit, acts.doneWords)}
 <p>Of both sites: webhooks of all partners, deliveries that are late, identity providers, and what ends: client
   secrets and administration credentials in use, sealing keys after a rotation, the certificate.</p>
 ${printAlertPage({
-  ...{ ...page, secret, forms: operator.forms, mayChange: operator.may('webhooks.operate'), of: forms },
+  ...{
+    ...page,
+    here: place.here,
+    secret,
+    forms: operator.forms,
+    mayChange: operator.may('webhooks.operate'),
+    of: forms,
+  },
   mailGoesTo: html`To each operator with an e-mail address whose role can do something about it, as each
     of them chose under <a href="/account/security/notices">E-mail notices</a>.`,
 })}`,

@@ -4,18 +4,13 @@ import { NotFound } from '../../../problem.ts'
 import { environments } from '../../../vocabulary/environment.ts'
 import { oneOf } from '../../frame/field.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, sendListFile } from '../../frame/list.ts'
 import { crumbs } from '../../frame/parts.ts'
 import { readQuestion } from '../../frame/question.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Operator } from '../../gates/gates.ts'
-import {
-  callFields,
-  findCallFaults,
-  keptWords,
-  printCall,
-  printCalls,
-  searchCalls,
-} from '../../parts/calls.ts'
+import { type Operator, operatorWatcher } from '../../gates/gates.ts'
+import { callFields, callList, findCallFaults, keptWords, printCall, printCalls } from '../../parts/calls.ts'
 import { sendConsole } from '../frame/console.ts'
 import { partnerOf } from './partner.ts'
 
@@ -37,7 +32,10 @@ export async function showCalls(visit: Visit, operator: Operator) {
   const home = `/console/partners/${branchId}`
   const question = readQuestion(visit.query, fields, findCallFaults)
   const owner = { branchId, environment: question.values.site ?? 'live' }
-  const found = question.isWrong ? undefined : await searchCalls(db, owner, question.values, clock.now())
+  const here = `${home}/calls`
+  const list = callList(db, owner, question.values, clock.now(), here)
+  if (asksForFile(visit))
+    return sendListFile(visit, operator, operatorWatcher(visit, operator), list, question)
   return sendConsole(visit, operator, {
     title: `API calls of ${name}`,
     section: '/console/partners',
@@ -48,11 +46,11 @@ export async function showCalls(visit: Visit, operator: Operator) {
     ])}
 <h1>API calls</h1>
 <p>${keptWords}</p>
-<form class="card filter" method="get" action="${home}/calls" role="search" aria-label="API calls">
+<form class="card filter" method="get" action="${here}" role="search" aria-label="API calls">
 ${(['site', 'status', 'route', 'client', 'request', 'failed'] as const).map((each): Html => question.view.field(each))}
 <div class="field"><button class="primary">Show</button></div>
 </form>
-${found && printCalls(found, question, `${home}/calls`)}`,
+${!question.isWrong && html`${printFileLink(here, question.printSearch())}${await printCalls(list, question, here)}`}`,
   })
 }
 

@@ -18,10 +18,12 @@ import { proposalWords } from '../../../vocabulary/proposal-words.ts'
 import { printAgo, printUntil } from '../../frame/ago.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, fileRowsAtMost, type List, type ListColumn, sendListFile } from '../../frame/list.ts'
 import { notice, printDate } from '../../frame/page.ts'
 import { badge, crumbs, facts, type Tone } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
 import { type Reader, sendConsole } from '../frame/console.ts'
 import { proposalsPage } from '../frame/four-eyes.ts'
 import { findNames, type Names, printName } from '../frame/names.ts'
@@ -40,6 +42,8 @@ export function kindsSeenBy(reader: Reader): WiredKind[] {
 export async function showProposals(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
   const now = clock.now()
+  if (asksForFile(visit))
+    return sendListFile(visit, operator, operatorWatcher(visit, operator), listOf(visit, operator))
   const open = await listOpenProposals(db, kindsSeenBy(operator), now, openAtMost)
   const past = await listPastProposals(db, kindsSeenBy(operator), now, pastAtMost)
   const names = await findNames(db, subjectsOf([...open, ...past]), operator)
@@ -49,16 +53,56 @@ export async function showProposals(visit: Visit, operator: Operator) {
     body: html`<h1>Proposals</h1>
 <p>Acts that take two people: one proposes, another approves. A proposal counts while nothing has changed
   since it was made, for three days at most.</p>
-<section class="card"><h2>Waiting</h2>${printList(open, names, now, 'Nothing waits for a second person.')}</section>
-<section class="card"><h2>Decided</h2>${printList(past, names, now, 'There is none yet.')}</section>`,
+${printFileLink(proposalsPage)}
+<section class="card"><h2>Waiting</h2>${printCards(open, names, now, 'Nothing waits for a second person.')}</section>
+<section class="card"><h2>Decided</h2>${printCards(past, names, now, 'There is none yet.')}</section>`,
   })
 }
+
+interface ListedProposal {
+  readonly proposal: Proposal
+  readonly names: Names
+}
+
+/** Those that wait, and then what became of the others. */
+function listOf({ context }: Visit, operator: Operator): List<ListedProposal> {
+  const { db, clock } = context
+  const kinds = kindsSeenBy(operator)
+  return {
+    name: 'proposals',
+    caption: 'Proposals',
+    empty: 'There is none yet.',
+    recordedAs: 'list:proposals',
+    columns: columnsAt(clock.now()),
+    async read() {
+      const now = clock.now()
+      const open = await listOpenProposals(db, kinds, now, fileRowsAtMost)
+      const all = [...open, ...(await listPastProposals(db, kinds, now, fileRowsAtMost))]
+      const names = await findNames(db, subjectsOf(all), operator)
+      return { rows: all.map((proposal) => ({ proposal, names })), next: undefined }
+    },
+  }
+}
+
+const columnsAt = (now: Date): readonly ListColumn<ListedProposal>[] => [
+  { name: 'Proposal', text: ({ proposal }) => proposal.id },
+  { name: 'State', text: ({ proposal }) => outcomeWords(outcomeOf(proposal, now)) },
+  { name: 'What', text: ({ proposal }) => proposalWords[proposal.kind] },
+  { name: 'Of', text: ({ proposal: { subject }, names }) => names.get(subject)?.name ?? subject },
+  { name: 'Proposed by', text: ({ proposal }) => proposal.proposedByName },
+  { name: 'Reason', text: ({ proposal }) => proposal.reason },
+  { name: 'Proposed (UTC)', text: ({ proposal }) => proposal.proposedAt },
+  { name: 'Expires (UTC)', text: ({ proposal }) => proposal.expiresAt },
+  { name: 'Decided by', text: ({ proposal }) => proposal.decidedByName },
+  { name: 'Decided (UTC)', text: ({ proposal }) => proposal.decidedAt },
+  { name: 'Reason for the decision', text: ({ proposal }) => proposal.decisionReason },
+]
 
 export function subjectsOf(proposals: readonly Proposal[]): string[] {
   return [...new Set(proposals.map(({ subject }) => subject))]
 }
 
-function printList(proposals: readonly Proposal[], names: Names, now: Date, empty: string): Html {
+function printCards(proposals: readonly Proposal[], names: Names, now: Date, empty: string): Html {
   if (proposals.length === 0) return html`<p class="empty">${empty}</p>`
   return html`<ul class="tokens">${proposals.map((each) => printProposal(each, names, now))}</ul>`
 }
@@ -93,9 +137,11 @@ const outcomeLabels: Readonly<Record<ProposalOutcome, string>> = {
 }
 
 function outcomeBadge(outcome: ProposalOutcome | null): Html {
-  return outcome === null
-    ? badge('wait', 'needs a second person')
-    : badge(outcomeTones[outcome], outcomeLabels[outcome])
+  return badge(outcome === null ? 'wait' : outcomeTones[outcome], outcomeWords(outcome))
+}
+
+function outcomeWords(outcome: ProposalOutcome | null): string {
+  return outcome === null ? 'needs a second person' : outcomeLabels[outcome]
 }
 
 async function proposalOf({ context, request }: Visit, operator: Operator): Promise<Proposal> {

@@ -18,10 +18,12 @@ import { staffRoleWords } from '../../../vocabulary/staff-role-words.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, type List, plain, printList, sendListFile, whole } from '../../frame/list.ts'
 import { printDate } from '../../frame/page.ts'
-import { badge, crumbs, table } from '../../frame/parts.ts'
+import { badge, crumbs, type Tone, table } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
-import type { Operator, StrongOperator } from '../../gates/gates.ts'
+import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
 import { sendConsole } from '../frame/console.ts'
 import { actOrPropose, type Offers, printOffer, readOffers } from '../frame/four-eyes.ts'
 import * as forms from './forms.ts'
@@ -34,30 +36,60 @@ const kindWords = { holder: 'holders', staff: 'staff' }
 
 export async function showProviders(visit: Visit, operator: Operator) {
   const providers = await listEveryProvider(visit.context.db)
-  const rows = providers.map(
-    (each) =>
-      html`<tr><td><a href="${here}/${each.name}">${each.label}</a></td><td>${kindWords[each.kind]}</td><td
-        class="break">${each.issuer}</td><td>${printState(each)}</td></tr>`,
-  )
+  const list = listOf(providers)
+  if (asksForFile(visit)) return sendListFile(visit, operator, operatorWatcher(visit, operator), list)
   return sendConsole(visit, operator, {
     title: 'Identity providers',
     section: here,
     body: html`<h1>Identity providers</h1>
-${
-  rows.length === 0
-    ? html`<p class="empty">There are none:
-  everybody signs in with a
-  password.</p>`
-    : table('Identity providers', ['Name', 'For', 'Issuer', 'State'], rows)
-}
-<p><a class="button" href="${here}/new">New identity provider</a></p>`,
+<p><a class="button" href="${here}/new">New identity provider</a></p>
+${providers.length > 0 && printFileLink(here)}
+${printList(list, providers)}`,
   })
 }
 
-function printState({ enabledAt, awaySince, lookedAt }: Provider): Html {
-  if (enabledAt === null) return badge('wait', 'not enabled')
-  if (awaySince !== null) return html`${badge('bad', 'away')} since ${printDate(awaySince)}`
-  return lookedAt === null ? badge('off', 'not asked yet') : html`${badge('good', 'answers')}`
+function listOf(providers: readonly Provider[]): List<Provider> {
+  return {
+    name: 'providers',
+    caption: 'Identity providers',
+    empty: 'There are none: everybody signs in with a password.',
+    columns: [
+      {
+        name: 'Name',
+        cell: ({ name, label }) => html`<a href="${here}/${name}">${label}</a>`,
+        text: ({ label }) => label,
+      },
+      { name: 'In addresses', text: ({ name }) => name },
+      plain('For', ({ kind }) => kindWords[kind]),
+      { name: 'Issuer', look: 'url', cell: ({ issuer }) => issuer, text: ({ issuer }) => issuer },
+      { name: 'State', cell: printState, text: (each) => stateOf(each) },
+      { name: 'Away since (UTC)', text: ({ awaySince }) => awaySince },
+      { name: 'Answered last (UTC)', text: ({ answeredAt }) => answeredAt },
+    ],
+    ...whole(providers),
+  }
+}
+
+type State = 'not enabled' | 'away' | 'not asked yet' | 'answers'
+
+function stateOf({ enabledAt, awaySince, lookedAt }: Provider): State {
+  if (enabledAt === null) return 'not enabled'
+  if (awaySince !== null) return 'away'
+  return lookedAt === null ? 'not asked yet' : 'answers'
+}
+
+const stateTones: Readonly<Record<State, Tone>> = {
+  'not enabled': 'wait',
+  away: 'bad',
+  'not asked yet': 'off',
+  answers: 'good',
+}
+
+function printState(provider: Provider): Html {
+  const state = stateOf(provider)
+  const { awaySince } = provider
+  const since = state === 'away' && awaySince !== null && html` since ${printDate(awaySince)}`
+  return html`${badge(stateTones[state], state)}${since}`
 }
 
 const providerOf = ({ context, request }: Visit) => getProvider(context.db, paramsOf(request).provider ?? '')
@@ -201,13 +233,13 @@ export async function giveCredential(
   return leadToDone(visit, operator, page, { text, link: { path: `${page}/test`, label: 'Test now' } })
 }
 
-const tones = { good: 'good', warning: 'wait', wrong: 'bad' } as const
+const findingTones = { good: 'good', warning: 'wait', wrong: 'bad' } as const
 const stateWords = { good: 'good', warning: 'look at this', wrong: 'wrong' }
 
 function printFindings(findings: readonly ProviderFinding[]): Html {
   const rows = findings.map(
     ({ check, state, told }) =>
-      html`<tr><td>${check}</td><td>${badge(tones[state], stateWords[state])}</td><td>${told}</td></tr>`,
+      html`<tr><td>${check}</td><td>${badge(findingTones[state], stateWords[state])}</td><td>${told}</td></tr>`,
   )
   return html`<div role="status">${table('What the test found', ['What', 'State', 'Meaning'], rows)}</div>`
 }

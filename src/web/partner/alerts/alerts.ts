@@ -2,8 +2,9 @@
 import { printDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
+import { asksForFile } from '../../frame/list.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { Member } from '../../gates/gates.ts'
+import { type Member, memberWatcher } from '../../gates/gates.ts'
 import * as acts from '../../parts/alert-acts.ts'
 import { printAlertPage } from '../../parts/alert-page.ts'
 import { sendPortal } from '../frame/portal.ts'
@@ -12,6 +13,8 @@ import * as forms from './forms.ts'
 const placeOf = ({ branch, home }: Member) => ({ owner: branch, here: `${home}/alerts` })
 
 export function showAlerts(visit: Visit, member: Member) {
+  if (asksForFile(visit))
+    return acts.sendAlertFile(visit, member, memberWatcher(visit, member), placeOf(member).owner)
   return send(visit, member, undefined)
 }
 
@@ -25,7 +28,14 @@ async function send(visit: Visit, member: Member, secret: acts.NewSecret) {
 ${printDone(visit, acts.doneWords)}
 <p>You are told when a webhook fails, works again or is disabled, and when a secret ends, on this site.</p>
 ${printAlertPage({
-  ...{ ...page, secret, forms: member.forms, mayChange: member.isDeveloper, of: forms },
+  ...{
+    ...page,
+    here: placeOf(member).here,
+    secret,
+    forms: member.forms,
+    mayChange: member.isDeveloper,
+    of: forms,
+  },
   mailGoesTo: html`To each member with an e-mail address, as each of them chose under
     <a href="/account/security/notices">E-mail notices</a>.`,
 })}`,

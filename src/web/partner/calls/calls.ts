@@ -2,19 +2,14 @@
 import { findCall } from '../../../partners/calls.ts'
 import { NotFound } from '../../../problem.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, sendListFile } from '../../frame/list.ts'
 import { asksForStream, livePart, streamPart } from '../../frame/live.ts'
 import { crumbs } from '../../frame/parts.ts'
 import { type Question, readQuestion } from '../../frame/question.ts'
+import { printListBar } from '../../frame/saved-views.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Member, memberWatcher } from '../../gates/gates.ts'
-import {
-  callFields,
-  findCallFaults,
-  keptWords,
-  printCall,
-  printCalls,
-  searchCalls,
-} from '../../parts/calls.ts'
+import { callFields, callList, findCallFaults, keptWords, printCall, printCalls } from '../../parts/calls.ts'
 import { sendPortal } from '../frame/portal.ts'
 
 const section = '/calls'
@@ -22,12 +17,11 @@ const section = '/calls'
 export async function showCalls(visit: Visit, member: Member) {
   const { db, clock } = visit.context
   const question = readQuestion(visit.query, callFields, findCallFaults)
-  const print = async () =>
-    printCalls(
-      await searchCalls(db, member.branch, question.values, clock.now()),
-      question,
-      member.home + section,
-    )
+  const home = member.home + section
+  const list = callList(db, member.branch, question.values, clock.now(), home)
+  if (asksForFile(visit)) return sendListFile(visit, member, memberWatcher(visit, member), list, question)
+  const print = () =>
+    printCalls(callList(db, member.branch, question.values, clock.now(), home), question, home)
   if (asksForStream(visit.request) && !question.isWrong)
     return streamPart(visit, memberWatcher(visit, member), print)
   // Older pages do not change under the reader.
@@ -41,6 +35,7 @@ export async function showCalls(visit: Visit, member: Member) {
     body: html`<h1>API calls</h1>
 <p>${keptWords}</p>
 ${printFilter(question, member)}
+${await printListBar(visit, member, home, question)}
 ${live ? livePart(visit, part) : part}`,
   })
 }

@@ -10,13 +10,15 @@ import { listMessages, sendMessage } from '../../../partners/partner-message.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { asksForFile, sendListFile } from '../../frame/list.ts'
 import { makeOnce } from '../../frame/make-once.ts'
 import { onLiveSite } from '../../frame/other-site.ts'
 import { printDate } from '../../frame/page.ts'
 import { crumbs, facts } from '../../frame/parts.ts'
+import { printFileLink } from '../../frame/saved-views.ts'
 import type { Visit } from '../../frame/visit.ts'
-import type { AnyMember } from '../../gates/gates.ts'
-import { messagesShown, printThread } from '../../parts/thread.ts'
+import { type AnyMember, memberWatcher } from '../../gates/gates.ts'
+import { messagesShown, printThread, threadList } from '../../parts/thread.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { partnerBadge, printApplicationFields, readApplication } from './application-form.ts'
 import * as forms from './forms.ts'
@@ -45,10 +47,13 @@ export async function writeToBrokerage(
 
 export async function showMessages(visit: Visit, member: AnyMember) {
   const { partner, home } = member
+  const list = threadList('partner', (most) => listMessages(visit.context.db, partner, most))
+  if (asksForFile(visit)) return sendListFile(visit, member, memberWatcher(visit, member), list)
   return sendPortal(visit, member, {
     title: 'Messages',
     section: '/messages',
-    body: html`${crumbs([{ path: home, label: partner.name }])}<h1>Messages with the brokerage</h1>${await printMessages(visit, member)}`,
+    body: html`${crumbs([{ path: home, label: partner.name }])}<h1>Messages with the brokerage</h1>
+${printFileLink(`${home}/messages`)}${await printMessages(visit, member)}`,
   })
 }
 
