@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findHead, sealAll, verifyChain } from '../../src/audit/chain.ts'
@@ -20,6 +20,7 @@ import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { ask } from '../support/ask.ts'
 import { takeBaseBackup } from '../support/base-backup.ts'
+import { askForRecovery } from '../support/documented-recovery.ts'
 import { type Engine, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestClient, TokenBody } from '../support/gateway.ts'
@@ -133,9 +134,9 @@ async function openArchivingServer(dataDir: string, archive: string): Promise<Pr
   return open(dataDir)
 }
 
-async function markMoment(url: string, name: string): Promise<void> {
+/** Until all that was written so far is in the archive. */
+async function archiveAll(url: string): Promise<void> {
   await withDatabase(url, async (db) => {
-    await ask(db, `SELECT pg_create_restore_point('${name}')`)
     const [row] = await ask<{ segment: string }>(db, 'SELECT pg_walfile_name(pg_switch_wal()) AS segment')
     await eventually('the segment is archived', async () => {
       const [archiver] = await ask<{ last: string | null }>(
@@ -147,16 +148,11 @@ async function markMoment(url: string, name: string): Promise<void> {
   })
 }
 
-/** The settings of docs/operating.md, and the file that asks for recovery. */
-function askForRecovery(cluster: string, archive: string, moment: string): void {
-  const lines = [
-    'archive_mode = off',
-    `restore_command = 'cp "${archive}/%f" %p'`,
-    `recovery_target_name = '${moment}'`,
-    "recovery_target_action = 'promote'",
-  ]
-  appendFileSync(join(cluster, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
-  writeFileSync(join(cluster, 'recovery.signal'), '')
+/** Answers the moment before it. */
+async function makeMistake({ sql }: Engine): Promise<string> {
+  const [moment] = await sql<{ at: string }>('SELECT clock_timestamp()::text AS at')
+  await sql('DELETE FROM access_tokens')
+  return moment!.at
 }
 
 /** Until the server has read the whole log it is a standby, to which no connection is made. */
@@ -181,14 +177,13 @@ test('a base backup, taken under way, with its archived log goes back to the mom
   mkdirSync(join(copy, 'postgres'), { mode: 0o700 })
   await takeBaseBackup(server.connectionString, clusterFolder(home), restored)
   const kept = await fill(engine, receiver)
-  await markMoment(server.connectionString, 'before_the_mistake')
-  await engine.sql('DELETE FROM access_tokens')
-  await markMoment(server.connectionString, 'after_it')
+  const at = await makeMistake(engine)
+  await archiveAll(server.connectionString)
   await engine.close()
   await server.close()
   rmSync(clusterFolder(home), { recursive: true })
 
-  askForRecovery(restored, archive, 'before_the_mistake')
+  askForRecovery(restored, archive, at)
   const second = await open(copy)
   t.after(() => second.close())
   await recovered(second.connectionString)
@@ -289,6 +284,40 @@ test('a dump goes into another database, whatever else is beside it, and what is
     })
   await receiver.until(() => published().length === events, 'what was published before the first gateway')
   assert.equal(new Set(published()).size, events)
+  await assertWhole(gateway, engine, receiver, kept)
+})
+
+test('pg_basebackup and the lines of the documentation bring back the moment before a mistake', {
+  skip: programs ? false : 'no pg_basebackup is installed here',
+}, async (t) => {
+  const [archive, copy] = [makeFolder(), makeFolder()]
+  const disguise = getDisguise()
+  for (const folder of [archive, copy]) disguise.adopt(folder)
+  const server = await openSystemServer(programs!, {
+    archive_mode: 'on',
+    archive_command: `cp %p "${archive}/%f"`,
+  })
+  const engine = await openEngine({ DATABASE_URL: server.url })
+  const receiver = await openReceiver()
+  t.after(() => receiver.close())
+  const words = documented('pg_basebackup', { '/backup/$(date +%F)': copy })
+  run(disguise, join(programs!, 'pg_basebackup'), [
+    ...words,
+    `--host=${server.sockets}`,
+    '--username=countersign',
+  ])
+  const kept = await fill(engine, receiver)
+  const at = await makeMistake(engine)
+  await archiveAll(server.url)
+  await engine.close()
+  await server.close()
+
+  askForRecovery(copy, archive, at)
+  const second = await openSystemServer(programs!, {}, copy)
+  t.after(() => second.close())
+  await recovered(second.url)
+  const gateway = await reopen(engine, second.url)
+  t.after(() => gateway.close())
   await assertWhole(gateway, engine, receiver, kept)
 })
 

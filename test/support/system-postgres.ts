@@ -1,10 +1,10 @@
 /**
- * A PostgreSQL that this system has installed, with the programs that npm's does not bring: pg_dump and
- * pg_restore.
+ * A PostgreSQL that this system has installed, with the programs that npm's does not bring: pg_dump,
+ * pg_restore and pg_basebackup.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { getDisguise, type RunAs } from '../../src/database/postgres-binaries.ts'
 import { eventually } from './eventually.ts'
@@ -12,6 +12,8 @@ import { makeFolder, tryReading } from './process.ts'
 
 export interface SystemServer {
   readonly url: string
+  /** Its folder of sockets, where programs of its own look for it. */
+  readonly sockets: string
   close(): Promise<void>
 }
 
@@ -25,29 +27,19 @@ export function findSystemPostgres(): string | undefined {
     ...versions.map((version) => join(home, version, 'bin')),
     ...(process.env.PATH ?? '').split(delimiter),
   ]
-  const wanted = ['initdb', 'postgres', 'pg_dump', 'pg_restore']
+  const wanted = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup']
   return folders.find((folder) => wanted.every((name) => existsSync(join(folder, name))))
 }
 
-/** With settings of its own, as on a command line. */
+/** With settings of its own, as on a command line. On a cluster that is there, or on a new one. */
 export async function openSystemServer(
   programs: string,
   settings: Readonly<Record<string, string>> = {},
+  cluster = makeCluster(programs),
 ): Promise<SystemServer> {
-  const home = makeFolder()
-  const [cluster, sockets] = [join(home, 'cluster'), join(home, 'socket')]
   const disguise = getDisguise()
-  for (const folder of [home, cluster, sockets]) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    disguise.adopt(folder)
-  }
-  run(disguise, join(programs, 'initdb'), [
-    `--pgdata=${cluster}`,
-    '--username=countersign',
-    '--auth=trust',
-    '--encoding=UTF8',
-    '--locale=C',
-  ])
+  const sockets = makeFolder()
+  disguise.adopt(sockets)
   const all = { listen_addresses: '', unix_socket_directories: sockets, ...settings }
   const words = ['-D', cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const server = start(disguise, join(programs, 'postgres'), words)
@@ -58,11 +50,26 @@ export async function openSystemServer(
   })
   return {
     url: `postgresql://countersign@/postgres?host=${encodeURIComponent(sockets)}`,
+    sockets,
     async close() {
       server.kill('SIGINT')
       await ended
     },
   }
+}
+
+function makeCluster(programs: string): string {
+  const cluster = makeFolder()
+  const disguise = getDisguise()
+  disguise.adopt(cluster)
+  run(disguise, join(programs, 'initdb'), [
+    `--pgdata=${cluster}`,
+    '--username=countersign',
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C',
+  ])
+  return cluster
 }
 
 /** As the owner of the server, with what it says. */

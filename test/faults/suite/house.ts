@@ -62,6 +62,8 @@ const usualHooks = ['/one', '/two', '/three', '/four']
 export interface HouseOptions {
   /** On a disk of the caller's choosing. */
   readonly primaryFolder?: string | undefined
+  /** A folder to which the primary's log is archived. */
+  readonly archive?: string | undefined
   readonly nodes?: number | undefined
   readonly nodeSettings?: NodeJS.ProcessEnv | undefined
   /** Paths of the receiver that are registered. */
@@ -80,6 +82,7 @@ export function openHouse(options?: HouseOptions): Promise<House> {
 async function open(options: HouseOptions = {}): Promise<House> {
   const {
     primaryFolder = makeFolder(),
+    archive,
     nodes: count = usualNodes,
     nodeSettings,
     hooks = usualHooks,
@@ -90,7 +93,7 @@ async function open(options: HouseOptions = {}): Promise<House> {
   }
   try {
     const standbyFolder = makeFolder()
-    const pair = await openPair(primaryFolder, standbyFolder)
+    const pair = await openPair(primaryFolder, standbyFolder, archive)
     closers.push(async () => {
       await pair.close()
       // Whoever was killed may have left processes that still write there.

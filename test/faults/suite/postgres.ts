@@ -57,13 +57,18 @@ const settings = {
 
 /**
  * Commits are acknowledged when the standby has them too: only then does promoting it lose nothing.
- * `primaryFolder` and `standbyFolder` are made by the caller, who may have put them on a small disk.
+ * `primaryFolder` and `standbyFolder` are made by the caller, who may have put them on a small disk;
+ * `archive`, where there is one, gets the primary's log.
  */
-export async function openPair(primaryFolder: string, standbyFolder: string): Promise<Pair> {
+export async function openPair(
+  primaryFolder: string,
+  standbyFolder: string,
+  archive?: string,
+): Promise<Pair> {
   const primary = openServer(primaryFolder, await findFreePort())
   const standby = openServer(standbyFolder, await findFreePort())
   const source = `host=127.0.0.1 port=${primary.port} user=${superuser} application_name=standby`
-  await copyModel(primaryFolder, "synchronous_standby_names = 'standby'")
+  await copyModel(primaryFolder, "synchronous_standby_names = 'standby'", ...archiving(archive))
   await copyModel(standbyFolder, `primary_conninfo = '${source}'`)
   writeFileSync(join(standbyFolder, 'standby.signal'), '')
   const close = async () => {
@@ -85,10 +90,17 @@ export async function openPair(primaryFolder: string, standbyFolder: string): Pr
 /** A cluster of today's schema that nobody has used yet. Made once a process, and copied for each house. */
 let model: Promise<string> | undefined
 
-async function copyModel(folder: string, setting: string): Promise<void> {
+async function copyModel(folder: string, ...settings: readonly string[]): Promise<void> {
   model ??= makeModel()
   await run('cp', ['-a', `${await model}/.`, folder])
-  appendFileSync(join(folder, 'postgresql.auto.conf'), `${setting}\n`)
+  appendFileSync(join(folder, 'postgresql.auto.conf'), `${settings.join('\n')}\n`)
+}
+
+/** Every segment of the log is copied away when it is full. */
+function archiving(archive: string | undefined): string[] {
+  if (archive === undefined) return []
+  disguise.adopt(archive)
+  return ['archive_mode = on', `archive_command = 'cp %p "${archive}/%f"'`]
 }
 
 async function makeModel(): Promise<string> {

@@ -57,7 +57,11 @@ function lengthOf({ lasts }: Scenario, { faultMs, isFull }: Scale): number {
   return isFull ? lasts.fullMs : lasts.shortMs
 }
 
-async function measureResumption({ nodes, hooks, receiver }: House, traffic: Traffic): Promise<number> {
+/** Until every node is ready, has taken an event, and those events have reached every webhook. */
+export async function measureResumption(
+  { nodes, hooks, receiver }: House,
+  traffic: Traffic,
+): Promise<number> {
   const endedAt = performance.now()
   await Promise.all(
     nodes.map(async (node) => {
