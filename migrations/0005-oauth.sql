@@ -20,7 +20,7 @@ CREATE TABLE authorizations (
   CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
 );
 CREATE UNIQUE INDEX authorizations_one_alive ON authorizations (user_id, client_id) WHERE revoked_at IS NULL;
-CREATE INDEX authorizations_of_client ON authorizations (client_id);
+CREATE INDEX authorizations_of_client ON authorizations (client_id, id);
 
 -- Test holders approve clients of their own partner in the sandbox, and no others.
 CREATE FUNCTION authorizations_of_test_holder() RETURNS trigger LANGUAGE plpgsql AS $$

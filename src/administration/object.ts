@@ -9,12 +9,11 @@ import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
 import { Conflict, Forbidden, Invalid, NotFound, Problem } from '../problem.ts'
 import type { ProposedActs, WiredKind } from '../proposals/acts.ts'
 import { carryOut, getProposal } from '../proposals/proposal.ts'
-import { findStandingRole } from '../users/admin-credential.ts'
-import { permits } from '../vocabulary/permission.ts'
 import { proposalKinds } from '../vocabulary/proposal-kind.ts'
 import { findChanged, findMoved, printEtag } from './etag.ts'
 import type { AdministrationDependencies, DeclaredKind, DeclaredObject, Work } from './kind.ts'
 import * as table from './object-names.sql.ts'
+import { refuseFallen, withReason } from './standing.ts'
 
 interface NamedObject<Spec> extends DeclaredObject<Spec> {
   readonly kind: string
@@ -236,7 +235,7 @@ async function inWork<Spec extends object>(
       const site = siteOf(kind, deps)
       await sql.query(table.lockName, { kind: kind.kind, site, name })
       // It may have waited for long.
-      await refuseFallen(sql, kind, act)
+      await refuseFallen(sql, kind.manages, act)
       const [row] = await sql.query(table.selectNamed, { kind: kind.kind, site, name })
       const held = row && (await holdObject(sql, kind, row, act.at))
       checkVersion(held, options)
@@ -250,16 +249,6 @@ async function inWork<Spec extends object>(
     if (error instanceof Undone) return error.outcome
     throw error instanceof Invalid ? renameFields(error, kind.fields) : error
   }
-}
-
-async function refuseFallen(
-  sql: Sql,
-  { manages }: Pick<Kind<object>, 'manages'>,
-  { by, at }: Act,
-): Promise<void> {
-  const { credential } = by
-  if (credential && permits(await findStandingRole(sql, credential.id, at), manages)) return
-  throw new Forbidden('This credential may not do this any more.')
 }
 
 async function holdObject<Spec extends object>(
@@ -298,14 +287,7 @@ interface WorkNotes {
 }
 
 function openWork(sql: Sql, deps: Dependencies, { proposals, dryRun }: WorkNotes, act: Act): Work {
-  const reasoned = () => {
-    const reason = act.reason ?? (dryRun ? 'A dry run.' : undefined)
-    if (reason === undefined)
-      throw new Invalid([
-        { field: 'reason', problem: 'is missing: say with ?reason= why, for the log and whoever decides' },
-      ])
-    return { ...act, reason }
-  }
+  const reasoned = () => withReason(dryRun ? { reason: 'A dry run.', ...act } : act)
   const people = [act.by.credential?.userId ?? [], act.by.credential?.readers ?? []].flat()
   return {
     ...deps,

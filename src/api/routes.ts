@@ -1,6 +1,17 @@
 /** The API for machines, on one screen: method, path, who may call, what happens. */
 
+import { searchAudit } from './admin/audit.ts'
+import {
+  endAuthorization,
+  fetchAuthorization,
+  listAuthorizations,
+  pauseAuthorization,
+} from './admin/authorizations.ts'
+import { fetchOneImport, listAllImports, proposeRemoval, stopOneImport } from './admin/imports.ts'
 import { partnerEndpoints as partners } from './admin/kinds.ts'
+import { fetchProposal, listProposals, withdraw } from './admin/proposals.ts'
+import { fetchAllSettings } from './admin/settings.ts'
+import { endSession, endSessions, fetchUser, listUserSessions, listUsers, lockUser } from './admin/users.ts'
 import { type Route, route } from './frame/route.ts'
 import { admin } from './gates/admin-gate.ts'
 import { anyone, bearer, branch, client, clientOrService } from './gates/gates.ts'
@@ -101,6 +112,25 @@ const table: readonly Route[] = [
   route('GET', '/admin/v1/partners/:name', admin('partners.see'), partners.fetch),
   route('PUT', '/admin/v1/partners/:name', admin('partners.manage'), partners.put),
   route('DELETE', '/admin/v1/partners/:name', admin('partners.manage'), partners.end),
+  route('GET', '/admin/v1/users', admin('users.see'), listUsers),
+  route('GET', '/admin/v1/users/:id', admin('users.see'), fetchUser),
+  route('POST', '/admin/v1/users/:id/lock', admin('users.manage'), lockUser),
+  route('GET', '/admin/v1/users/:id/sessions', admin('users.see'), listUserSessions),
+  route('DELETE', '/admin/v1/users/:id/sessions', admin('users.manage'), endSessions),
+  route('DELETE', '/admin/v1/users/:id/sessions/:session', admin('users.manage'), endSession),
+  route('GET', '/admin/v1/authorizations', admin('users.see'), listAuthorizations),
+  route('GET', '/admin/v1/authorizations/:id', admin('users.see'), fetchAuthorization),
+  route('POST', '/admin/v1/authorizations/:id/pause', admin('users.manage'), pauseAuthorization),
+  route('DELETE', '/admin/v1/authorizations/:id', admin('users.manage'), endAuthorization),
+  route('GET', '/admin/v1/proposals', admin('overview.see'), listProposals),
+  route('GET', '/admin/v1/proposals/:id', admin('overview.see'), fetchProposal),
+  route('DELETE', '/admin/v1/proposals/:id', admin('proposals.decide'), withdraw),
+  route('GET', '/admin/v1/imports', admin('imports.manage'), listAllImports),
+  route('GET', '/admin/v1/imports/:id', admin('imports.manage'), fetchOneImport),
+  route('POST', '/admin/v1/imports/:id/stop', admin('imports.manage'), stopOneImport),
+  route('POST', '/admin/v1/imports/:id/removal', admin('imports.manage'), proposeRemoval),
+  route('GET', '/admin/v1/settings', admin('settings.see'), fetchAllSettings),
+  route('GET', '/admin/v1/audit', admin('audit.see'), searchAudit),
 ]
 
 /**

@@ -100,6 +100,35 @@ export async function listAuthorizations(
   return clientId === undefined ? own : own.filter((each) => each.clientId === clientId)
 }
 
+/** Of a user, of a client, or of both. */
+interface AuthorizationQuestion {
+  readonly userId?: string | undefined
+  readonly clientId?: string | undefined
+  readonly environment: Environment
+  readonly before: number
+}
+
+export async function pageAuthorizations(
+  sql: Sql,
+  { userId, clientId, environment, before }: AuthorizationQuestion,
+  most: number,
+): Promise<Authorization[]> {
+  const page = { environment, before, most }
+  if (userId !== undefined) return sql.query(table.selectPageOfUser, { userId, clientId, ...page })
+  if (clientId === undefined) throw new Error('Authorizations are listed of a user or of a client.')
+  return sql.query(table.selectPageOfClient, { clientId, ...page })
+}
+
+export async function getAuthorization(
+  sql: Sql,
+  id: number,
+  environment: Environment,
+): Promise<Authorization> {
+  const [found] = await sql.query(table.selectOne, { id })
+  if (found?.environment !== environment) throw new NotFound(`There is no living authorization ${id}.`)
+  return found
+}
+
 /** Ends every code and token that came of it. */
 export async function revokeAuthorization(
   db: Sql,

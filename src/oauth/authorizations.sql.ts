@@ -97,8 +97,10 @@ const row = {
   lasting: bool,
 }
 
-/** Those that live, newest first. */
-const living = (which: string) => `SELECT a.id, a.user_id AS "userId", a.client_id AS "clientId", ${goodFor},
+/** Those that live. */
+const standing = (
+  which: string,
+) => `SELECT a.id, a.user_id AS "userId", a.client_id AS "clientId", ${goodFor},
      cardinality(a.account_numbers) > 0 AS "sharedAccounts", a.approved_at AS "approvedAt",
      a.consented_at AS "consentedAt", a.last_used_at AS "lastUsedAt", a.paused_at AS "pausedAt",
      c.name AS "clientName", c.environment, c.callback_url AS "callbackUrl", c.status AS "clientStatus",
@@ -106,7 +108,10 @@ const living = (which: string) => `SELECT a.id, a.user_id AS "userId", a.client_
      EXISTS (SELECT FROM grants g JOIN refresh_tokens r ON r.grant_id = g.id
              WHERE g.authorization_id = a.id AND g.revoked_at IS NULL) AND p.refresh_access AS lasting
    FROM authorizations a JOIN clients c ON c.id = a.client_id JOIN partners p USING (branch_id)
-   WHERE a.revoked_at IS NULL ${which}
+   WHERE a.revoked_at IS NULL ${which}`
+
+/** Newest first. */
+const living = (which: string) => `${standing(which)}
    ORDER BY a.consented_at DESC, a.id DESC`
 
 export const selectAll = statement({ name: 'select_authorizations', gives: row, text: living('') })
@@ -123,6 +128,31 @@ export const selectOfClient = statement({
   takes: { clientId: text },
   gives: row,
   text: living('AND a.client_id = :clientId'),
+})
+
+/** In the order of their numbers, which stays while their owners approve them anew. */
+const page = (which: string) => `${standing(`${which} AND c.environment = :environment AND a.id < :before`)}
+   ORDER BY a.id DESC LIMIT :most`
+
+export const selectPageOfUser = statement({
+  name: 'select_authorization_page_of_user',
+  takes: { userId: text, clientId: orNull(text), environment: text, before: int, most: int },
+  gives: row,
+  text: page('AND a.user_id = :userId AND (:clientId::text IS NULL OR a.client_id = :clientId)'),
+})
+
+export const selectPageOfClient = statement({
+  name: 'select_authorization_page_of_client',
+  takes: { clientId: text, environment: text, before: int, most: int },
+  gives: row,
+  text: page('AND a.client_id = :clientId'),
+})
+
+export const selectOne = statement({
+  name: 'select_authorization',
+  takes: { id: int },
+  gives: row,
+  text: standing('AND a.id = :id'),
 })
 
 export const revokeAuthorization = statement({

@@ -16,7 +16,7 @@ import { hasProvenFactor } from '../users/second-factor.ts'
 import { isFresh, type Session } from '../users/session.ts'
 import { listRolesOf, listRolesOfActor } from '../users/staff-role.ts'
 import { lockActiveOperators } from '../users/users.sql.ts'
-import { rolesWith } from '../vocabulary/permission.ts'
+import { type Permission, rolesWith } from '../vocabulary/permission.ts'
 import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
 import { openWanted, type ProposedActs, type ProposedState, proposableActs, type WiredKind } from './acts.ts'
 import { findRefusal, isOwnOf, permissionsFor, permitAll } from './deciders.ts'
@@ -47,7 +47,8 @@ export interface Proposal {
   readonly decisionReason: string | null
 }
 
-export type ProposalOutcome = 'applied' | 'declined' | 'withdrawn' | 'outdated' | 'expired'
+export const proposalOutcomes = ['applied', 'declined', 'withdrawn', 'outdated', 'expired'] as const
+export type ProposalOutcome = (typeof proposalOutcomes)[number]
 
 interface FourEyesDependencies {
   readonly db: Sql
@@ -174,6 +175,21 @@ export function listPastProposals(
   return sql.query(table.selectPastProposals, { now, kinds, most })
 }
 
+/** Of these kinds, newest first. */
+export function pageProposals(
+  sql: Sql,
+  kinds: readonly WiredKind[],
+  page: { readonly isOpen: boolean | undefined; readonly before: number; readonly most: number },
+  now: Date,
+): Promise<Proposal[]> {
+  return sql.query(table.selectProposalPage, { kinds, now, ...page })
+}
+
+/** What is not to be looked at is not there, here either. */
+export function kindsSeenBy(may: (permission: Permission) => boolean): WiredKind[] {
+  return (Object.keys(proposableActs) as WiredKind[]).filter((kind) => may(proposableActs[kind].sees))
+}
+
 interface ProposalView {
   /** The state it was proposed on, for the decider. */
   readonly shows: ProposedState['shows']
@@ -290,12 +306,13 @@ async function settle(
   return outcome
 }
 
-/** By its proposer. */
+/** By its proposer; a credential, what it proposed itself. */
 export async function withdrawProposal(db: Sql, id: number, act: Act): Promise<ProposalOutcome> {
   return db.transaction(async (sql) => {
     const { proposal, ended } = await holdStill(sql, id, act.at)
     if (ended) return ended
-    if (proposal.proposedBy !== personOf(act))
+    const { credential } = act.by
+    if (proposal.proposedBy !== personOf(act) || (credential && proposal.credentialId !== credential.id))
       throw new Forbidden('Only whoever proposed it can withdraw it.')
     return settle(sql, proposal, 'withdrawn', act)
   })

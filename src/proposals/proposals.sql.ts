@@ -1,4 +1,4 @@
-import { instant, int, json, list, oneOf, orNull, text, word } from '../database/column.ts'
+import { bool, instant, int, json, list, oneOf, orNull, text, word } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import type { NoticeFacts } from '../notices/facts.ts'
 import { tellStaff } from '../notices/notices.sql.ts'
@@ -98,6 +98,17 @@ export const selectPastProposals = statement({
   gives: row,
   text: `SELECT ${columns} ${named}
    WHERE (p.outcome IS NOT NULL OR p.expires_at <= :now) AND p.kind = ANY (:kinds::text[])
+   ORDER BY p.id DESC LIMIT :most`,
+})
+
+/** Newest first; undefined `isOpen`: whether or not they wait. */
+export const selectProposalPage = statement({
+  name: 'select_proposal_page',
+  takes: { now: instant, kinds: list(text), isOpen: orNull(bool), before: int, most: int },
+  gives: row,
+  text: `SELECT ${columns} ${named}
+   WHERE p.id < :before AND p.kind = ANY (:kinds::text[])
+     AND (:isOpen::bool IS NULL OR (p.outcome IS NULL AND p.expires_at > :now) = :isOpen)
    ORDER BY p.id DESC LIMIT :most`,
 })
 

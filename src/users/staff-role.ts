@@ -98,6 +98,19 @@ export async function findNeededOver(
   return neededOver({ role, ...found })
 }
 
+/** `may`: what whoever acts is let do. */
+export async function refuseActingOn(
+  sql: Sql,
+  user: { readonly id: string; readonly role: string },
+  may: (permission: Permission) => boolean,
+): Promise<void> {
+  const needed = await findNeededOver(sql, user)
+  if (needed.every(may)) return
+  if (needed.includes('administrators.manage'))
+    throw new Forbidden('This person is an administrator. Only another administrator may do this.')
+  throw new Forbidden('This person is staff. Only somebody who can also change staff roles may do this.')
+}
+
 /**
  * What a provider says of an operator, in the transaction of their sign-in: these roles are from it, and no
  * others. Removal is certain, also of the last administrator; those given by hand stay.

@@ -1,4 +1,4 @@
-import { type Act, recordAct } from '../audit/audit.ts'
+import { type Act, personOf, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
 import { type Sql, violates } from '../database/database.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
@@ -12,7 +12,7 @@ import { deleteSessionsOf } from './sessions.sql.ts'
 import {
   findNeededOver,
   giveByHand,
-  listRolesIn,
+  listRolesOfActor,
   refuseNoAdministrator,
   type StaffRole,
 } from './staff-role.ts'
@@ -200,20 +200,15 @@ async function finishStatus(sql: Sql, user: User, status: User['status'], act: A
  * As one operator does it to another user: an active administrator is always left. A second click changes
  * nothing.
  */
-export async function setStatusOfOther(
-  db: Sql,
-  user: User,
-  status: User['status'],
-  acting: User,
-  act: Act,
-): Promise<void> {
-  if (user.id === acting.id && status === 'disabled')
+export async function setStatusOfOther(db: Sql, user: User, status: User['status'], act: Act): Promise<void> {
+  const acting = personOf(act.by)
+  if (user.id === acting && status === 'disabled')
     throw new Conflict('You cannot lock out yourself. Ask another operator.')
   await db.transaction(async (sql) => {
     const operators = await sql.query(table.lockActiveOperators)
     const needed = ['users.manage' as const, ...(await findNeededOver(sql, user))]
-    const roles = await listRolesIn(sql, acting.id, act.by.providerId)
-    if (!operators.some(({ id }) => id === acting.id) || !needed.every((each) => permits(roles, each)))
+    const roles = await listRolesOfActor(sql, act.by)
+    if (!operators.some(({ id }) => id === acting) || !needed.every((each) => permits(roles, each)))
       throw new Conflict('You have been locked out yourself meanwhile, or may not do this any more.')
     const changed = await sql
       .query(table.changeUserStatus, { id: user.id, status, updatedAt: act.at })

@@ -277,6 +277,10 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ...['DELETE /internal/v1/customers/:externalId', 'DELETE /internal/v1/accounts/:externalId'],
     'DELETE /internal/v1/holdings/:customer/:account',
     'DELETE /admin/v1/partners/:name',
+    ...['POST /admin/v1/users/:id/lock', 'DELETE /admin/v1/users/:id/sessions'],
+    ...['DELETE /admin/v1/users/:id/sessions/:session', 'POST /admin/v1/authorizations/:id/pause'],
+    ...['DELETE /admin/v1/authorizations/:id', 'DELETE /admin/v1/proposals/:id'],
+    'POST /admin/v1/imports/:id/stop',
   ],
   [ownEvents]: [
     ...['POST /v2/webhooks/transaction', 'POST /v2/webhooks/application', 'POST /v2/webhooks/achprofile'],
@@ -292,7 +296,7 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ...['POST /v2/webhooks/:id/resume', 'POST /v2/webhooks/:id/recover', 'POST /v2/webhooks/:id/replays'],
     'POST /v2/deliveries/:id/redeliver',
   ],
-  'what gives power is proposed': ['PUT /admin/v1/partners/:name'],
+  'what gives power is proposed': ['PUT /admin/v1/partners/:name', 'POST /admin/v1/imports/:id/removal'],
   'it goes on with what was started': ['PATCH /internal/v1/imports/:id'],
 }
 

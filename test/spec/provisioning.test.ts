@@ -217,7 +217,8 @@ test('a customer whom the source locks is locked at once, and let in again by it
 test('an operator’s lock counts beside the source’s, whichever came first, until an operator unlocks', async () => {
   const operator = await house.makeOperator()
   const lockers: Record<string, (user: User, status: User['status']) => Promise<void>> = {
-    console: (user, status) => setStatusOfOther(db, user, status, operator, house.act()),
+    console: (user, status) =>
+      setStatusOfOther(db, user, status, { ...house.act(), by: { name: `user:${operator.id}` } }),
     'command line': (user, status) => setUserStatus(db, user, status, house.act()),
   }
   for (const [where, set] of Object.entries(lockers)) {

@@ -19,8 +19,31 @@ export async function send(
   url: string,
   { method = 'GET', headers = {}, body }: SentRequest = {},
 ): Promise<Answer> {
+  return readAnswer(await request(url, { method, headers, body: body ?? null }), (answer) => answer.text())
+}
+
+/** The same, of what may be a stream without end: its beginning. */
+export async function sendToStream(
+  url: string,
+  { method = 'GET', headers = {}, body }: SentRequest = {},
+): Promise<Answer> {
   const answer = await request(url, { method, headers, body: body ?? null })
-  const text = await answer.body.text()
+  const isStream = String(answer.headers['content-type']).startsWith('text/event-stream')
+  return readAnswer(answer, isStream ? readBeginning : (whole) => whole.text())
+}
+
+type Received = Awaited<ReturnType<typeof request>>
+
+async function readBeginning(body: Received['body']): Promise<string> {
+  for await (const chunk of body) return String(chunk)
+  return ''
+}
+
+async function readAnswer(
+  answer: Received,
+  read: (body: Received['body']) => Promise<string>,
+): Promise<Answer> {
+  const text = await read(answer.body)
   const location = answer.headers.location as string | undefined
   return { status: answer.statusCode, headers: answer.headers, text, location, json: () => JSON.parse(text) }
 }

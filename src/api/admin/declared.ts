@@ -9,32 +9,18 @@ import {
   getObject,
   listObjects,
 } from '../../administration/object.ts'
-import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import { Forbidden, Invalid } from '../../problem.ts'
 import { isDevelopment } from '../../settings/config.ts'
-import { findTextProblem } from '../../text/name.ts'
-import { proposalKinds } from '../../vocabulary/proposal-kind.ts'
 import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { Administrator } from '../gates/admin-gate.ts'
+import { actFor, administration, MadeProposal, nextPage, reason, refuseSandbox } from './frame.ts'
 
 const namePattern = '^[a-z0-9][a-z0-9.-]{0,99}$'
 const ownerPattern = '^[A-Za-z0-9._/-]{1,100}$'
 
-const administration = {
-  tags: ['Administration'],
-  security: [{ adminCredential: [] }],
-  mayForbid: true,
-} as const
-
 const NameParams = Type.Object({
   name: text('Its name.', 'acme', { pattern: namePattern }),
-})
-
-const reason = text('Why, for the audit log and for whoever decides.', 'Ticket 4711', {
-  minLength: 1,
-  maxLength: 500,
 })
 
 const ActQuery = {
@@ -72,15 +58,6 @@ const Change = Type.Object(
     proposed: Type.Boolean({ description: 'Whether another person has to decide first.' }),
   },
   { title: 'DeclaredChange', description: 'A field that is, or shall be, another.' },
-)
-
-const MadeProposal = Type.Object(
-  {
-    id: integer('Its number; 0 in a dry run, where it would be new.', 7),
-    kind: oneOf(proposalKinds, { description: 'What is proposed.' }),
-    isNew: Type.Boolean({ description: 'False where it was proposed before, and waits.' }),
-  },
-  { title: 'MadeProposal', description: 'What another person has to decide.' },
 )
 
 const kindName = text('Its kind.', 'partners')
@@ -147,11 +124,7 @@ export function declared<Spec extends object>(kind: DeclaredKind<Spec>, { one, m
         200: Type.Object(
           {
             items: Type.Array(Item, { description: 'By name.' }),
-            next: Type.Unsafe<string | null>({
-              type: ['string', 'null'],
-              description: 'Pass it as `cursor` for the next page; null on the last one.',
-              examples: ['cacme'],
-            }),
+            next: nextPage,
           },
           { title: `${one}Page`, description: 'Some of them.' },
         ),
@@ -291,18 +264,8 @@ function dependenciesOf({ vault, guard, config, environment }: Context) {
   return { vault, guard, environment, isDevelopment: isDevelopment(config) }
 }
 
-/** What both sites share is administered from the live one. */
-function refuseOtherSite({ site }: Pick<DeclaredKind<object>, 'site'>, { environment }: Context): void {
-  if (site === 'both' && environment !== 'live')
-    throw new Forbidden('Both sites share this: it takes a credential of the live site.')
-}
-
-/** With why, as the caller says it. */
-function actFor({ act }: Administrator, { reason }: Pick<ActQuery, 'reason'>): Act {
-  if (reason === undefined) return act
-  const problem = findTextProblem(reason, 500)
-  if (problem) throw new Invalid([{ field: 'reason', problem }])
-  return { ...act, reason }
+function refuseOtherSite({ site }: Pick<DeclaredKind<object>, 'site'>, context: Context): void {
+  if (site === 'both') refuseSandbox(context)
 }
 
 function sendOutcome({ baseUrl }: Context, reply: FastifyReply, result: DeclarationOutcome) {

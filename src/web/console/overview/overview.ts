@@ -2,7 +2,7 @@
 
 import { after, hour, second } from '../../../clock.ts'
 import { countFailedCalls, type FailedCount } from '../../../partners/calls.ts'
-import { listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
+import { kindsSeenBy, listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
 import { listWorkers, type SeenWorker } from '../../../webhooks/engine/worker-list.ts'
 import { findAwayParts, printAwayParts } from '../../../webhooks/events/away-parts.ts'
 import { unwellConditions } from '../../../webhooks/health/condition.ts'
@@ -23,7 +23,7 @@ import { sendConsole } from '../frame/console.ts'
 import { proposalsPage } from '../frame/four-eyes.ts'
 import { held } from '../frame/held.ts'
 import { findNames, type Names } from '../frame/names.ts'
-import { kindsSeenBy, printProposal, subjectsOf } from '../proposals/proposals.ts'
+import { printProposal, subjectsOf } from '../proposals/proposals.ts'
 import { printDuration } from '../webhooks/lane-words.ts'
 import { findAttention, printAttention } from './attention.ts'
 
@@ -90,7 +90,7 @@ interface WaitingProposals {
 }
 
 async function findProposals({ db, clock }: Visit['context'], operator: Operator): Promise<WaitingProposals> {
-  const open = await listOpenProposals(db, kindsSeenBy(operator), clock.now(), proposalsShown)
+  const open = await listOpenProposals(db, kindsSeenBy(operator.may), clock.now(), proposalsShown)
   return { open, names: await findNames(db, subjectsOf(open), operator) }
 }
 

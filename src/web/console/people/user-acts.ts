@@ -3,11 +3,11 @@
  * on every node with its commit.
  */
 import { revokeAuthorization } from '../../../oauth/authorization.ts'
-import { Conflict, Forbidden } from '../../../problem.ts'
+import { Conflict } from '../../../problem.ts'
 import { revokeApiToken } from '../../../users/api-token.ts'
 import { liftLoginWait } from '../../../users/login-throttle.ts'
 import { closeEverySession, closeSessionOf } from '../../../users/session.ts'
-import { findNeededOver } from '../../../users/staff-role.ts'
+import { refuseActingOn } from '../../../users/staff-role.ts'
 import { setStatusOfOther, type User } from '../../../users/user.ts'
 import { ignoreAlreadyGone, type Undo } from '../../frame/flash-message.ts'
 import type { Submission } from '../../frame/form.ts'
@@ -17,7 +17,6 @@ import { goBack } from '../frame/back.ts'
 import { actOrPropose } from '../frame/four-eyes.ts'
 import type * as forms from './forms.ts'
 import { throttleKey, userOf } from './user.ts'
-import { mayActOn } from './user-parts.ts'
 
 const doneWords = {
   locked: 'The user is locked out. Their sessions ended, and their tokens are refused.',
@@ -32,11 +31,8 @@ const doneWords = {
 
 export async function targetOf(visit: Visit, operator: StrongOperator): Promise<User> {
   const user = await userOf(visit)
-  const needed = await findNeededOver(visit.context.db, user)
-  if (mayActOn(operator, needed)) return user
-  if (needed.includes('administrators.manage'))
-    throw new Forbidden('This person is an administrator. Only another administrator may do this.')
-  throw new Forbidden('This person is staff. Only somebody who can also change staff roles may do this.')
+  await refuseActingOn(visit.context.db, user, operator.may)
+  return user
 }
 
 export async function lockUser(visit: Visit, operator: StrongOperator) {
@@ -54,9 +50,8 @@ export async function unlockUser(
 }
 
 async function setStatus(visit: Visit, operator: StrongOperator, status: User['status']): Promise<User> {
-  const { act, session } = operator
   const user = await targetOf(visit, operator)
-  await setStatusOfOther(visit.context.db, user, status, session.user, act)
+  await setStatusOfOther(visit.context.db, user, status, operator.act)
   return user
 }
 

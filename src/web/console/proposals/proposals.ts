@@ -1,11 +1,12 @@
 /** What waits for a second person, and what became of what was proposed. */
 
 import { NotFound } from '../../../problem.ts'
-import { type ProposedState, proposableActs, type WiredKind } from '../../../proposals/acts.ts'
+import type { ProposedState } from '../../../proposals/acts.ts'
 import { findRefusal } from '../../../proposals/deciders.ts'
 import {
   decideProposal,
   getProposal,
+  kindsSeenBy,
   listOpenProposals,
   listPastProposals,
   outcomeOf,
@@ -24,7 +25,7 @@ import { badge, crumbs, facts, type Tone } from '../../frame/parts.ts'
 import { printFileLink } from '../../frame/saved-views.ts'
 import { idOf, paramsOf, type Visit } from '../../frame/visit.ts'
 import { type Operator, operatorWatcher, type StrongOperator } from '../../gates/gates.ts'
-import { type Reader, sendConsole } from '../frame/console.ts'
+import { sendConsole } from '../frame/console.ts'
 import { proposalsPage } from '../frame/four-eyes.ts'
 import { findNames, type Names, printName } from '../frame/names.ts'
 import * as forms from './forms.ts'
@@ -34,18 +35,13 @@ type Shows = ProposedState['shows']
 const openAtMost = 100
 const pastAtMost = 50
 
-/** What an operator may not look at is not there for them, here either. */
-export function kindsSeenBy(reader: Reader): WiredKind[] {
-  return (Object.keys(proposableActs) as WiredKind[]).filter((kind) => reader.may(proposableActs[kind].sees))
-}
-
 export async function showProposals(visit: Visit, operator: Operator) {
   const { db, clock } = visit.context
   const now = clock.now()
   if (asksForFile(visit))
     return sendListFile(visit, operator, operatorWatcher(visit, operator), listOf(visit, operator))
-  const open = await listOpenProposals(db, kindsSeenBy(operator), now, openAtMost)
-  const past = await listPastProposals(db, kindsSeenBy(operator), now, pastAtMost)
+  const open = await listOpenProposals(db, kindsSeenBy(operator.may), now, openAtMost)
+  const past = await listPastProposals(db, kindsSeenBy(operator.may), now, pastAtMost)
   const names = await findNames(db, subjectsOf([...open, ...past]), operator)
   return sendConsole(visit, operator, {
     title: 'Proposals',
@@ -67,7 +63,7 @@ interface ListedProposal {
 /** Those that wait, and then what became of the others. */
 function listOf({ context }: Visit, operator: Operator): List<ListedProposal> {
   const { db, clock } = context
-  const kinds = kindsSeenBy(operator)
+  const kinds = kindsSeenBy(operator.may)
   return {
     name: 'proposals',
     caption: 'Proposals',
@@ -146,7 +142,7 @@ function outcomeWords(outcome: ProposalOutcome | null): string {
 
 async function proposalOf({ context, request }: Visit, operator: Operator): Promise<Proposal> {
   const proposal = await getProposal(context.db, idOf(paramsOf(request).id))
-  if (!kindsSeenBy(operator).includes(proposal.kind)) throw new NotFound('There is no such proposal.')
+  if (!kindsSeenBy(operator.may).includes(proposal.kind)) throw new NotFound('There is no such proposal.')
   return proposal
 }
 
