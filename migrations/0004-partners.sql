@@ -280,5 +280,9 @@ CREATE TABLE services (
   audience      text CHECK (length(audience) <= 200 AND audience ~ '^[a-z][a-z0-9+.-]*:[!-~]+$'
     AND audience !~ '#'),
   created_at    timestamptz NOT NULL,
-  revoked_at    timestamptz
+  revoked_at    timestamptz,
+  -- Of the secret, and since when it is this one. Null: nobody was given one yet.
+  hint          text,
+  secret_at     timestamptz,
+  CHECK ((hint IS NULL) = (secret_at IS NULL))
 );

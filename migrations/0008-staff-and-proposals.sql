@@ -52,7 +52,8 @@ CREATE TABLE admin_credentials (
 CREATE TABLE proposals (
   id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind            text NOT NULL CHECK (kind IN ('partner.approve', 'partner.refresh-access',
-    'partner.widen-scopes', 'provider.add', 'keys.rotate', 'user.reset-two-factor', 'import.removal')),
+    'partner.widen-scopes', 'provider.add', 'keys.rotate', 'user.reset-two-factor', 'import.removal',
+    'client.activate', 'service.create', 'service.widen', 'source.create', 'source.allow-roles')),
   -- Whom or what it is done to, as the audit log has it.
   subject         text NOT NULL,
   act             jsonb NOT NULL,
@@ -106,6 +107,7 @@ CREATE TRIGGER tell_of_power AFTER INSERT ON audit_entries FOR EACH ROW
     'user.role_given', 'user.role_taken', 'provisioning.linked',
     'provider.drafted', 'provider.added', 'provider.changed', 'provider.credential_replaced',
     'provider.removed', 'service.created', 'service.provisioning_set', 'service.reading_set',
+    'service.secret_issued',
     'credential.created', 'source.created',
     'source.role_allowed', 'brand.activated', 'brand.returned', 'keys.rotated', 'keys.pruned'))
   EXECUTE FUNCTION tell_of_power();

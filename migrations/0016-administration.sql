@@ -1,8 +1,9 @@
--- Names for what the administration API declares (src/administration). Each object has one from the moment in
+-- Names for what the administration API declares (src/naming). Each object has one from the moment in
 -- which it is made, whoever makes it, so that everything can be written down and declared again elsewhere. The
 -- owner is a label of whoever declares it.
 CREATE TABLE object_names (
-  kind      text NOT NULL CHECK (kind IN ('partners', 'clients', 'services', 'sources', 'webhooks', 'providers')),
+  kind      text NOT NULL CHECK (kind IN ('partners', 'clients', 'services', 'sources', 'webhooks', 'providers',
+    'role-maps')),
   -- What both sites share is named once.
   site      text NOT NULL CHECK (site IN ('both', 'live', 'sandbox')),
   name      text NOT NULL CHECK (name ~ '^[a-z0-9][a-z0-9.-]{0,99}$'),
@@ -80,3 +81,15 @@ CREATE TRIGGER free_name AFTER UPDATE OF state ON webhooks FOR EACH ROW
   WHEN (NEW.state = 'deleted') EXECUTE FUNCTION free_name('webhooks');
 CREATE TRIGGER free_name AFTER DELETE ON identity_providers
   FOR EACH ROW EXECUTE FUNCTION free_name('providers');
+
+-- What a POST with an Idempotency-Key was answered, for a day. It may hold a secret, and is sealed with what
+-- was asked.
+CREATE TABLE admin_answers (
+  id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  credential_id bigint NOT NULL REFERENCES admin_credentials,
+  key           text NOT NULL CHECK (length(key) BETWEEN 1 AND 200),
+  sealed        bytea NOT NULL,
+  answered_at   timestamptz NOT NULL,
+  UNIQUE (credential_id, key)
+);
+CREATE INDEX admin_answers_old ON admin_answers (answered_at);

@@ -7,22 +7,27 @@ export interface FieldProblem {
   readonly problem: string
 }
 
+interface ProblemDetails {
+  readonly fields?: readonly FieldProblem[]
+  readonly moved?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 export class Problem extends Error {
   readonly status: number
   readonly code: string
   readonly fields: readonly FieldProblem[] | undefined
+  /** What is not any more as the caller has seen it. */
+  readonly moved: readonly string[] | undefined
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(
-    status: number,
-    code: string,
-    description: string,
-    { fields, headers = {} }: { fields?: readonly FieldProblem[]; headers?: Record<string, string> } = {},
-  ) {
+  constructor(status: number, code: string, description: string, more: ProblemDetails = {}) {
     super(description)
+    const { fields, moved, headers = {} } = more
     this.status = status
     this.code = code
     this.fields = fields
+    this.moved = moved
     this.headers = headers
   }
 }

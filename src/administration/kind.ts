@@ -6,12 +6,11 @@ import type { TObject } from 'typebox'
 import type { Act } from '../audit/audit.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
+import type { ObjectKind } from '../naming/object-name.ts'
 import type { GuardPolicy } from '../network/address-guard.ts'
 import type { ProposedActs, WiredKind } from '../proposals/acts.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { Permission } from '../vocabulary/permission.ts'
-
-type KindName = 'partners' | 'clients' | 'services' | 'sources' | 'webhooks' | 'providers'
 
 export interface AdministrationDependencies {
   readonly vault: Vault
@@ -39,8 +38,13 @@ export interface DeclaredObject<Spec> {
   readonly status: Readonly<Record<string, unknown>>
 }
 
+interface ObjectLabel {
+  readonly name: string
+  readonly owner: string | null
+}
+
 export interface DeclaredKind<Spec extends object> {
-  readonly kind: KindName
+  readonly kind: ObjectKind
   /** Whether both sites share its objects, or each has its own. */
   readonly site: 'both' | 'own'
   readonly sees: Permission
@@ -56,8 +60,10 @@ export interface DeclaredKind<Spec extends object> {
   hold(sql: Sql, id: string): Promise<void>
   /** Those that there are, by id. */
   read(sql: Sql, ids: readonly string[], now: Date): Promise<ReadonlyMap<string, DeclaredObject<Spec>>>
-  /** Makes it. Answers its id. */
-  make(work: Work, wanted: Partial<Spec>): Promise<string>
+  /** As it is kept: what is a set, in the order of its words. */
+  tidy?(spec: Partial<Spec>): Partial<Spec>
+  /** Makes it. Answers its id; undefined where that it is made is proposed. */
+  make(work: Work, wanted: Partial<Spec>, label: ObjectLabel): Promise<string | undefined>
   /** Does what differs. */
   change(work: Work, id: string, before: Spec, wanted: Spec): Promise<void>
   end(work: Work, id: string, before: Spec): Promise<void>

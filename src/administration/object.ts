@@ -3,17 +3,18 @@
  * does the same, and undoes it.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type Act, recordAct } from '../audit/audit.ts'
-import { type Sql, violates } from '../database/database.ts'
+import type { Act } from '../audit/audit.ts'
+import type { Sql } from '../database/database.ts'
+import { findNamed, holdName, listNames, nameObject, type ObjectName } from '../naming/object-name.ts'
 import { isOwnPartner, ownPartnerWords } from '../partners/own-partner.ts'
 import { Conflict, Forbidden, Invalid, NotFound, Problem } from '../problem.ts'
 import type { ProposedActs, WiredKind } from '../proposals/acts.ts'
 import { carryOut, getProposal } from '../proposals/proposal.ts'
 import { proposalKinds } from '../vocabulary/proposal-kind.ts'
+import { answerOnce } from './answered.ts'
 import { findChanged, findMoved, printEtag } from './etag.ts'
 import type { AdministrationDependencies, DeclaredKind, DeclaredObject, Work } from './kind.ts'
-import * as table from './object-names.sql.ts'
-import { refuseFallen, withReason } from './standing.ts'
+import { holdCredential, withReason } from './standing.ts'
 
 interface NamedObject<Spec> extends DeclaredObject<Spec> {
   readonly kind: string
@@ -65,8 +66,10 @@ export interface DeclarationOutcome {
 type Kind<Spec extends object> = DeclaredKind<Spec>
 type Dependencies = AdministrationDependencies
 
-const siteOf = ({ site }: Pick<Kind<object>, 'site'>, { environment }: Pick<Dependencies, 'environment'>) =>
-  site === 'both' ? 'both' : environment
+const placeOf = (
+  { kind, site }: Pick<Kind<object>, 'kind' | 'site'>,
+  { environment }: Pick<Dependencies, 'environment'>,
+) => ({ kind, site: site === 'both' ? site : environment })
 
 export async function listObjects<Spec extends object>(
   sql: Sql,
@@ -75,8 +78,7 @@ export async function listObjects<Spec extends object>(
   question: { readonly after: string; readonly owner?: string | undefined; readonly most: number },
   now: Date,
 ): Promise<NamedObject<Spec>[]> {
-  const place = { kind: kind.kind, site: siteOf(kind, { environment }) }
-  const rows = await sql.query(table.selectNames, { ...place, ...question })
+  const rows = await listNames(sql, placeOf(kind, { environment }), question)
   const found = await kind.read(
     sql,
     rows.map(({ objectId }) => objectId),
@@ -95,7 +97,7 @@ export async function getObject<Spec extends object>(
   name: string,
   now: Date,
 ): Promise<NamedObject<Spec> & { readonly id: string }> {
-  const [row] = await sql.query(table.selectNamed, { kind: kind.kind, site: siteOf(kind, deps), name })
+  const row = await findNamed(sql, placeOf(kind, deps), name)
   const object = row && (await kind.read(sql, [row.objectId], now)).get(row.objectId)
   if (!object) throw absent(kind, name)
   return { ...describe(kind, row, object), id: row.objectId }
@@ -125,18 +127,25 @@ export function declareObject<Spec extends object>(
   deps: Dependencies,
   kind: Kind<Spec>,
   name: string,
-  { spec, owner }: Declaration<Spec>,
+  { spec: sent, owner }: Declaration<Spec>,
   options: DeclarationOptions,
   act: Act,
 ): Promise<DeclarationOutcome> {
+  const spec = kind.tidy?.(sent) ?? sent
   return inWork(db, deps, kind, name, options, act, async (work, held) => {
     checkOwner(held, owner)
-    const id = held ? await change(work, kind, held, spec) : await kind.make(work, spec)
     const label = owner === undefined ? (held?.owner ?? null) : owner
-    if (!held || label !== held.owner) await nameObject(work.sql, kind, { id, name, owner: label }, act)
+    const id = held
+      ? await change(work, kind, held, spec)
+      : await kind.make(work, spec, { name, owner: label })
+    const before = held ? fieldsOf(held) : {}
+    if (id === undefined)
+      return { before, after: before, wanted: fieldsOf({ spec, owner: label }), isNew: false }
+    const subject = kind.subjectOf(id)
+    if (!held || label !== held.owner)
+      await nameObject(work.sql, { kind: kind.kind, objectId: id, name, owner: label, subject }, act)
     const object = (await kind.read(work.sql, [id], act.at)).get(id)
     if (!object) throw new Error(`${kind.kind} ${id} cannot be read.`)
-    const before = held ? fieldsOf(held) : {}
     const after = fieldsOf({ spec: object.spec, owner: label })
     const wanted = fieldsOf({ spec: { ...object.spec, ...spec }, owner: label })
     return { before, after, wanted, isNew: !held }
@@ -162,22 +171,6 @@ function checkOwner(
   throw new Conflict(`It belongs to ${held.owner}. Declare it with owner null first, to hand it over.`)
 }
 
-async function nameObject(
-  sql: Sql,
-  kind: Pick<Kind<object>, 'kind' | 'subjectOf'>,
-  { id, name, owner }: { readonly id: string; readonly name: string; readonly owner: string | null },
-  act: Act,
-): Promise<void> {
-  await sql
-    .query(table.updateName, { kind: kind.kind, objectId: id, name, owner })
-    .catch((error: unknown) => {
-      throw violates(error, 'object_names_by_name')
-        ? new Conflict(`"${name}" was taken a moment ago.`)
-        : error
-    })
-  await recordAct(sql, act, 'object.labelled', kind.subjectOf(id), { kind: kind.kind, name, owner })
-}
-
 /** `DELETE`. */
 export function endObject<Spec extends object>(
   db: Sql,
@@ -193,9 +186,43 @@ export function endObject<Spec extends object>(
     work.reasoned()
     await kind.end(work, id, spec)
     const object = (await kind.read(work.sql, [id], act.at)).get(id)
-    if (object && owner !== null) await nameObject(work.sql, kind, { id, name, owner: null }, act)
+    const subject = kind.subjectOf(id)
+    if (object && owner !== null)
+      await nameObject(work.sql, { kind: kind.kind, objectId: id, name, owner: null, subject }, act)
     const after = object ? fieldsOf({ spec: object.spec, owner: null }) : undefined
     return { before: fieldsOf(held), after, wanted: after, isNew: false }
+  })
+}
+
+interface OtherAct {
+  /** With which the same is answered the same; undefined: it is done each time. */
+  readonly idempotencyKey?: string | undefined
+  /** Beside the name. */
+  readonly asked?: object
+}
+
+/** What else is done to an object, by its name: its secrets are no fields. */
+export function actOnObject<Spec extends object, Answer extends object>(
+  db: Sql,
+  deps: Dependencies,
+  kind: Kind<Spec>,
+  name: string,
+  { idempotencyKey: key, asked }: OtherAct,
+  act: Act,
+  doWork: (work: Work, id: string) => Promise<Answer>,
+): Promise<Answer> {
+  return db.transaction(async (sql) => {
+    const credentialId = await holdCredential(sql, kind.manages, act)
+    const work = openWork(sql, deps, { proposals: [], dryRun: false }, act)
+    const doIt = async () => {
+      const row = await holdName(sql, placeOf(kind, deps), name)
+      const held = row && (await holdObject(sql, kind, row, act.at))
+      if (!held) throw absent(kind, name)
+      return doWork(work, held.id)
+    }
+    if (key === undefined) return doIt()
+    const request = { credentialId, key, asked: { kind: kind.kind, name, reason: act.reason, ...asked } }
+    return answerOnce(sql, deps.vault, request, act.at, doIt)
   })
 }
 
@@ -232,11 +259,8 @@ async function inWork<Spec extends object>(
   const { dryRun = false } = options
   try {
     return await db.transaction(async (sql) => {
-      const site = siteOf(kind, deps)
-      await sql.query(table.lockName, { kind: kind.kind, site, name })
-      // It may have waited for long.
-      await refuseFallen(sql, kind.manages, act)
-      const [row] = await sql.query(table.selectNamed, { kind: kind.kind, site, name })
+      await holdCredential(sql, kind.manages, act)
+      const row = await holdName(sql, placeOf(kind, deps), name)
       const held = row && (await holdObject(sql, kind, row, act.at))
       checkVersion(held, options)
       const proposals: MadeProposal[] = []
@@ -254,7 +278,7 @@ async function inWork<Spec extends object>(
 async function holdObject<Spec extends object>(
   sql: Sql,
   kind: Kind<Spec>,
-  row: { readonly name: string; readonly objectId: string; readonly owner: string | null },
+  row: ObjectName,
   now: Date,
 ): Promise<HeldObject<Spec> | undefined> {
   await kind.hold(sql, row.objectId)
@@ -264,8 +288,7 @@ async function holdObject<Spec extends object>(
 
 class PreconditionFailed extends Problem {
   constructor(description: string, moved: readonly string[] = []) {
-    const fields = moved.map((field) => ({ field, problem: 'was changed since' }))
-    super(412, 'precondition_failed', description, fields.length > 0 ? { fields } : {})
+    super(412, 'precondition_failed', description, { moved })
   }
 }
 
@@ -352,16 +375,24 @@ function summarize(
           : 'unchanged'
   return {
     ...{ kind, name, outcome, dryRun, changes: [...done, ...proposed], proposals },
-    etag: after ? printEtag(after) : null,
+    etag: isEmpty(after) ? null : printEtag(after),
   }
 }
+
+const isEmpty = (fields: Record<string, unknown> | undefined): fields is undefined =>
+  Object.keys(fields ?? {}).length === 0
 
 /** Faults are told by the names that the caller has sent. */
 function renameFields({ fields }: Invalid, names: Readonly<Record<string, string>>): Invalid {
   return new Invalid(
     fields.map(({ field, problem }) => ({
-      field: field === 'reason' || field.includes('.') ? field : `spec.${names[field] ?? field}`,
+      field: isWhole(field, names) ? field : `spec.${names[field] ?? field}`,
       problem,
     })),
   )
+}
+
+/** No field of a specification: why, what it is called, or one that is named as a whole. */
+function isWhole(field: string, names: Readonly<Record<string, string>>): boolean {
+  return field === 'reason' || field.includes('.') || (field === 'name' && names.name === undefined)
 }

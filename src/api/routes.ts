@@ -8,8 +8,13 @@ import {
   pauseAuthorization,
 } from './admin/authorizations.ts'
 import { fetchOneImport, listAllImports, proposeRemoval, stopOneImport } from './admin/imports.ts'
-import { partnerEndpoints as partners } from './admin/kinds.ts'
+import {
+  clientEndpoints as clients,
+  partnerEndpoints as partners,
+  serviceEndpoints as services,
+} from './admin/kinds.ts'
 import { fetchProposal, listProposals, withdraw } from './admin/proposals.ts'
+import { deleteClientSecret, postClientSecret, postServiceSecret } from './admin/secrets.ts'
 import { fetchAllSettings } from './admin/settings.ts'
 import { endSession, endSessions, fetchUser, listUserSessions, listUsers, lockUser } from './admin/users.ts'
 import { type Route, route } from './frame/route.ts'
@@ -112,6 +117,17 @@ const table: readonly Route[] = [
   route('GET', '/admin/v1/partners/:name', admin('partners.see'), partners.fetch),
   route('PUT', '/admin/v1/partners/:name', admin('partners.manage'), partners.put),
   route('DELETE', '/admin/v1/partners/:name', admin('partners.manage'), partners.end),
+  route('GET', '/admin/v1/clients', admin('partners.see'), clients.list),
+  route('GET', '/admin/v1/clients/:name', admin('partners.see'), clients.fetch),
+  route('PUT', '/admin/v1/clients/:name', admin('partners.manage'), clients.put),
+  route('DELETE', '/admin/v1/clients/:name', admin('partners.manage'), clients.end),
+  route('POST', '/admin/v1/clients/:name/secrets', admin('partners.manage'), postClientSecret),
+  route('DELETE', '/admin/v1/clients/:name/secrets/:id', admin('partners.manage'), deleteClientSecret),
+  route('GET', '/admin/v1/services', admin('settings.see'), services.list),
+  route('GET', '/admin/v1/services/:name', admin('settings.see'), services.fetch),
+  route('PUT', '/admin/v1/services/:name', admin('services.manage'), services.put),
+  route('DELETE', '/admin/v1/services/:name', admin('services.manage'), services.end),
+  route('POST', '/admin/v1/services/:name/secrets', admin('services.manage'), postServiceSecret),
   route('GET', '/admin/v1/users', admin('users.see'), listUsers),
   route('GET', '/admin/v1/users/:id', admin('users.see'), fetchUser),
   route('POST', '/admin/v1/users/:id/lock', admin('users.manage'), lockUser),

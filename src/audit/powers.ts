@@ -41,6 +41,7 @@ interface Power {
 const ofClient = '/console/partners/:branch/clients/:client'
 const partner = { permission: 'partners.manage', bound: "another's partner" } as const
 const person = { permission: 'users.manage', bound: 'over whom' } as const
+const system = { permission: 'services.manage', tells: ['administrators'] } as const
 const provider = { permission: 'providers.manage', tells: ['administrators'] } as const
 
 const powers = {
@@ -126,11 +127,15 @@ const powers = {
     ...{ ...provider, console: ['/console/providers/:provider/remove'], commands: ['provider remove'] },
   },
   'credential.created': { commands: ['credential create'], tells: ['administrators'] },
-  'service.created': { commands: ['service create'], tells: ['administrators'] },
-  'service.provisioning_set': { commands: ['service update'], tells: ['administrators'] },
-  'service.reading_set': { commands: ['service update'], tells: ['administrators'] },
-  'source.created': { commands: ['source create'], tells: ['administrators'] },
-  'source.role_allowed': { commands: ['source update'], tells: ['administrators'] },
+  'service.created': { ...system, fourEyes: 'service.create', commands: ['service create'] },
+  'service.provisioning_set': { ...system, fourEyes: 'service.widen', commands: ['service update'] },
+  'service.reading_set': { ...system, fourEyes: 'service.widen', commands: ['service update'] },
+  'service.secret_issued': {
+    endpoints: ['POST /admin/v1/services/:name/secrets'],
+    tells: ['administrators'],
+  },
+  'source.created': { ...system, fourEyes: 'source.create', commands: ['source create'] },
+  'source.role_allowed': { ...system, fourEyes: 'source.allow-roles', commands: ['source update'] },
   // By services and sources, within what they were given.
   'provisioning.applied': {
     endpoints: [
@@ -198,9 +203,10 @@ const powers = {
   },
   'client.secret_issued': {
     ...{ own: ['/partner/:branch/clients/:client/rotate'], commands: ['client rotate-secret'], tells: [] },
+    endpoints: ['POST /admin/v1/clients/:name/secrets'],
   },
   'client.activated': {
-    ...partner,
+    ...{ ...partner, fourEyes: 'client.activate' },
     console: [`${ofClient}/activate`],
     commands: ['client activate'],
     tells: [],

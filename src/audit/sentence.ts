@@ -178,6 +178,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'credential.revoked': ({ by, to }) => say`${by} revoked ${to} of the administration API`,
   'object.labelled': ({ by, to, said }) =>
     say`${by} named ${to} ${said('name')} for the administration API, with the owner ${said('owner')}`,
+  'service.secret_issued': ({ by, to }) => say`${by} gave service ${to} another secret`,
   'service.revoked': ({ by, to }) => say`${by} revoked the credential of service ${to}`,
   'provider.drafted': ({ by, to, said, pairs }) =>
     say`${by} set up identity provider ${to} for ${kindOf(said)}, not enabled yet: ${said('issuer')}${handedOut({ said, pairs })}`,

@@ -4,7 +4,7 @@
  */
 
 import { recordBreakGlass } from '../proposals/break-glass.ts'
-import type { ProposalKind } from '../vocabulary/proposal-kind.ts'
+import { isAmong, type ProposalKind } from '../vocabulary/proposal-kind.ts'
 import type { WriteContext } from './command.ts'
 
 /** Before it is done: what fails afterwards was tried. */
@@ -13,7 +13,7 @@ export async function breakGlass(
   kind: ProposalKind,
   subject: string,
 ): Promise<void> {
-  if (!config.fourEyes.includes(kind)) return
+  if (!isAmong(config.fourEyes, kind)) return
   await db.transaction((sql) => recordBreakGlass(sql, kind, subject, act()))
   print.say(
     `In the console this takes two people (FOUR_EYES). You do it alone: it is recorded, and administrators and security officers are told.\n`,

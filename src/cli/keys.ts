@@ -1,3 +1,4 @@
+import { sealedAdminAnswers } from '../administration/answered.ts'
 import { sealedAlertSecrets } from '../alerts/target.ts'
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { recordAct } from '../audit/audit.ts'
@@ -31,8 +32,10 @@ async function resealAll({ db, print }: WriteContext, vault: Vault): Promise<num
   const totpSecrets = await reseal(db, vault, sealedTotpSecrets, progress)
   const anchorKeys = await reseal(db, vault, sealedAnchorKey, progress)
   const providers = await reseal(db, vault, sealedProviders, progress)
+  const answers = await reseal(db, vault, sealedAdminAnswers, progress)
   print.progress('')
-  return clientSecrets + webhookSecrets + webhookHeaders + alertSecrets + totpSecrets + anchorKeys + providers
+  const ofPeople = totpSecrets + anchorKeys + providers + answers
+  return clientSecrets + webhookSecrets + webhookHeaders + alertSecrets + ofPeople
 }
 
 /** Before running nodes are told: a set without an older key is not one that they should go on with. */

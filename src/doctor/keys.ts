@@ -3,6 +3,7 @@
  */
 
 import { statSync } from 'node:fs'
+import { sealedAdminAnswers } from '../administration/answered.ts'
 import { sealedAlertSecrets } from '../alerts/target.ts'
 import { sealedAnchorKey } from '../audit/anchor-key.ts'
 import { generateKey, openVault, openVaultOf, sealedKeyId, type Vault } from '../crypto/vault.ts'
@@ -72,6 +73,7 @@ export async function checkSealed(vault: Vault, db: Database): Promise<Answer> {
   await count(db, vault, sealedTotpSecrets, tally)
   await count(db, vault, sealedAnchorKey, tally)
   await count(db, vault, sealedProviders, tally)
+  await count(db, vault, sealedAdminAnswers, tally)
   const { total, older, unopened } = tally
   if (total === 0) return { finding: ok('No secret is stored yet.') }
   if (unopened.size > 0) {

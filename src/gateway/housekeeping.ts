@@ -4,6 +4,7 @@
  * and answers what it did; several nodes may run the same task at the same time. Of the processes of one node
  * a single one keeps house; the others write down what they remember.
  */
+import { removeOldAdminAnswers } from '../administration/answered.ts'
 import { type AnchorWriter, openAnchorWriter } from '../audit/anchor.ts'
 import { isUnsealed } from '../audit/blocks.sql.ts'
 import { sealAll } from '../audit/chain.ts'
@@ -58,6 +59,7 @@ interface RemovalCounts {
   readonly providerSignIns: number
   readonly passwordResets: number
   readonly logoutTokens: number
+  readonly adminAnswers: number
 }
 
 export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'clock'>): Promise<RemovalCounts> {
@@ -81,6 +83,7 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
     passwordResets: await inBatches(() => removeOldResets(db, now, batchSize)),
     providerSignIns: await inBatches(() => removeOldSignIns(db, now, batchSize)),
     logoutTokens: await inBatches(() => removeSpentLogoutTokens(db, now, batchSize)),
+    adminAnswers: await inBatches(() => removeOldAdminAnswers(db, now, batchSize)),
   }
 }
 

@@ -62,7 +62,8 @@ export function sendProblem(
     return
   }
   const body = { error: problem.code, error_description: printDescription(problem.message) }
-  const extras = { ...(problem.fields && { fields: problem.fields }), request_id: request.id }
+  const { fields, moved } = problem
+  const extras = { ...(fields && { fields }), ...(moved && { moved }), request_id: request.id }
   reply
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(shape === 'oauth' ? body : { ...body, ...extras }))

@@ -115,6 +115,14 @@ export function listSecrets(sql: Sql, clientId: string, now: Date): Promise<Clie
   return sql.query(table.selectSecrets, { clientId, now })
 }
 
+export function listSecretsOfClients(
+  sql: Sql,
+  clientIds: readonly string[],
+  now: Date,
+): Promise<ClientSecret[]> {
+  return sql.query(table.selectSecretsOfClients, { clientIds, now })
+}
+
 /** Those of all clients of a partner. */
 export function listSecretsOfBranch(sql: Sql, branchId: number, now: Date): Promise<ClientSecret[]> {
   return sql.query(table.selectSecretsOfBranch, { branchId, now })

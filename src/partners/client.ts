@@ -92,15 +92,47 @@ export async function registerClient(
   return insertClient(db, vault, partner, environment, draft, { chosen, atMost }, acting)
 }
 
+/** As the brokerage declares it: without a secret so far. */
+export async function declareClient(
+  db: Sql,
+  partner: Partner,
+  environment: Environment,
+  { atMost, ...draft }: ClientDraft & { readonly atMost: readonly Scope[] },
+  acting: ClientAct,
+): Promise<Client> {
+  const chosen = checkDraft(draft, { environment, development: acting.development, atMost })
+  return insertAlone(db, partner, environment, draft, { chosen, atMost }, acting)
+}
+
 function insertClient(
   db: Sql,
   vault: Vault,
   partner: Partner,
   environment: Environment,
-  { name, callbackUrl, rotateRefreshTokens }: ClientDraft,
-  { chosen, atMost }: { chosen: readonly Scope[]; atMost: readonly Scope[] },
+  draft: ClientDraft,
+  bounds: ClientBounds,
   act: Act,
 ): Promise<NewClient> {
+  return db.transaction(async (sql) => {
+    const client = await insertAlone(sql, partner, environment, draft, bounds, act)
+    const { secret } = await addSecret(sql, vault, client, act)
+    return { client, secret }
+  })
+}
+
+interface ClientBounds {
+  readonly chosen: readonly Scope[]
+  readonly atMost: readonly Scope[]
+}
+
+function insertAlone(
+  db: Sql,
+  partner: Partner,
+  environment: Environment,
+  { name, callbackUrl, rotateRefreshTokens }: ClientDraft,
+  { chosen, atMost }: ClientBounds,
+  act: Act,
+): Promise<Client> {
   const id = randomLetters(24)
   return db.transaction(async (sql) => {
     const client = await sql.one(table.insertClient, {
@@ -121,8 +153,7 @@ function insertClient(
       scopes: chosen,
       scopesAtMost: atMost,
     })
-    const { secret } = await addSecret(sql, vault, client, act)
-    return { client, secret }
+    return client
   })
 }
 
@@ -177,6 +208,10 @@ export async function getClient(sql: Sql, id: string): Promise<Client> {
   return client
 }
 
+export function listClientsByIds(sql: Sql, ids: readonly string[]): Promise<Client[]> {
+  return sql.query(table.selectClientsByIds, { ids })
+}
+
 export function listClients(sql: Sql, branchId: number | undefined): Promise<Client[]> {
   return sql.query(table.selectClients, { branchId })
 }
@@ -195,23 +230,40 @@ function tooWide(atMost: readonly Scope[]): FieldProblem {
   }
 }
 
-/** As the brokerage does it, which answers whatever the partner has asked for. */
+/**
+ * As the brokerage does it, which answers whatever the partner has asked for. What is newly allowed is on at
+ * once, unless it says what the client asks for.
+ */
 export function setScopesAtMost(
   db: Sql,
   client: Client,
   atMost: readonly Scope[],
   act: Act,
+  chosen?: readonly Scope[],
 ): Promise<Client> {
   return db.transaction(async (sql) => {
     const updated = await sql.one(table.updateScopesAtMost, {
       id: client.id,
       scopesAtMost: atMost,
+      chosen,
       updatedAt: act.at,
     })
-    const details = { branchId: client.branchId, scopesAtMost: atMost }
+    const details = { branchId: client.branchId, scopesAtMost: atMost, ...(chosen && { scopes: chosen }) }
     await recordAct(sql, act, 'client.scopes_set', `client:${client.id}`, details)
     return updated
   })
+}
+
+/** What is allowed already, or what a member may register a client with: it takes nobody else. */
+export function setScopesWithin(
+  db: Sql,
+  client: Client,
+  { atMost, chosen }: ClientBounds,
+  act: Act,
+): Promise<Client> {
+  const free = [...client.scopesAtMost, ...scopesOfNewClients[client.environment]]
+  if (!covers(free, atMost)) throw new Error(`${atMost.join(', ')} is more than ${client.id} may be given.`)
+  return setScopesAtMost(db, client, atMost, act, chosen)
 }
 
 /** As the brokerage does it: without these, it agrees, the client is of no use to an account holder. */

@@ -55,6 +55,13 @@ export const selectClient = statement({
   text: `SELECT ${columns} FROM clients WHERE id = :id`,
 })
 
+export const selectClientsByIds = statement({
+  name: 'select_clients_by_ids',
+  takes: { ids: list(text) },
+  gives: row,
+  text: `SELECT ${columns} FROM clients WHERE id = ANY (:ids::text[])`,
+})
+
 export const selectClients = statement({
   name: 'select_clients',
   takes: { branchId: orNull(int) },
@@ -80,17 +87,17 @@ export const updateClient = statement({
 })
 
 /**
- * What is newly allowed is on at once, and what the partner had left out stays out. A client that would be
- * left with nothing may ask for all that is allowed.
+ * What is newly allowed is on at once, and what the partner had left out stays out, unless it is said what
+ * the client asks for. One that would be left with nothing may ask for all that is allowed.
  */
 export const updateScopesAtMost = statement({
   name: 'update_scopes_at_most',
-  takes: { id: text, scopesAtMost: list(text), updatedAt: instant },
+  takes: { id: text, scopesAtMost: list(text), chosen: orNull(list(text)), updatedAt: instant },
   gives: row,
   text: `UPDATE clients SET scopes_at_most = :scopesAtMost::text[], updated_at = :updatedAt,
      scopes_required = ARRAY(
        SELECT scope FROM unnest(clients.scopes_required) AS scope WHERE scope = ANY (:scopesAtMost::text[])),
-     scopes = coalesce(nullif(ARRAY(
+     scopes = coalesce(:chosen::text[], nullif(ARRAY(
        SELECT scope FROM unnest(:scopesAtMost::text[]) AS scope
        WHERE scope = ANY (clients.scopes) OR scope <> ALL (clients.scopes_at_most)), '{}'),
        :scopesAtMost::text[])
@@ -196,6 +203,16 @@ export const selectSecrets = statement({
   gives: secretRow,
   text: `SELECT ${secretColumns} FROM client_secrets
    WHERE client_id = :clientId AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
+   ORDER BY id`,
+})
+
+export const selectSecretsOfClients = statement({
+  name: 'select_secrets_of_clients',
+  takes: { clientIds: list(text), now: instant },
+  gives: secretRow,
+  text: `SELECT ${secretColumns} FROM client_secrets
+   WHERE client_id = ANY (:clientIds::text[]) AND revoked_at IS NULL
+     AND (expires_at IS NULL OR expires_at > :now)
    ORDER BY id`,
 })
 

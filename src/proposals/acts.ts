@@ -3,6 +3,7 @@
  * which roles may decide it. A new kind needs a row here, and a call of `carryOut` where the act was done
  * before: it does it at once, or proposes it where the brokerage wants four eyes.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Act } from '../audit/audit.ts'
 import type { Sql } from '../database/database.ts'
 import { neededToHandOut } from '../identity/handed-out.ts'
@@ -16,7 +17,8 @@ import {
   type ProviderFacts,
 } from '../identity/provider.ts'
 import { changeProvider, findDifferences, isNarrower } from '../identity/provider-change.ts'
-import { getClient, setScopesAtMost } from '../partners/client.ts'
+import { holdName, nameObject } from '../naming/object-name.ts'
+import { getClient, setClientStatus, setScopesAtMost, setScopesRequired } from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
 import {
   decide,
@@ -31,13 +33,21 @@ import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
 import { holdRemoval } from '../provisioning/import-review.ts'
 import { allowRemoval } from '../provisioning/snapshot.ts'
+import { changeReach, declareService, holdService, reaches, type ServiceReach } from '../services/service.ts'
 import { lockUser } from '../users/api-tokens.sql.ts'
 import { findMail } from '../users/email.ts'
 import { findSecondFactors, isGuarded, resetSecondFactor } from '../users/second-factor.ts'
 import { findNeededOver } from '../users/staff-role.ts'
 import { getUserById } from '../users/user.ts'
+import type { Environment } from '../vocabulary/environment.ts'
 import type { Permission } from '../vocabulary/permission.ts'
 import { covers, type Scope } from '../vocabulary/scope.ts'
+
+/** What it is called where it is declared, and by whom. */
+interface Label {
+  readonly name: string
+  readonly owner: string | null
+}
 
 /** The exact act, as it is kept. */
 export interface ProposedActs {
@@ -49,7 +59,17 @@ export interface ProposedActs {
     readonly atMost: readonly Scope[]
     /** Of the partner, which it answers. */
     readonly requestId?: number
+    /** What it asks for, and what account holders cannot leave out, where that is said as well. */
+    readonly scopes?: readonly Scope[]
+    readonly required?: readonly Scope[]
   }
+  readonly 'client.activate': { readonly branchId: number; readonly clientId: string }
+  readonly 'service.create': Label & {
+    readonly environment: Environment
+    readonly displayName: string
+  } & ServiceReach
+  /** With all that it may afterwards. */
+  readonly 'service.widen': { readonly serviceId: string } & ServiceReach
   readonly 'user.reset-two-factor': { readonly userId: string }
   /** `missing` is how many records go, as the proposer has seen. */
   readonly 'import.removal': { readonly importId: number; readonly missing: number }
@@ -146,10 +166,8 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       const [held] = await sql.query(lockClient, { id: clientId })
       const request = await findOpenScopeRequest(sql, clientId)
       if (!held || (requestId !== undefined && request?.id !== requestId)) return undefined
-      const { name, branchId, environment, callbackUrl, scopesAtMost, status } = await getClient(
-        sql,
-        clientId,
-      )
+      const { name, branchId, environment, callbackUrl, scopesAtMost, scopesRequired, status } =
+        await getClient(sql, clientId)
       const partner = await getPartner(sql, String(branchId))
       const shows = shown({
         ...{
@@ -165,19 +183,82 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
           Reason: request?.reason,
         },
       })
-      return { shows, atMost: scopesAtMost, request: request?.id ?? null, partner: partner.status }
+      return {
+        shows,
+        ...{ atMost: scopesAtMost, required: scopesRequired },
+        ...{ request: request?.id ?? null, partner: partner.status },
+      }
     },
-    async isHarmless(sql, { clientId, atMost, requestId }) {
+    async isHarmless(sql, { clientId, atMost, requestId, required = [] }) {
       // An answer grants what was asked for, whatever the client was when it was looked at.
       if (requestId !== undefined) return false
-      const { scopesAtMost } = await getClient(sql, clientId)
-      return covers(scopesAtMost, atMost)
+      const { scopesAtMost, scopesRequired } = await getClient(sql, clientId)
+      return covers(scopesAtMost, atMost) && covers(scopesRequired, required)
     },
-    async apply(db, { clientId, atMost, requestId }, act) {
+    async apply(db, { clientId, atMost, requestId, scopes, required }, act) {
       const client = await getClient(db, clientId)
       if (requestId !== undefined)
         return answerScopeRequest(db, client, { id: requestId, granted: true }, act)
-      await setScopesAtMost(db, client, atMost, act)
+      const widened = await setScopesAtMost(db, client, atMost, act, scopes)
+      if (required && !isDeepStrictEqual(widened.scopesRequired, required))
+        await setScopesRequired(db, widened, required, act)
+      return true
+    },
+  },
+  'client.activate': {
+    sees: 'partners.see',
+    branchOf: ({ branchId }) => branchId,
+    subjectOf: ({ clientId }) => `client:${clientId}`,
+    async readState(sql, { clientId }) {
+      const [held] = await sql.query(lockClient, { id: clientId })
+      if (!held) return undefined
+      const { name, branchId, environment, callbackUrl, scopesAtMost, status } = await getClient(
+        sql,
+        clientId,
+      )
+      if (status === 'active') return undefined
+      const partner = await getPartner(sql, String(branchId))
+      const shows = shown({
+        ...{ Client: name, Partner: partner.name, Site: environment },
+        ...{ 'Callback URL': callbackUrl, 'May ask for': scopesAtMost.join(' ') },
+      })
+      return { shows, partner: partner.status }
+    },
+    async apply(db, { clientId }, act) {
+      await setClientStatus(db, await getClient(db, clientId), 'active', act)
+      return true
+    },
+  },
+  'service.create': {
+    sees: 'settings.see',
+    subjectOf: ({ environment, name }) => `service:${environment}/${name}`,
+    async readState(sql, { environment, name, displayName, ...reach }) {
+      if (await holdName(sql, { kind: 'services', site: environment }, name)) return undefined
+      return { shows: { Service: displayName, Site: environment, ...showReach(reach) } }
+    },
+    async apply(db, { environment, name, owner, displayName, ...reach }, act) {
+      const { id: objectId } = await declareService(db, { name: displayName, ...reach }, environment, act)
+      const naming = { kind: 'services', objectId, name, owner, subject: `service:${objectId}` } as const
+      await nameObject(db, naming, act)
+      return true
+    },
+  },
+  'service.widen': {
+    sees: 'settings.see',
+    subjectOf: ({ serviceId }) => `service:${serviceId}`,
+    async readState(sql, { serviceId, ...reach }) {
+      const service = await holdService(sql, serviceId)
+      if (!service) return undefined
+      const { name, environment, mayProvision, sees, audience } = service
+      const shows = { Service: name, Site: environment, ...showReach(reach) }
+      return { shows, mayProvision, sees, audience }
+    },
+    async isHarmless(sql, { serviceId, ...reach }) {
+      const service = await holdService(sql, serviceId)
+      return service !== undefined && reaches(service, reach)
+    },
+    async apply(db, { serviceId, ...reach }, act) {
+      await changeReach(db, serviceId, reach, act)
       return true
     },
   },
@@ -257,6 +338,15 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
         : changeProvider(db, providerId, facts, act)
     },
   },
+}
+
+/** What there is of a service, beside its name. */
+function showReach({ mayProvision, sees, audience }: ServiceReach): Record<string, string> {
+  return shown({
+    'Speaks for': mayProvision.join(', ') || 'no source',
+    'Learns of tokens': sees.join(', ') || 'nothing more',
+    'Takes tokens for': audience ?? 'any resource',
+  })
 }
 
 /** What there is of it. */

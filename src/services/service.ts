@@ -1,7 +1,8 @@
 /** The brokerage's own systems (resource servers, publishers), each with a credential of its own. */
+import { isDeepStrictEqual } from 'node:util'
 import { type Act, recordAct } from '../audit/audit.ts'
 import { randomLetters } from '../crypto/random.ts'
-import { issueToken, type Token } from '../crypto/token.ts'
+import { issueToken, type Token, tokenHint } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
 import { Invalid, NotFound } from '../problem.ts'
 import { findNameProblem } from '../text/name.ts'
@@ -9,14 +10,16 @@ import type { Environment } from '../vocabulary/environment.ts'
 import { isSource, unknownSource } from '../vocabulary/source.ts'
 import { type TokenFact, tokenFacts, usualFacts } from '../vocabulary/token-fact.ts'
 import {
-  holdService,
   insertService,
+  lockService,
   selectService,
   selectServices,
+  selectServicesByIds,
   selectUnknownSources,
   updateMayProvision,
   updateReading,
   updateRevoked,
+  updateSecret,
 } from './services.sql.ts'
 
 export interface Service {
@@ -31,6 +34,9 @@ export interface Service {
   readonly audience: string | null
   readonly createdAt: Date
   readonly revokedAt: Date | null
+  /** Of its secret, and since when it is this one; null while nobody was given one. */
+  readonly hint: string | null
+  readonly secretAt: Date | null
 }
 
 interface ServiceDraft {
@@ -46,31 +52,69 @@ export async function createService(
   act: Act,
   draft: ServiceDraft = {},
 ): Promise<{ service: Service; secret: Token }> {
-  const problem = findNameProblem(name, 100)
-  if (problem) throw new Invalid([{ field: 'name', problem }])
-  const mayProvision = parseSources(draft.mayProvision ?? [])
-  const sees = parseFacts(draft.sees ?? usualFacts)
-  const audience = parseAudience(draft.audience ?? null)
-  const trimmed = name.trim()
-  const secret = issueToken('serviceSecret', environment)
-  const service = await db.transaction(async (sql) => {
-    await checkSources(sql, mayProvision, environment)
+  return db.transaction(async (sql) => {
+    const { id } = await declareService(sql, { ...draft, name }, environment, act)
+    return issueSecret(sql, id, act)
+  })
+}
+
+interface NamedDraft extends ServiceDraft {
+  readonly name: string
+}
+
+/** Without a secret so far: nobody can be it. */
+export function declareService(
+  db: Sql,
+  draft: NamedDraft,
+  environment: Environment,
+  act: Act,
+): Promise<Service> {
+  return db.transaction(async (sql) => {
+    const checked = await checkService(sql, draft, environment)
+    const { hash } = issueToken('serviceSecret', environment)
     const created = await sql.one(insertService, {
-      id: randomLetters(24),
-      name: trimmed,
-      environment,
-      hash: secret.hash,
-      createdAt: act.at,
-      ...{ mayProvision, sees, audience },
+      ...{ id: randomLetters(24), environment, hash, createdAt: act.at },
+      ...checked,
     })
-    await recordAct(sql, act, 'service.created', `service:${created.id}`, {
-      name: trimmed,
-      environment,
-      ...{ mayProvision, sees, audience },
-    })
+    const details = { ...checked, environment }
+    await recordAct(sql, act, 'service.created', `service:${created.id}`, details)
     return created
   })
-  return { service, secret }
+}
+
+/** As it would be kept. Throws `Invalid`. */
+export async function checkService(sql: Sql, draft: NamedDraft, environment: Environment) {
+  const problem = findNameProblem(draft.name, 100)
+  if (problem) throw new Invalid([{ field: 'name', problem }])
+  const mayProvision = parseSources(draft.mayProvision ?? [])
+  await checkSources(sql, mayProvision, environment)
+  return {
+    name: draft.name.trim(),
+    mayProvision,
+    sees: parseFacts(draft.sees ?? usualFacts),
+    audience: parseAudience(draft.audience ?? null),
+  }
+}
+
+/** Its only one: the one of before is refused from its next request on, on every node. */
+export async function rotateServiceSecret(
+  db: Sql,
+  id: string,
+  act: Act,
+): Promise<{ service: Service; secret: Token }> {
+  return db.transaction(async (sql) => {
+    const issued = await issueSecret(sql, id, act)
+    await recordAct(sql, act, 'service.secret_issued', `service:${id}`)
+    return issued
+  })
+}
+
+async function issueSecret(sql: Sql, id: string, act: Act): Promise<{ service: Service; secret: Token }> {
+  const held = await holdService(sql, id)
+  if (!held) throw new NotFound(`There is no living service "${id}".`)
+  const secret = issueToken('serviceSecret', held.environment)
+  const values = { id, hash: secret.hash, hint: tokenHint(secret), secretAt: act.at }
+  return { service: await sql.one(updateSecret, values), secret }
 }
 
 const sourcesAtMost = 100
@@ -144,7 +188,7 @@ export function changeReading(
   act: Act,
 ): Promise<Service> {
   return db.transaction(async (sql) => {
-    const [before] = await sql.query(holdService, { id })
+    const before = await holdService(sql, id)
     if (!before) throw new NotFound(`There is no living service "${id}".`)
     const sees = parseFacts(change.sees ?? before.sees)
     const audience = parseAudience(change.audience === undefined ? before.audience : change.audience)
@@ -154,8 +198,50 @@ export function changeReading(
   })
 }
 
+/** What it may: for which sources it speaks, what it learns of tokens, and which it takes. */
+export type ServiceReach = Pick<Service, 'mayProvision' | 'sees' | 'audience'>
+
+/** Whether it may all of that already. */
+export function reaches(service: ServiceReach, { mayProvision, sees, audience }: ServiceReach): boolean {
+  return (
+    mayProvision.every((source) => service.mayProvision.includes(source)) &&
+    sees.every((fact) => service.sees.includes(fact)) &&
+    (service.audience === null || service.audience === audience)
+  )
+}
+
+/** What differs, as a command or a declaration has it. */
+export async function changeReach(db: Sql, id: string, reach: ServiceReach, act: Act): Promise<Service> {
+  return db.transaction(async (sql) => {
+    const before = await holdService(sql, id)
+    if (!before) throw new NotFound(`There is no living service "${id}".`)
+    const lacks = (some: readonly string[], others: readonly string[]) =>
+      others.filter((each) => !some.includes(each))
+    const change = {
+      added: lacks(before.mayProvision, reach.mayProvision),
+      withdrawn: lacks(reach.mayProvision, before.mayProvision),
+    }
+    if (change.added.length + change.withdrawn.length > 0) await changeProvisioning(sql, id, change, act)
+    const isSame =
+      reach.audience === before.audience && isDeepStrictEqual(parseFacts(reach.sees), before.sees)
+    if (!isSame) await changeReading(sql, id, { sees: reach.sees, audience: reach.audience }, act)
+    return { ...before, ...reach }
+  })
+}
+
+/** One that lives, held still until the transaction ends. */
+export async function holdService(sql: Sql, id: string): Promise<Service | undefined> {
+  const [held] = await sql.query(lockService, { id })
+  return held
+}
+
 export function listServices(sql: Sql): Promise<Service[]> {
   return sql.query(selectServices)
+}
+
+/** Those that live. */
+export function listServicesByIds(sql: Sql, ids: readonly string[]): Promise<Service[]> {
+  return sql.query(selectServicesByIds, { ids })
 }
 
 export async function findService(

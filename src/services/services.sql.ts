@@ -4,7 +4,7 @@ import { environments } from '../vocabulary/environment.ts'
 import { tokenFacts } from '../vocabulary/token-fact.ts'
 
 const columns = `id, name, environment, may_provision AS "mayProvision", sees, audience, created_at AS "createdAt",
-    revoked_at AS "revokedAt"`
+    revoked_at AS "revokedAt", hint, secret_at AS "secretAt"`
 
 const row = {
   id: text,
@@ -15,6 +15,8 @@ const row = {
   audience: orNull(text),
   createdAt: instant,
   revokedAt: orNull(instant),
+  hint: orNull(text),
+  secretAt: orNull(instant),
 }
 
 export const insertService = statement({
@@ -44,8 +46,23 @@ export const updateReading = statement({
     WHERE id = :id AND revoked_at IS NULL RETURNING ${columns}`,
 })
 
-export const holdService = statement({
-  name: 'hold_service',
+export const updateSecret = statement({
+  name: 'update_service_secret',
+  takes: { id: text, hash: bytes, hint: text, secretAt: instant },
+  gives: row,
+  text: `UPDATE services SET hash = :hash, hint = :hint, secret_at = :secretAt
+    WHERE id = :id AND revoked_at IS NULL RETURNING ${columns}`,
+})
+
+export const selectServicesByIds = statement({
+  name: 'select_services_by_ids',
+  takes: { ids: list(text) },
+  gives: row,
+  text: `SELECT ${columns} FROM services WHERE id = ANY (:ids::text[]) AND revoked_at IS NULL`,
+})
+
+export const lockService = statement({
+  name: 'lock_service',
   takes: { id: text },
   gives: row,
   text: `SELECT ${columns} FROM services WHERE id = :id AND revoked_at IS NULL FOR UPDATE`,

@@ -1,5 +1,5 @@
 /** What proves that it is them, and what takes two of them. */
-import { proposalKinds } from '../vocabulary/proposal-kind.ts'
+import { fourEyesKinds } from '../vocabulary/proposal-kind.ts'
 import * as kind from './kinds.ts'
 import { whereLocal } from './local.ts'
 import { always, follows, setting } from './setting.ts'
@@ -20,7 +20,7 @@ export const secondFactors = always({
   fourEyes: setting(
     'FOUR_EYES',
     '',
-    kind.someOf(proposalKinds),
-    `acts of the console that one person proposes and another approves: all, or any of ${proposalKinds.join(', ')}`,
+    kind.someOf(fourEyesKinds),
+    `acts of the console that one person proposes and another approves: all, or any of ${fourEyesKinds.join(', ')}`,
   ),
 })

@@ -33,6 +33,7 @@ export const permissions = [
   'providers.manage',
   'keys.manage',
   'brand.manage',
+  'services.manage',
 ] as const
 export type Permission = (typeof permissions)[number]
 

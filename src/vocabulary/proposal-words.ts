@@ -9,4 +9,9 @@ export const proposalWords: Readonly<Record<ProposalKind, string>> = {
   'keys.rotate': 'rotate the sealing keys',
   'user.reset-two-factor': 'reset two-factor sign-in of',
   'import.removal': 'remove what is missing in',
+  'client.activate': 'activate client',
+  'service.create': 'register service',
+  'service.widen': 'let more be done or learned by service',
+  'source.create': 'name source',
+  'source.allow-roles': 'let roles of the database speak for source',
 }

@@ -147,9 +147,7 @@ test('of two who have read the same, one wins, and the other is told what moved'
   )
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412])
   const lost = answers.find(({ status }) => status === 412)!
-  assert.deepEqual(lost.json<{ fields: unknown }>().fields, [
-    { field: 'spec.state', problem: 'was changed since' },
-  ])
+  assert.deepEqual(lost.json<{ moved: unknown }>().moved, ['spec.state'])
   assert.equal((await program.call('PUT', pathOf(name), { spec: {} }, { 'if-none-match': '*' })).status, 412)
   assert.equal((await program.call('DELETE', `${pathOf(`no-${name}`)}?reason=x`)).status, 404)
   assert.equal(

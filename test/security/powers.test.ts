@@ -276,7 +276,9 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['DELETE /internal/v1/customers/:externalId', 'DELETE /internal/v1/accounts/:externalId'],
     'DELETE /internal/v1/holdings/:customer/:account',
-    'DELETE /admin/v1/partners/:name',
+    ...['partners/:name', 'clients/:name', 'clients/:name/secrets/:id', 'services/:name'].map(
+      (path) => `DELETE /admin/v1/${path}`,
+    ),
     ...['POST /admin/v1/users/:id/lock', 'DELETE /admin/v1/users/:id/sessions'],
     ...['DELETE /admin/v1/users/:id/sessions/:session', 'POST /admin/v1/authorizations/:id/pause'],
     ...['DELETE /admin/v1/authorizations/:id', 'DELETE /admin/v1/proposals/:id'],
@@ -296,7 +298,10 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ...['POST /v2/webhooks/:id/resume', 'POST /v2/webhooks/:id/recover', 'POST /v2/webhooks/:id/replays'],
     'POST /v2/deliveries/:id/redeliver',
   ],
-  'what gives power is proposed': ['PUT /admin/v1/partners/:name', 'POST /admin/v1/imports/:id/removal'],
+  'what gives power is proposed': [
+    ...['partners', 'clients', 'services'].map((kind) => `PUT /admin/v1/${kind}/:name`),
+    'POST /admin/v1/imports/:id/removal',
+  ],
   'it goes on with what was started': ['PATCH /internal/v1/imports/:id'],
 }
 

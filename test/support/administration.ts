@@ -1,9 +1,12 @@
 /** Programs that administer. */
+import assert from 'node:assert/strict'
+import { getProposal } from '../../src/proposals/proposal.ts'
 import { createCredential } from '../../src/users/admin-credential.ts'
 import type { User } from '../../src/users/user.ts'
 import type { Environment } from '../../src/vocabulary/environment.ts'
 import type { StaffRole } from '../../src/vocabulary/permission.ts'
 import { type Answer, type SentRequest, send } from './browser.ts'
+import type { ConsoleSession } from './console.ts'
 import type { TestGateway } from './gateway.ts'
 
 export type AdminMethod = NonNullable<SentRequest['method']>
@@ -51,4 +54,42 @@ export async function openAdminProgram(
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
   }
+}
+
+export interface DeclarationAnswer {
+  readonly outcome: string
+  readonly changes: readonly { field: string; before: unknown; after: unknown; proposed: boolean }[]
+  readonly proposals: readonly { id: number; kind: string; isNew: boolean }[]
+  readonly etag: string | null
+}
+
+export interface DeclaredItem {
+  readonly name: string
+  readonly owner: string | null
+  readonly spec: Record<string, unknown>
+  readonly status: Record<string, unknown>
+  readonly etag: string
+}
+
+/** What came of it, which was answered with this status. */
+export function outcomeOf(answer: Answer, status: number): DeclarationAnswer {
+  assert.equal(answer.status, status, answer.text)
+  return answer.json<DeclarationAnswer>()
+}
+
+export async function fetchItem(program: AdminProgram, path: string): Promise<DeclaredItem> {
+  const answer = await program.call('GET', path)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json<DeclaredItem>()
+}
+
+/** As another person decides in the console. */
+export async function approveProposal(
+  house: TestGateway,
+  { browser }: Pick<ConsoleSession, 'browser'>,
+  id: number,
+): Promise<string | null> {
+  const page = await browser.get(`/console/proposals/${id}`)
+  await browser.submit(page, `/console/proposals/${id}/approve`, {})
+  return (await getProposal(house.gateway.context.db, id)).outcome
 }

@@ -19,7 +19,7 @@ import { actFor, administration, MadeProposal, nextPage, reason, refuseSandbox }
 const namePattern = '^[a-z0-9][a-z0-9.-]{0,99}$'
 const ownerPattern = '^[A-Za-z0-9._/-]{1,100}$'
 
-const NameParams = Type.Object({
+export const NameParams = Type.Object({
   name: text('Its name.', 'acme', { pattern: namePattern }),
 })
 
@@ -91,7 +91,7 @@ interface KindWords {
   readonly a: string
 }
 
-type NameOnly = { Params: { readonly name: string } }
+export type NameOnly = { Params: { readonly name: string } }
 
 interface WriteHeaders {
   readonly 'if-match'?: string
@@ -260,11 +260,11 @@ function describeItem<Spec extends object>(
   )
 }
 
-function dependenciesOf({ vault, guard, config, environment }: Context) {
+export function dependenciesOf({ vault, guard, config, environment }: Context) {
   return { vault, guard, environment, isDevelopment: isDevelopment(config) }
 }
 
-function refuseOtherSite({ site }: Pick<DeclaredKind<object>, 'site'>, context: Context): void {
+export function refuseOtherSite({ site }: Pick<DeclaredKind<object>, 'site'>, context: Context): void {
   if (site === 'both') refuseSandbox(context)
 }
 

@@ -1,5 +1,9 @@
 /** The kinds that are declared, as the interface calls them. */
+import { clients } from '../../administration/clients.ts'
 import { partners } from '../../administration/partners.ts'
+import { services } from '../../administration/services.ts'
 import { declared } from './declared.ts'
 
 export const partnerEndpoints = declared(partners, { one: 'Partner', many: 'Partners', a: 'a partner' })
+export const clientEndpoints = declared(clients, { one: 'Client', many: 'Clients', a: 'a client' })
+export const serviceEndpoints = declared(services, { one: 'Service', many: 'Services', a: 'a service' })

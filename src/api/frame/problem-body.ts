@@ -28,6 +28,11 @@ export const ProblemBody = Type.Object(
     fields: Type.Optional(
       Type.Array(FieldProblemBody, { description: 'Every field at fault, 100 at most.' }),
     ),
+    moved: Type.Optional(
+      Type.Array(text('A field.', 'spec.state'), {
+        description: 'Of a 412: the fields that were changed since, or all where the version is of none.',
+      }),
+    ),
     request_id: text('Names this request in our logs; the same as `X-Request-Id`.', 'k3jf8s2a-1f'),
   },
   { title: 'Problem', description: 'Every error but those of the OAuth endpoints.' },

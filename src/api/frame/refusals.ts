@@ -94,7 +94,7 @@ export const refusals: readonly Refusal[] = [
     status: 412,
     name: 'PreconditionFailed',
     description:
-      'It is not as `If-Match` or `If-None-Match` says: `fields` names what was changed since. Read it again.',
+      'It is not as `If-Match` or `If-None-Match` says: `moved` names the fields that were changed since. Read it again.',
     example: ['precondition_failed', 'It was changed since: spec.state. Read it again.'],
     headers: [],
     applies: ({ schema }) => schema.mayHaveMoved === true,

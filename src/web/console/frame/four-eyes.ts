@@ -7,7 +7,7 @@ import { Invalid } from '../../../problem.ts'
 import type { ProposedActs, WiredKind } from '../../../proposals/acts.ts'
 import { proposableActs } from '../../../proposals/acts.ts'
 import { carryOut, listOpenProposals, type Proposal } from '../../../proposals/proposal.ts'
-import type { ProposalKind } from '../../../vocabulary/proposal-kind.ts'
+import { isAmong, type ProposalKind } from '../../../vocabulary/proposal-kind.ts'
 import type { Field } from '../../frame/field.ts'
 import { leadToDone } from '../../frame/flash-message.ts'
 import type { Fields, FormDefinition } from '../../frame/form.ts'
@@ -20,7 +20,7 @@ import type { Operator, StrongOperator } from '../../gates/gates.ts'
 export const proposalsPage = '/console/proposals'
 
 export function takesTwo({ context }: Visit, kind: ProposalKind): boolean {
-  return context.config.fourEyes.includes(kind)
+  return isAmong(context.config.fourEyes, kind)
 }
 
 interface Wish<Kind extends WiredKind> {

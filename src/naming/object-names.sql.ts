@@ -1,4 +1,4 @@
-import { int, orNull, text } from '../database/column.ts'
+import { int, list, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 
 /** One transaction at a time declares what has this name, whether or not there is something yet. */
@@ -33,4 +33,12 @@ export const updateName = statement({
   takes: { kind: text, objectId: text, name: text, owner: orNull(text) },
   text: `UPDATE object_names SET name = :name, owner = :owner
    WHERE kind = :kind AND object_id = :objectId`,
+})
+
+export const selectNamesOf = statement({
+  name: 'select_names_of_objects',
+  takes: { kind: text, ids: list(text) },
+  gives: { name: text, objectId: text },
+  text: `SELECT name, object_id AS "objectId" FROM object_names
+   WHERE kind = :kind AND object_id = ANY (:ids::text[])`,
 })

@@ -1,0 +1,279 @@
+/** Clients as they are declared. More than what members may choose by themselves is proposed. */
+import { findNamed, findNames } from '../naming/object-name.ts'
+import {
+  type Client,
+  declareClient,
+  getClient,
+  listClientsByIds,
+  scopesOfNewClients,
+  setClientStatus,
+  setScopesRequired,
+  setScopesWithin,
+  updateClient,
+} from '../partners/client.ts'
+import { type ClientSecret, listSecretsOfClients } from '../partners/client-secret.ts'
+import { lockClient } from '../partners/clients.sql.ts'
+import { getPartner, type Partner } from '../partners/partner.ts'
+import { type FieldProblem, Invalid } from '../problem.ts'
+import { instant, integer, oneOf, Type, text } from '../vocabulary/schema.ts'
+import { scopes as allScopes, covers, type Scope } from '../vocabulary/scope.ts'
+import { getRequired, refuseOther } from './field-problems.ts'
+import type { DeclaredKind, Work } from './kind.ts'
+
+interface ClientSpec {
+  readonly partner: string
+  readonly displayName: string
+  readonly callbackUrl: string
+  readonly scopes: readonly Scope[]
+  readonly scopesAtMost: readonly Scope[]
+  readonly scopesRequired: readonly Scope[]
+  readonly rotateRefreshTokens: boolean
+  readonly state: Client['status']
+}
+
+const scopeList = (description: string, least: number) =>
+  Type.Optional(
+    Type.Array(oneOf(allScopes, { description: 'A scope.' }), {
+      description,
+      minItems: least,
+      uniqueItems: true,
+      maxItems: allScopes.length,
+    }),
+  )
+
+export const clients: DeclaredKind<ClientSpec> = {
+  kind: 'clients',
+  site: 'own',
+  sees: 'partners.see',
+  manages: 'partners.manage',
+  specification: Type.Object(
+    {
+      partner: Type.Optional(
+        text('The name of its partner; required of a new one. It stays.', 'acme', { maxLength: 100 }),
+      ),
+      displayName: Type.Optional(
+        text('The name that account holders see; required of a new one.', 'Acme Trader', { maxLength: 200 }),
+      ),
+      callbackUrl: Type.Optional(
+        text('Where codes are sent; required of a new one.', 'https://acme.example/callback', {
+          maxLength: 2_000,
+        }),
+      ),
+      scopes: scopeList('What it may ask for now; all that it may at most, unless given to a new one.', 1),
+      scopesAtMost: scopeList(
+        'What its partner may choose from; `read` and `market` of a new one on the live site unless given, all in the sandbox. More than those on the live site is proposed.',
+        1,
+      ),
+      scopesRequired: scopeList(
+        'What account holders cannot leave out where it asks for that; none unless given. More on the live site is proposed.',
+        0,
+      ),
+      rotateRefreshTokens: Type.Optional(
+        Type.Boolean({ description: 'Whether each refresh gives another refresh token; not unless given.' }),
+      ),
+      state: Type.Optional(
+        oneOf(['active', 'suspended'], {
+          description: '`active` of a new one unless given. That it is active again is proposed.',
+        }),
+      ),
+    },
+    { title: 'ClientSpec', description: 'A client as it is declared.', additionalProperties: false },
+  ),
+  status: Type.Object(
+    {
+      clientId: text('Its client id.', 'Zq3J5mXw8LrT2bNc7VfHk4Ps'),
+      createdAt: instant('When it was made'),
+      secrets: Type.Array(
+        Type.Object(
+          {
+            id: integer('Its number.', 3),
+            hint: text('Its last characters.', 'x7Qa'),
+            createdAt: instant('When it was made'),
+            signsFrom: instant('From when on it signs webhooks'),
+            expiresAt: Type.Unsafe<number | null>({
+              type: ['integer', 'null'],
+              format: 'int64',
+              description: 'When it ends, in epoch milliseconds; null: when it is revoked.',
+              examples: [null],
+            }),
+          },
+          { title: 'ClientSecretHint', description: 'A secret, without the secret.' },
+        ),
+        { description: 'Those that live, two at most.' },
+      ),
+    },
+    { title: 'ClientStatus', description: 'What the gateway says of a client.' },
+  ),
+  fields: {
+    name: 'displayName',
+    callback: 'callbackUrl',
+    scope: 'scopes',
+    required: 'scopesRequired',
+  },
+  subjectOf: (id) => `client:${id}`,
+  async hold(sql, id) {
+    await sql.query(lockClient, { id })
+  },
+  async read(sql, ids, now) {
+    const found = await listClientsByIds(sql, ids)
+    const partners = await findNames(
+      sql,
+      'partners',
+      found.map(({ branchId }) => String(branchId)),
+    )
+    const secrets = Map.groupBy(await listSecretsOfClients(sql, ids, now), ({ clientId }) => clientId)
+    return new Map(
+      found.map((each) => [
+        each.id,
+        describeClient(each, partners.get(String(each.branchId)) ?? '', secrets.get(each.id) ?? []),
+      ]),
+    )
+  },
+  tidy(spec) {
+    const { scopes, scopesAtMost, scopesRequired } = spec
+    return {
+      ...spec,
+      ...(spec.displayName !== undefined && { displayName: spec.displayName.trim() }),
+      ...(scopes && { scopes: inOrder(scopes) }),
+      ...(scopesAtMost && { scopesAtMost: inOrder(scopesAtMost) }),
+      ...(scopesRequired && { scopesRequired: inOrder(scopesRequired) }),
+    }
+  },
+  async make(work, wanted) {
+    const { sql, environment, isDevelopment: development, act } = work
+    const {
+      partner: partnerName,
+      displayName,
+      callbackUrl,
+    } = getRequired(wanted, ['partner', 'displayName', 'callbackUrl'])
+    const partner = await getNamedPartner(work, partnerName)
+    await work.refuseOwn(partner.branchId)
+    const scopesAtMost = wanted.scopesAtMost ?? scopesOfNewClients[environment]
+    const target: ClientSpec = {
+      ...{ partner: partnerName, displayName, callbackUrl, scopesAtMost },
+      scopes: wanted.scopes ?? scopesAtMost,
+      scopesRequired: wanted.scopesRequired ?? [],
+      rotateRefreshTokens: wanted.rotateRefreshTokens ?? false,
+      state: 'active',
+    }
+    checkScopes(target)
+    const atMost = firstOf(meet(scopesAtMost, scopesOfNewClients[environment]), least)
+    const client = await declareClient(
+      sql,
+      partner,
+      environment,
+      {
+        ...{ name: displayName, callbackUrl, atMost, rotateRefreshTokens: target.rotateRefreshTokens },
+        scope: firstOf(meet(target.scopes, atMost), atMost).join(' '),
+      },
+      { ...act, development },
+    )
+    await changeScopes(work, client, target)
+    if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', act)
+    return client.id
+  },
+  async change(work, id, before, wanted) {
+    refuseOther('partner', before, wanted)
+    checkScopes(wanted)
+    const client = await getClient(work.sql, id)
+    await changeClient(work, client, before, wanted)
+  },
+  async end(work, id, before) {
+    await changeClient(work, await getClient(work.sql, id), before, { ...before, state: 'suspended' })
+  },
+}
+
+/** Of what declares nothing that may be given at once: market data, which is nobody's. */
+const least: readonly Scope[] = ['market']
+
+const inOrder = (some: readonly Scope[]) => allScopes.filter((each) => some.includes(each))
+const meet = (some: readonly Scope[], others: readonly Scope[]) =>
+  some.filter((each) => others.includes(each))
+const isSame = (some: readonly Scope[], others: readonly Scope[]) =>
+  covers(some, others) && covers(others, some)
+const firstOf = (some: readonly Scope[], otherwise: readonly Scope[]) => (some.length > 0 ? some : otherwise)
+
+function describeClient(client: Client, partner: string, secrets: readonly ClientSecret[]) {
+  const { id, name: displayName, callbackUrl, rotateRefreshTokens, status: state, createdAt } = client
+  return {
+    spec: {
+      ...{ partner, displayName, callbackUrl },
+      scopes: inOrder(client.scopes),
+      scopesAtMost: inOrder(client.scopesAtMost),
+      scopesRequired: inOrder(client.scopesRequired),
+      ...{ rotateRefreshTokens, state },
+    },
+    status: {
+      clientId: id,
+      createdAt: createdAt.getTime(),
+      secrets: secrets.map((each) => ({
+        ...{ id: each.id, hint: each.hint, createdAt: each.createdAt.getTime() },
+        signsFrom: each.signsFrom.getTime(),
+        expiresAt: each.expiresAt?.getTime() ?? null,
+      })),
+    },
+  }
+}
+
+async function getNamedPartner({ sql }: Pick<Work, 'sql'>, name: string): Promise<Partner> {
+  const named = await findNamed(sql, { kind: 'partners', site: 'both' }, name)
+  if (!named) throw new Invalid([{ field: 'partner', problem: `names "${name}", which is no partner` }])
+  return getPartner(sql, named.objectId)
+}
+
+function checkScopes({ scopes, scopesAtMost, scopesRequired }: ClientSpec): void {
+  const beyond = (field: string, some: readonly Scope[]): FieldProblem[] =>
+    covers(scopesAtMost, some)
+      ? []
+      : [{ field, problem: `may name ${scopesAtMost.join(', ')}, which are its scopesAtMost` }]
+  const problems = [...beyond('scopes', scopes), ...beyond('scopesRequired', scopesRequired)]
+  if (problems.length > 0) throw new Invalid(problems)
+}
+
+async function changeClient(
+  work: Work,
+  client: Client,
+  before: ClientSpec,
+  wanted: ClientSpec,
+): Promise<void> {
+  const { sql, act, isDevelopment: development } = work
+  await work.refuseOwn(client.branchId)
+  const { displayName, callbackUrl, rotateRefreshTokens } = wanted
+  const changes = {
+    ...(displayName !== before.displayName && { name: displayName }),
+    ...(callbackUrl !== before.callbackUrl && { callbackUrl }),
+    ...(rotateRefreshTokens !== before.rotateRefreshTokens && { rotateRefreshTokens }),
+  }
+  if (Object.keys(changes).length > 0) await updateClient(sql, client, changes, { ...act, development })
+  await changeScopes(work, client, wanted)
+  if (wanted.state === before.state) return
+  if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', work.reasoned())
+  else await work.propose('client.activate', { branchId: client.branchId, clientId: client.id })
+}
+
+/** Less, and what members may choose anyway, at once. What is more waits. */
+async function changeScopes(work: Work, client: Client, wanted: ClientSpec): Promise<void> {
+  const { sql, environment, isDevelopment: development } = work
+  const free = environment === 'sandbox' ? allScopes : scopesOfNewClients.live
+  const atMost = firstOf(meet(wanted.scopesAtMost, [...client.scopesAtMost, ...free]), client.scopesAtMost)
+  const takesAway = !covers(atMost, client.scopesAtMost)
+  const chosen = firstOf(meet(wanted.scopes, atMost), meet(client.scopes, atMost))
+  const isNarrower = !covers(chosen, client.scopes)
+  const act = takesAway || isNarrower ? work.reasoned() : work.act
+  const scopes = firstOf(chosen, atMost)
+  let now = client
+  if (!isSame(atMost, client.scopesAtMost))
+    now = await setScopesWithin(sql, client, { atMost, chosen: scopes }, act)
+  else if (!isSame(scopes, client.scopes))
+    now = await updateClient(sql, client, { scope: scopes.join(' ') }, { ...act, development })
+  const required = meet(
+    wanted.scopesRequired,
+    environment === 'sandbox' ? atMost : meet(now.scopesRequired, atMost),
+  )
+  if (!isSame(required, now.scopesRequired)) await setScopesRequired(sql, now, required, act)
+  if (isSame(atMost, wanted.scopesAtMost) && isSame(required, wanted.scopesRequired)) return
+  await work.propose('partner.widen-scopes', {
+    ...{ branchId: client.branchId, clientId: client.id, atMost: wanted.scopesAtMost },
+    ...{ scopes: wanted.scopes, required: wanted.scopesRequired },
+  })
+}

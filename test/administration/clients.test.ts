@@ -1,0 +1,211 @@
+/** Clients as programs declare them: what members may choose at once, what is more by another person. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addMember, getPartner } from '../../src/partners/partner.ts'
+import { approveProposal, fetchItem, openAdminProgram, outcomeOf } from '../support/administration.ts'
+import { ask } from '../support/ask.ts'
+import { openConsole } from '../support/console.ts'
+import { openHouse } from '../support/gateway.ts'
+import { makeUpWord } from '../support/made-up-word.ts'
+
+const house = await openHouse()
+const { db } = house.gateway.context
+const program = await openAdminProgram(house)
+const sandbox = await openAdminProgram(house, { environment: 'sandbox' })
+const decider = await openConsole(house, 'Dora Decider')
+const callbackUrl = 'https://app.example.com/callback'
+const pathOf = (name: string) => `/admin/v1/clients/${name}`
+
+async function makePartner(): Promise<string> {
+  const { branchId } = await house.makePartner()
+  const [row] = await ask<{ name: string }>(
+    db,
+    `SELECT name FROM object_names WHERE kind = 'partners' AND object_id = $1`,
+    [String(branchId)],
+  )
+  return row!.name
+}
+
+const partner = await makePartner()
+const draftOf = (name: string) => ({ partner, displayName: `App ${name}`, callbackUrl })
+
+test('a client is made with what members may choose, without a secret, and the same again changes nothing', async () => {
+  const name = `app-${makeUpWord()}`
+  const made = outcomeOf(
+    await program.call('PUT', pathOf(name), { spec: draftOf(name), owner: 'platform' }),
+    201,
+  )
+  assert.deepEqual([made.outcome, made.proposals], ['created', []])
+  const item = await fetchItem(program, pathOf(name))
+  assert.deepEqual(item.spec, {
+    ...draftOf(name),
+    ...{ scopes: ['read', 'market'], scopesAtMost: ['read', 'market'], scopesRequired: [] },
+    ...{ rotateRefreshTokens: false, state: 'active' },
+  })
+  assert.deepEqual(item.status.secrets, [])
+  const again = outcomeOf(await program.call('PUT', pathOf(name), { spec: item.spec }), 200)
+  assert.deepEqual([again.outcome, again.changes, again.etag], ['unchanged', [], item.etag])
+  const shuffled = { scopes: ['market', 'read'], displayName: `  App ${name} ` }
+  assert.equal(
+    outcomeOf(await program.call('PUT', pathOf(name), { spec: shuffled }), 200).outcome,
+    'unchanged',
+  )
+})
+
+test('more than read and market on the live site is proposed, and is exactly what was declared when another decides', async () => {
+  const name = `wide-${makeUpWord()}`
+  const spec = {
+    ...draftOf(name),
+    ...{ scopesAtMost: ['read', 'market', 'trade'], scopes: ['read'], scopesRequired: ['trade'] },
+  }
+  const path = `${pathOf(name)}?reason=They+trade`
+  const made = outcomeOf(await program.call('PUT', path, { spec }), 202)
+  assert.deepEqual([made.outcome, made.proposals[0]?.kind], ['created', 'partner.widen-scopes'])
+  const before = (await fetchItem(program, pathOf(name))).spec
+  assert.deepEqual(
+    [before.scopesAtMost, before.scopes, before.scopesRequired],
+    [['read', 'market'], ['read'], []],
+  )
+  const again = outcomeOf(await program.call('PUT', path, { spec }), 202)
+  assert.deepEqual(again.proposals, [{ ...made.proposals[0], isNew: false }])
+  assert.deepEqual(
+    again.changes.map(({ field, proposed }) => [field, proposed]),
+    [
+      ['spec.scopesAtMost', true],
+      ['spec.scopesRequired', true],
+    ],
+  )
+  const other = { ...spec, scopesAtMost: ['read', 'market', 'trade', 'write'] }
+  assert.equal((await program.call('PUT', path, { spec: other })).status, 409)
+  assert.equal(await approveProposal(house, decider, made.proposals[0]!.id), 'applied')
+  const { spec: after } = await fetchItem(program, pathOf(name))
+  assert.deepEqual(
+    [after.scopesAtMost, after.scopes, after.scopesRequired],
+    [['read', 'market', 'trade'], ['read'], ['trade']],
+  )
+  assert.equal(outcomeOf(await program.call('PUT', path, { spec }), 200).outcome, 'unchanged')
+})
+
+test('a new client without anything that members may choose has the least until another decides', async () => {
+  const name = `trade-${makeUpWord()}`
+  const spec = { ...draftOf(name), scopesAtMost: ['trade'] }
+  const path = `${pathOf(name)}?reason=x`
+  const made = outcomeOf(await program.call('PUT', path, { spec }), 202)
+  assert.deepEqual((await fetchItem(program, pathOf(name))).spec.scopes, ['market'])
+  assert.equal(await approveProposal(house, decider, made.proposals[0]!.id), 'applied')
+  const { spec: after } = await fetchItem(program, pathOf(name))
+  assert.deepEqual([after.scopesAtMost, after.scopes], [['trade'], ['trade']])
+})
+
+test('in the sandbox nothing of scopes waits, and names there are others', async () => {
+  const name = `box-${makeUpWord()}`
+  const spec = { ...draftOf(name), scopes: ['trade'], scopesRequired: ['trade'] }
+  assert.deepEqual(outcomeOf(await sandbox.call('PUT', pathOf(name), { spec }), 201).proposals, [])
+  const { spec: made } = await fetchItem(sandbox, pathOf(name))
+  assert.deepEqual([made.scopes, made.scopesRequired], [['trade'], ['trade']])
+  assert.equal((await program.call('GET', pathOf(name))).status, 404)
+  const wider = { scopes: ['read', 'trade'], rotateRefreshTokens: true }
+  assert.equal(outcomeOf(await sandbox.call('PUT', pathOf(name), { spec: wider }), 200).outcome, 'changed')
+})
+
+test('what takes away says why, a suspended client waits for another person, and DELETE suspends it', async () => {
+  const name = `stop-${makeUpWord()}`
+  outcomeOf(await program.call('PUT', pathOf(name), { spec: draftOf(name), owner: 'ci' }), 201)
+  for (const spec of [
+    { state: 'suspended' },
+    { scopes: ['read'] },
+    { scopes: ['read'], scopesAtMost: ['read'] },
+  ]) {
+    const answer = await program.call('PUT', pathOf(name), { spec })
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(answer.text, /reason is missing/)
+  }
+  const path = `${pathOf(name)}?reason=Fraud`
+  const narrowed = { scopes: ['read'], scopesAtMost: ['read'], state: 'suspended' }
+  assert.equal(outcomeOf(await program.call('PUT', path, { spec: narrowed }), 200).outcome, 'changed')
+  assert.equal((await program.call('DELETE', pathOf(name))).status, 400)
+  const back = outcomeOf(await program.call('PUT', path, { spec: { state: 'active' } }), 202)
+  assert.deepEqual([back.outcome, back.proposals[0]!.kind], ['proposed', 'client.activate'])
+  assert.equal(await approveProposal(house, decider, back.proposals[0]!.id), 'applied')
+  assert.equal((await fetchItem(program, pathOf(name))).spec.state, 'active')
+  const ended = outcomeOf(await program.call('DELETE', path), 200)
+  assert.deepEqual(
+    ended.changes.map(({ field, after }) => [field, after]),
+    [
+      ['spec.state', 'suspended'],
+      ['owner', null],
+    ],
+  )
+  const item = await fetchItem(program, pathOf(name))
+  assert.deepEqual([item.spec.state, item.owner], ['suspended', null])
+})
+
+test('a dry run changes nothing, a version of before is told what moved, and of two one wins', async () => {
+  const name = `dry-${makeUpWord()}`
+  const spec = { ...draftOf(name), scopesAtMost: ['read', 'trade'] }
+  const dry = outcomeOf(await program.call('PUT', `${pathOf(name)}?dryRun=true`, { spec }), 200)
+  assert.deepEqual([dry.outcome, dry.proposals[0]?.id], ['created', 0])
+  assert.equal((await program.call('GET', pathOf(name))).status, 404)
+  const both = await Promise.all(
+    [1, 2].map(() => program.call('PUT', pathOf(name), { spec: draftOf(name) }, { 'if-none-match': '*' })),
+  )
+  assert.deepEqual(both.map(({ status }) => status).sort(), [201, 412])
+  const { etag } = await fetchItem(program, pathOf(name))
+  const answers = await Promise.all(
+    ['One', 'Two'].map((displayName) =>
+      program.call('PUT', pathOf(name), { spec: { displayName } }, { 'if-match': etag }),
+    ),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412])
+  const lost = answers.find(({ status }) => status === 412)!
+  assert.deepEqual(lost.json<{ moved: unknown }>().moved, ['spec.displayName'])
+})
+
+test('what is wrong is told by the name of its field', async () => {
+  const name = `odd-${makeUpWord()}`
+  const good = draftOf(name)
+  const faults: [object, string][] = [
+    [{ displayName: 'x', callbackUrl }, 'spec.partner'],
+    [{ ...good, partner: 'no-such' }, 'spec.partner'],
+    [{ ...good, callbackUrl: 'http://app.example.com' }, 'spec.callbackUrl'],
+    [{ ...good, displayName: ' ' }, 'spec.displayName'],
+    [{ ...good, scopes: ['trade'] }, 'spec.scopes'],
+    [{ ...good, scopesRequired: ['trade'] }, 'spec.scopesRequired'],
+    [{ ...good, scopes: [] }, 'spec.scopes'],
+    [{ ...good, scopes: ['read', 'read'] }, 'spec.scopes'],
+    [{ ...good, secret: 'x' }, 'spec.secret'],
+  ]
+  for (const [spec, field] of faults) {
+    const answer = await program.call('PUT', pathOf(name), { spec })
+    assert.equal(answer.status, 400, `${field}: ${answer.text}`)
+    assert.equal(answer.json<{ fields: { field: string }[] }>().fields[0]!.field, field, answer.text)
+  }
+  outcomeOf(await program.call('PUT', pathOf(name), { spec: good }), 201)
+  const moved = await program.call('PUT', pathOf(name), { spec: { partner: await makePartner() } })
+  assert.equal(moved.status, 400)
+  const viewer = await openAdminProgram(house, { role: 'viewer' })
+  assert.equal((await viewer.call('PUT', pathOf(name), { spec: good })).status, 403)
+  assert.equal((await viewer.call('GET', pathOf(name))).status, 200)
+})
+
+test('nobody declares a client of their own partner', async () => {
+  const name = `own-${makeUpWord()}`
+  const maker = await house.makeOperator('Own One')
+  const robot = await openAdminProgram(house, { maker })
+  const own = await house.makePartner()
+  const [{ name: ownName }] = (await ask(
+    db,
+    `SELECT name FROM object_names WHERE kind = 'partners' AND object_id = $1`,
+    [String(own.branchId)],
+  )) as [{ name: string }]
+  const spec = { ...draftOf(name), partner: ownName }
+  outcomeOf(await robot.call('PUT', pathOf(name), { spec }), 201)
+  await addMember(db, await getPartner(db, String(own.branchId)), maker, house.act())
+  for (const [method, path, body] of [
+    ['PUT', pathOf(name), { spec: { displayName: 'Mine' } }],
+    ['PUT', pathOf(`${name}-2`), { spec }],
+    ['DELETE', `${pathOf(name)}?reason=x`, undefined],
+  ] as const)
+    assert.equal((await robot.call(method, path, body)).status, 403)
+  assert.equal((await fetchItem(robot, pathOf(name))).spec.displayName, `App ${name}`)
+})
