@@ -4,8 +4,17 @@ import { test } from 'node:test'
 import { after, minute } from '../../src/clock.ts'
 import { findAnyDelivery } from '../../src/webhooks/deliveries/delivery-search.ts'
 import { makeEventUids } from '../../src/webhooks/events/event.ts'
-import { selectAddressed, selectEntry } from '../../src/webhooks/events/event-search.sql.ts'
-import { findNamedEvent, findWebhooksAt, parseEventName } from '../../src/webhooks/events/event-search.ts'
+import {
+  selectAddressed,
+  selectEntry,
+  selectNewestOfEntity,
+} from '../../src/webhooks/events/event-search.sql.ts'
+import {
+  findNamedEvent,
+  findNewestOfEntity,
+  findWebhooksAt,
+  parseEventName,
+} from '../../src/webhooks/events/event-search.ts'
 import { selectServed } from '../../src/webhooks/health/failing-webhooks.sql.ts'
 import { listFailingOf } from '../../src/webhooks/health/failing-webhooks.ts'
 import { disableWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
@@ -40,10 +49,15 @@ test('an address, an event and a delivery are found without reading a table, wha
     assert.equal((await findWebhooksAt(db, 'hooks-19777.example', 10)).length, 1)
     assert.equal((await findWebhooksAt(db, 'https://hooks-19777.example.com/in', 10)).length, 1)
     assert.equal((await findAnyDelivery(db, `${webhook.id}-17000`))?.delivery.entity, 'a3:2000')
-    for (const { name } of [selectAddressed, selectEntry]) assert.ok(looks.has(name), name)
+    assert.deepEqual(
+      (await findNewestOfEntity(db, 'a4:2500', 10)).map(({ entity }) => entity),
+      ['a4:2500'],
+    )
+    for (const { name } of [selectAddressed, selectEntry, selectNewestOfEntity])
+      assert.ok(looks.has(name), name)
     for (const [name, { readWhole, pages }] of looks) {
       assert.deepEqual(
-        [...readWhole].filter((table) => /^(log|outcomes|webhooks)/.test(table)),
+        [...readWhole].filter((table) => /^(log|feed_days|outcomes|webhooks)/.test(table)),
         [],
         name,
       )

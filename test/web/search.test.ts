@@ -6,13 +6,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordAct } from '../../src/audit/audit.ts'
-import { minute } from '../../src/clock.ts'
+import { day, minute } from '../../src/clock.ts'
 import { rateLimits } from '../../src/http/rate-limits.ts'
 import { setUserStatus } from '../../src/users/user.ts'
 import { type Permission, permits, staffRoles } from '../../src/vocabulary/permission.ts'
 import { consoleKinds } from '../../src/web/console/search/search-kinds.ts'
 import { printEventId } from '../../src/webhooks/events/event.ts'
 import { findEntry, parseEventName } from '../../src/webhooks/events/event-search.ts'
+import { partOf } from '../../src/webhooks/events/part.ts'
 import { ask } from '../support/ask.ts'
 import { type Browser, send } from '../support/browser.ts'
 import { numberEvents } from '../support/by-hand.ts'
@@ -147,6 +148,31 @@ async function findable() {
     'audit.see': [found(requestId, `/console/audit?request=${requestId}`)],
   }
 }
+
+test('an entity is found however many others had events since, and of each partner by its newest', async () => {
+  const entity = `transaction:${makeUpWord().toLowerCase()}`
+  const at = house.clock.now()
+  const old = new Date(at.getTime() - 30 * day)
+  const { branchId } = await house.makePartner()
+  const part = partOf(branchId)
+  await ask(db, 'SELECT open_day(day_of($1))', [old])
+  const write = `INSERT INTO log (part, feed, seq, day, simulated, created_at, uid, kind, action, entity, body)
+    SELECT $1, feed_of($2, 'live'), s, day_of($3), false, $3, gen_random_uuid(), 'TRANSACTION', 'COMPLETED', $4, '{}'
+    FROM generate_series(1, 2) s`
+  await ask(db, write, [part, branchId, old, entity])
+  // Since then, as much as others make in a month.
+  const others = `INSERT INTO feed_days (part, feed, first, day)
+    SELECT $1::smallint, f, 1, day_of($3) FROM generate_series(2000001, 2001500) f
+    UNION ALL SELECT $1::smallint, feed_of($2, 'live'), 1, day_of($4)`
+  await ask(db, others, [part, branchId, at, old])
+  const answer = await search(admin.browser, '/console', entity)
+  const [newest] = await ask<{ uid: string }>(db, 'SELECT uid FROM log WHERE entity = $1 AND seq = $2', [
+    entity,
+    2,
+  ])
+  assert.equal(answer.location, `/console/search?q=${printEventId(newest!.uid)}`)
+  await ask(db, 'DELETE FROM feed_days WHERE feed > 2000000')
+})
 
 test('each role finds what it may see, and is told the same of the rest as of what never was', async () => {
   const all = Object.entries(await findable()) as [Permission, { text: string; leads: string }[]][]

@@ -30,19 +30,26 @@ export const selectEntry = statement({
 })
 
 /**
- * By the index of entities, which asks for the feed: of each feed and day, the newest days first. Compared and
- * ordered as pairs, which no other index has: one by numbers alone would read a day whole.
+ * By the index of entities, which asks for the feed: of each feed that there is, its newest. Compared as pairs,
+ * which no other index has: one by numbers alone would read days whole.
  */
 export const selectNewestOfEntity = statement({
   name: 'select_newest_of_entity',
-  takes: { part: int, entity: text, days: int, most: int },
+  takes: { part: int, entity: text, most: int },
   gives: entryRow,
-  text: `SELECT newest.feed, newest.seq, newest.day, newest.uid, newest.kind, newest.action, newest.entity,
+  text: `WITH RECURSIVE feeds AS (
+     SELECT min(feed) AS feed FROM feed_days WHERE part = :part
+     UNION ALL
+     SELECT (SELECT min(d.feed) FROM feed_days d WHERE d.part = :part AND d.feed > feeds.feed) FROM feeds
+     WHERE feeds.feed IS NOT NULL)
+   SELECT newest.feed, newest.seq, newest.day, newest.uid, newest.kind, newest.action, newest.entity,
      newest.webhook_id AS "webhookId", newest.created_at AS "createdAt"
-   FROM (SELECT feed, day FROM feed_days WHERE part = :part AND day > 0 ORDER BY day DESC LIMIT :days) of_day
-   CROSS JOIN LATERAL (SELECT l.* FROM log l WHERE l.part = :part AND l.feed = of_day.feed
+   FROM (SELECT l.feed, max(l.seq) AS seq FROM log l WHERE l.part = :part
+     AND l.feed = ANY (ARRAY(SELECT feed FROM feeds WHERE feed IS NOT NULL))
      AND (l.entity, l.seq) > (:entity, 0) AND (l.entity, l.seq) < (:entity, 9223372036854775807)
-     AND l.day = of_day.day ORDER BY l.entity DESC, l.seq DESC LIMIT 1) newest
+     GROUP BY l.feed) of_feed
+   CROSS JOIN LATERAL (SELECT l.* FROM log l WHERE l.part = :part AND l.feed = of_feed.feed
+     AND (l.entity, l.seq) = (:entity, of_feed.seq) LIMIT 1) newest
    ORDER BY newest.created_at DESC LIMIT :most`,
 })
 

@@ -37,20 +37,14 @@ export function parseEntity(text: string): string | undefined {
   return /^[a-z_]+:[\w:-]{1,80}$/i.test(text) ? text.toLowerCase() : undefined
 }
 
-/** Of each part so many days of feeds are looked at, the newest first. */
-const feedDaysAtMost = 500
-
 /** Of each branch that has it, its newest event; of whichever partner. */
 export async function findNewestOfEntity(db: Database, entity: string, most: number): Promise<NamedEvent[]> {
-  const events = new Map<number, NamedEvent>()
+  const events: NamedEvent[] = []
   for (const part of await findPresentParts(db)) {
-    const found = await db.query(table.selectNewestOfEntity, { part, entity, days: feedDaysAtMost, most })
-    for (const { feed, ...event } of found)
-      if (!events.has(feed)) events.set(feed, { ...event, ...branchOfFeed(feed) })
+    const found = await db.query(table.selectNewestOfEntity, { part, entity, most })
+    for (const { feed, ...event } of found) events.push({ ...event, ...branchOfFeed(feed) })
   }
-  return [...events.values()]
-    .sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
-    .slice(0, most)
+  return events.sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime()).slice(0, most)
 }
 
 /** Whosever it is. */
