@@ -33,6 +33,7 @@ import { publishEvent } from './publish-event.ts'
 import { quiet } from './quiet.ts'
 import { refresh } from './refresh.ts'
 import { isFailure, printTable, type Row, writeResults } from './report.ts'
+import { resource } from './resource.ts'
 import { retire } from './retire.ts'
 import { shapes } from './shapes.ts'
 import { snapshot } from './snapshot.ts'
@@ -43,7 +44,7 @@ import { statements } from './statements.ts'
 import { years } from './years.ts'
 
 const benchmarks: readonly Benchmark[] = [
-  ...[profile, codeExchange, refresh, introspection],
+  ...[profile, codeExchange, refresh, introspection, resource],
   ...[
     publish,
     publishBatch,

@@ -222,6 +222,33 @@ for (const { what, pattern, places } of reserved) {
   })
 }
 
+test('what brokerages install beside their APIs knows nothing of the gateway, and depends on nobody', () => {
+  const library = readSources('resource/src')
+  assert.ok(library.length > 10)
+  const strangers = library.flatMap(({ path, text, imports }) => [
+    ...imports
+      .filter((other) => !other.path.startsWith('resource/src/'))
+      .map((other) => `${path}: ${other.path}`),
+    ...[...text.matchAll(/from '([^.'][^']*)'/g)]
+      .filter(([, name]) => !name!.startsWith('node:'))
+      .map(([, name]) => `${path}: ${name}`),
+  ])
+  assert.deepEqual(strangers, [])
+  assert.deepEqual(
+    findCircles(new Map(library.map(({ path, imports }) => [path, imports.map((each) => each.path)]))),
+    [],
+  )
+  const { dependencies, peerDependencies, exports } = JSON.parse(
+    readFileSync('resource/package.json', 'utf8'),
+  )
+  assert.deepEqual([dependencies, peerDependencies], [undefined, undefined])
+  const built = Object.values<string>(exports).map((file) =>
+    file.replace(/^\.\/dist\//, 'resource/src/').replace(/\.js$/, '.ts'),
+  )
+  const files = library.map(({ path }) => path)
+  for (const file of built) assert.ok(files.includes(file), file)
+})
+
 /** Programs that partners copy. */
 const examples = ['src/web/partner/reference/quick-starts.ts', 'src/web/partner/reference/verifications.ts']
 

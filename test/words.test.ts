@@ -8,11 +8,11 @@ import { permissions, permissionsOf, rolesWith, staffRoles } from '../src/vocabu
 import { bodies } from '../src/webhooks/subscriptions/catalogue.ts'
 import { oldWords } from './support/old-words.ts'
 
-const folders = ['src', 'test', 'bench', 'docs', 'migrations', 'public', 'ops', 'bin']
+const folders = ['src', 'resource', 'test', 'bench', 'docs', 'migrations', 'public', 'ops', 'bin']
 const files = folders.flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
 )
-const sources = files.filter((name) => /^(?:src|test|bench)\/.*\.ts$/.test(name))
+const sources = files.filter((name) => /^(?:src|resource|test|bench)\/.*\.ts$/.test(name))
 const interfacePage = readFileSync('docs/interface.md', 'utf8')
 const sections = new Set(
   [...interfacePage.matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map((match) => match[1]!),

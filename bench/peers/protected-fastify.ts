@@ -1,0 +1,20 @@
+/** An API of the brokerage: one route of Fastify, protected by @countersign/resource. */
+import fastify from 'fastify'
+import { openBearers } from '../../resource/src/bearers.ts'
+import { requireAccess } from '../../resource/src/fastify.ts'
+import { announce } from './announce.ts'
+
+const [path, options] = process.argv.slice(2) as [string, string]
+
+const opened = Promise.withResolvers<void>()
+const bearers = openBearers({
+  ...JSON.parse(options),
+  onEvent: ({ kind }) => kind === 'feed-opened' && opened.resolve(),
+})
+const app = fastify()
+app.get(path, { onRequest: requireAccess(bearers, { scope: 'read' }) }, (_request, reply) =>
+  reply.send({ positions: [{ symbol: 'ACME', quantity: '100' }] }),
+)
+const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+await opened.promise
+announce(origin)
