@@ -56,6 +56,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/identity/upstream.ts': ['jwks_uri', 'token_endpoint'],
   'src/oauth/authorization-request.ts': [
     ...['client_id', 'redirect_uri', 'response_type', 'code_challenge', 'code_challenge_method'],
+    ...['max_age', 'acr_values'],
   ],
   'src/oauth/introspection.ts': ['client_id', 'account_numbers'],
   'src/web/account/history-words.ts': ['account_number'],

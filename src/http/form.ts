@@ -1,6 +1,6 @@
 /**
  * application/x-www-form-urlencoded, for queries and bodies. A name that comes twice becomes an array, so
- * that no reader can take one of two values by accident. `parseFormBytes` keeps every byte (as Latin-1), for
+ * that no reader can take one of two values by accident; the one that may come more than once always is one. `parseFormBytes` keeps every byte (as Latin-1), for
  * values that must be echoed exactly.
  */
 export type Form = Record<string, string | string[]>
@@ -39,9 +39,17 @@ function addPair(form: Form, pair: string, decode: (raw: string) => string): voi
   const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
   const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
   const present = form[name]
-  if (present === undefined) form[name] = value
+  if (present === undefined) form[name] = name === repeatable ? [value] : value
   else if (Array.isArray(present)) present.push(value)
   else form[name] = [present, value]
+}
+
+/** RFC 8707, 2. */
+export const repeatable = 'resource'
+
+/** Each once, without the empty. */
+export function resourcesOf(form: Form): string[] {
+  return [...new Set([form[repeatable] ?? []].flat())].filter((value) => value !== '')
 }
 
 /** ASCII without an escape. */

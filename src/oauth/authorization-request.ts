@@ -7,9 +7,10 @@
 import { randomBytes } from 'node:crypto'
 import { after, minute } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
-import { encodeFormBytes, type Form } from '../http/form.ts'
+import { encodeFormBytes, type Form, repeatable, resourcesOf } from '../http/form.ts'
 import type { Registration } from '../partners/client.ts'
 import { printDescription } from '../problem.ts'
+import { type Acr, acrs, parseAcrs, printAcr } from '../vocabulary/acr.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { covers, parseScopes, type Scope } from '../vocabulary/scope.ts'
 import { requireInForce } from './client-directory.ts'
@@ -43,10 +44,15 @@ export interface AuthorizationRequest {
   /** The bytes of `state`, a character a byte. */
   readonly state: string
   readonly codeChallenge: string | undefined
+  /** RFC 8707; none: for all. */
+  readonly resources: readonly string[]
+  /** RFC 9470: how long ago the user may have signed in, and the ways in, of which one is enough. */
+  readonly maxAgeSeconds: number | undefined
+  readonly acrs: readonly Acr[]
   readonly receivedAt: number
 }
 
-type JudgedRequest =
+export type JudgedRequest =
   | { readonly kind: 'sound'; readonly request: AuthorizationRequest }
   | { readonly kind: 'refused'; readonly error: OAuthError; readonly state: string | undefined }
 
@@ -114,6 +120,9 @@ export function judgeRequest(query: Form, bytes: Form, client: Registration, now
     scopes: parsed.scopes,
     state: textOf(bytes.state) ?? '',
     codeChallenge: textOf(query.code_challenge),
+    resources: resourcesOf(query),
+    maxAgeSeconds: query.max_age === undefined ? undefined : Number(query.max_age),
+    acrs: parseAcrs(textOf(query.acr_values) ?? ''),
     receivedAt: now.getTime(),
   }
   return { kind: 'sound', request }
@@ -122,7 +131,7 @@ export function judgeRequest(query: Form, bytes: Form, client: Registration, now
 type Fault = [OAuthErrorCode, string]
 
 function findFault(query: Form, bytes: Form): Fault | undefined {
-  const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
+  const repeated = Object.keys(query).find((name) => name !== repeatable && Array.isArray(query[name]))
   if (repeated !== undefined) return ['invalid_request', 'A parameter was sent more than once.']
   const { response_type, scope, code_challenge_method } = query
   const code_challenge = textOf(query.code_challenge)
@@ -131,6 +140,14 @@ function findFault(query: Form, bytes: Form): Fault | undefined {
   const stateFault = findStateFault(textOf(bytes.state), textOf(query.state) ?? '')
   if (stateFault) return ['invalid_request', stateFault]
   if (scope === undefined) return ['invalid_scope', 'scope is missing.']
+  if (!/^\d{1,9}$/.test(textOf(query.max_age) ?? '0'))
+    return ['invalid_request', 'max_age must be a number of seconds.']
+  const ways = textOf(query.acr_values)
+  if (ways !== undefined && parseAcrs(ways).length === 0)
+    return [
+      'unmet_authentication_requirements',
+      `acr_values names no way to sign in here. There are: ${acrs.map(printAcr).join(', ')}.`,
+    ]
   if (code_challenge === undefined && code_challenge_method === undefined) return undefined
   if (code_challenge_method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256.']
   if (!/^[A-Za-z0-9_-]{43}$/.test(code_challenge ?? '')) {

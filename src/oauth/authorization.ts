@@ -61,6 +61,7 @@ export async function approve(db: Sql, consent: Consent, act: Act): Promise<Toke
       scopes: request.scopes,
       accountNumbers,
       callbackUrl: request.callbackUrl,
+      resources: request.resources,
       codeChallenge: request.codeChallenge,
       codeHash: code.hash,
       codeExpiresAt: after(act.at, codeLifetimeMs),

@@ -18,6 +18,7 @@ export const approveRequest = statement({
     scopes: list(text),
     accountNumbers: list(text),
     callbackUrl: text,
+    resources: list(text),
     codeChallenge: orNull(text),
     codeHash: bytes,
     codeExpiresAt: instant,
@@ -39,9 +40,9 @@ export const approveRequest = statement({
        consented_at = excluded.consented_at, paused_at = NULL
      RETURNING id, xmax = 0 AS is_new)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url,
-     code_challenge, code_hash, code_expires_at, approved_at, authenticated_at, acr)
-   SELECT id, :clientId, :userId, :scopes::text[], :accountNumbers::text[], :callbackUrl, :codeChallenge,
-     :codeHash, :codeExpiresAt, :at, :authenticatedAt, :acr FROM approved
+     resources, code_challenge, code_hash, code_expires_at, approved_at, authenticated_at, acr)
+   SELECT id, :clientId, :userId, :scopes::text[], :accountNumbers::text[], :callbackUrl,
+     :resources::text[], :codeChallenge, :codeHash, :codeExpiresAt, :at, :authenticatedAt, :acr FROM approved
    RETURNING id, authorization_id AS "authorizationId", EXISTS (SELECT FROM paused) AS resumed,
      (SELECT is_new FROM approved) AS "isNew"`,
 })

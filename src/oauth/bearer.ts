@@ -14,6 +14,7 @@ import type { Environment } from '../vocabulary/environment.ts'
 import type { Scope } from '../vocabulary/scope.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
 import { BearerError, noAccountText, pausedText } from './oauth-error.ts'
+import { areForSite } from './resources.ts'
 
 export interface Bearer {
   readonly kind: 'access' | 'personal'
@@ -253,6 +254,12 @@ const obstacleTexts: Record<Obstacle, string> = { paused: pausedText, 'no-accoun
 
 export function obstructedToken(obstacle: Obstacle): BearerError {
   return new BearerError(401, 'invalid_token', obstacleTexts[obstacle])
+}
+
+/** RFC 8707: a token for other interfaces alone is none here. */
+export function requireSite({ resources }: Bearer, baseUrl: string): void {
+  if (!areForSite(resources, baseUrl))
+    throw new BearerError(401, 'invalid_token', `This token is for ${resources.join(', ')} alone.`)
 }
 
 export function requireScope(bearer: Bearer, scope: Scope): void {

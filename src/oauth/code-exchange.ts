@@ -9,7 +9,8 @@ import type { Registration } from '../partners/client.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { requireInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
-import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
+import { noAccountText, noScopeText, OAuthError, type OAuthErrorCode, pausedText } from './oauth-error.ts'
+import { printResources } from './resources.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 /** Spec 8. */
@@ -19,6 +20,8 @@ interface PresentedCode {
   readonly code: string
   readonly callbackUrl: string | undefined
   readonly verifier: string | undefined
+  /** For which of those that the code is for (RFC 8707); none: for all of them. */
+  readonly resources: readonly string[]
 }
 
 type Outcome = (typeof table.outcomes)[number]
@@ -28,6 +31,7 @@ interface Exchange {
   readonly clientId: string
   readonly callbackUrl: string | undefined
   readonly challenge: string | undefined
+  readonly resources: readonly string[]
   readonly accessHash: Buffer
   readonly refreshHash: Buffer | undefined
   readonly act: Act
@@ -48,6 +52,7 @@ const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
   revoked: 'The user has revoked the authorization.',
   paused: pausedText,
   'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
+  'other-resource': 'resource may only name what the authorization request named.',
   'wrong-verifier': 'code_verifier does not match the code_challenge of the authorization request.',
   'no-account': noAccountText,
   'no-scope': noScopeText,
@@ -79,6 +84,7 @@ export function openCodeExchange(db: Sql, environment: Environment): CodeExchang
         callbackUrl: presented.callbackUrl,
         challenge:
           presented.verifier === undefined ? undefined : hash('sha256', presented.verifier, 'base64url'),
+        resources: presented.resources,
         accessHash: access.hash,
         refreshHash: refresh?.hash,
         act,
@@ -97,8 +103,13 @@ export function openCodeExchange(db: Sql, environment: Environment): CodeExchang
   }
 }
 
+const refusalCodes: Partial<Record<Outcome, OAuthErrorCode>> = {
+  'no-scope': 'invalid_scope',
+  'other-resource': 'invalid_target',
+}
+
 function refusalOf(outcome: Exclude<Outcome, 'exchanged'>): OAuthError {
-  return new OAuthError(outcome === 'no-scope' ? 'invalid_scope' : 'invalid_grant', refusals[outcome])
+  return new OAuthError(refusalCodes[outcome] ?? 'invalid_grant', refusals[outcome])
 }
 
 async function exchangeAll(
@@ -112,6 +123,7 @@ async function exchangeAll(
     clientIds: items.map((item) => item.clientId),
     callbackUrls: items.map((item) => item.callbackUrl ?? null),
     challenges: items.map((item) => item.challenge ?? null),
+    resources: items.map((item) => printResources(item.resources)),
     accessHashes: items.map((item) => item.accessHash),
     refreshHashes: items.map((item) => item.refreshHash ?? null),
     addresses: items.map((item) => item.act.by.address ?? null),

@@ -1,6 +1,6 @@
 import { bytes, instant, int, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
-import { scopesLeft, stillHolds } from './reach.sql.ts'
+import { isOtherResource, resourcesOf, scopesLeft, stillHolds } from './reach.sql.ts'
 
 export const outcomes = [
   'exchanged',
@@ -11,6 +11,7 @@ export const outcomes = [
   'paused',
   'other-callback',
   'wrong-verifier',
+  'other-resource',
   'no-account',
   'no-scope',
 ] as const
@@ -28,6 +29,7 @@ export const exchangeCodes = statement({
     clientIds: list(text),
     callbackUrls: list(orNull(text)),
     challenges: list(orNull(text)),
+    resources: list(orNull(text)),
     accessHashes: list(bytes),
     refreshHashes: list(orNull(bytes)),
     addresses: list(orNull(text)),
@@ -39,14 +41,14 @@ export const exchangeCodes = statement({
   gives: { codeHash: bytes, id: int, outcome: oneOf(...outcomes), scopes: list(text) },
   text: `WITH asked AS (
      SELECT * FROM unnest(:codeHashes::bytea[], :clientIds::text[], :callbackUrls::text[],
-         :challenges::text[], :accessHashes::bytea[], :refreshHashes::bytea[], :addresses::text[],
-         :requestIds::text[])
-       AS asked (code_hash, asking_client_id, asked_callback_url, asked_challenge, access_hash, refresh_hash,
-         address, request_id)),
+         :challenges::text[], :resources::text[], :accessHashes::bytea[], :refreshHashes::bytea[],
+         :addresses::text[], :requestIds::text[])
+       AS asked (code_hash, asking_client_id, asked_callback_url, asked_challenge, asked_resources,
+         access_hash, refresh_hash, address, request_id)),
    found AS MATERIALIZED (
      SELECT * FROM grants WHERE code_hash = ANY (:codeHashes::bytea[]) ORDER BY id FOR UPDATE),
    judged AS MATERIALIZED (
-     SELECT g.id, g.code_hash, left_over.scopes, g.user_id, g.client_id, g.access_hash, g.refresh_hash,
+     SELECT g.id, g.code_hash, left_over.scopes, ${resourcesOf('g.asked_resources')} AS resources, g.user_id, g.client_id, g.access_hash, g.refresh_hash,
        g.address, g.request_id,
        CASE
          WHEN g.client_id <> g.asking_client_id THEN 'foreign'
@@ -56,6 +58,7 @@ export const exchangeCodes = statement({
          WHEN a.paused_at IS NOT NULL THEN 'paused'
          WHEN g.asked_callback_url <> g.callback_url THEN 'other-callback'
          WHEN g.code_challenge IS DISTINCT FROM g.asked_challenge THEN 'wrong-verifier'
+         WHEN ${isOtherResource('g.asked_resources')} THEN 'other-resource'
          WHEN NOT ${stillHolds} THEN 'no-account'
          WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
          ELSE 'exchanged'
@@ -68,8 +71,8 @@ export const exchangeCodes = statement({
      UPDATE grants SET exchanged_at = :issuedAt
        WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'exchanged'))),
    issued AS (
-     INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-     SELECT access_hash, id, scopes, :issuedAt, :expiresAt FROM judged WHERE outcome = 'exchanged'),
+     INSERT INTO access_tokens (hash, grant_id, scopes, resources, issued_at, expires_at)
+     SELECT access_hash, id, scopes, resources, :issuedAt, :expiresAt FROM judged WHERE outcome = 'exchanged'),
    renewable AS (
      INSERT INTO refresh_tokens (hash, grant_id, issued_at)
      SELECT refresh_hash, id, :issuedAt FROM judged WHERE outcome = 'exchanged' AND refresh_hash IS NOT NULL),

@@ -1,7 +1,7 @@
 import { Problem, printDescription } from '../problem.ts'
 import { printScopes, type Scope } from '../vocabulary/scope.ts'
 
-/** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009 and RFC 6750. */
+/** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009, RFC 8707 (2) and RFC 9470 (5). */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -11,6 +11,8 @@ export type OAuthErrorCode =
   | 'unsupported_response_type'
   | 'invalid_scope'
   | 'access_denied'
+  | 'invalid_target'
+  | 'unmet_authentication_requirements'
 
 export class OAuthError extends Problem {
   declare readonly code: OAuthErrorCode

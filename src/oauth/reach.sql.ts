@@ -34,3 +34,13 @@ export const accountsLeft = `ARRAY(SELECT account_number ${shared} ORDER BY acco
  * them.
  */
 export const stillHolds = `(cardinality(g.account_numbers) = 0 OR EXISTS (SELECT ${shared}))`
+
+/** What a token of it is for: what was asked for, words with a space between, or all that the grant is for. */
+export function resourcesOf(asked: string): string {
+  return `coalesce(string_to_array(${asked}, ' '), g.resources)`
+}
+
+/** A grant for none in particular is for all (RFC 8707). */
+export function isOtherResource(asked: string): string {
+  return `(cardinality(g.resources) > 0 AND NOT ${resourcesOf(asked)} <@ g.resources)`
+}

@@ -18,6 +18,7 @@ import { requireInForce } from './client-directory.ts'
 import { revokeGrant } from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
 import * as table from './refresh-tokens.sql.ts'
+import { printResources } from './resources.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
 /** How long a client that did not hear the answer may ask again. */
@@ -34,16 +35,20 @@ interface Refresh {
   readonly hash: Buffer
   readonly clientId: string
   readonly scope: string | undefined
+  readonly resources: readonly string[]
   readonly access: Token
   readonly act: Act
 }
 
+interface PresentedRefresh {
+  readonly refreshToken: string
+  readonly scope: string | undefined
+  /** For which of those that the grant is for (RFC 8707); none: for all of them. */
+  readonly resources: readonly string[]
+}
+
 export interface TokenRefresh {
-  refresh(
-    client: Registration,
-    presented: { refreshToken: string; scope: string | undefined },
-    act: Act,
-  ): Promise<IssuedTokens>
+  refresh(client: Registration, presented: PresentedRefresh, act: Act): Promise<IssuedTokens>
 }
 
 interface RefreshDependencies {
@@ -71,10 +76,11 @@ export function openTokenRefresh(deps: RefreshDependencies): TokenRefresh {
       const token = parseToken(presented.refreshToken)
       if (token?.kind !== 'refresh' || token.environment !== environment) throw refusalOf('unknown')
       const scope = parseNarrowerScope(presented.scope)
-      if (client.rotateRefreshTokens) return rotate(deps, client, token, scope, act)
+      const { resources } = presented
+      if (client.rotateRefreshTokens) return rotate(deps, client, token, { scope, resources }, act)
 
       const access = issueToken('access', environment)
-      const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, access, act })
+      const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, resources, access, act })
       if (judged?.outcome !== 'refreshed') throw refusalOf(judged?.outcome ?? 'unknown')
       return { accessToken: access.text, refreshToken: token.text, scopes: judged.scopes, issuedAt: act.at }
     },
@@ -91,6 +97,7 @@ async function refreshAll(
     hashes: items.map((item) => item.hash),
     clientIds: items.map((item) => item.clientId),
     scopes: items.map((item) => item.scope ?? null),
+    resources: items.map((item) => printResources(item.resources)),
     accessHashes: items.map((item) => item.access.hash),
     addresses: items.map((item) => item.act.by.address ?? null),
     requestIds: items.map((item) => item.act.by.requestId ?? null),
@@ -110,7 +117,7 @@ async function rotate(
   { db, vault, environment }: RefreshDependencies,
   client: Registration,
   presented: Token,
-  scope: string | undefined,
+  { scope, resources }: Pick<Refresh, 'scope' | 'resources'>,
   act: Act,
 ): Promise<IssuedTokens> {
   const heirOf = (key: Buffer) => ({
@@ -126,6 +133,7 @@ async function rotate(
     hash: presented.hash,
     clientId: client.id,
     scope,
+    resources: printResources(resources),
     accessHash: access.hash,
     refreshHash: refresh.hash,
     issuedAt: at,
@@ -179,6 +187,8 @@ function refusalOf(outcome: Refusal | 'repeated'): OAuthError {
         'invalid_scope',
         'scope may only name what the user approved and the brokerage still allows this application.',
       )
+    case 'other-resource':
+      return new OAuthError('invalid_target', 'resource may only name what the authorization request named.')
     case 'no-scope':
       return new OAuthError('invalid_scope', noScopeText)
     case 'no-account':

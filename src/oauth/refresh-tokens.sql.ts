@@ -1,6 +1,6 @@
 import { bytes, instant, int, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
-import { scopesLeft, stillHolds } from './reach.sql.ts'
+import { isOtherResource, resourcesOf, scopesLeft, stillHolds } from './reach.sql.ts'
 
 export const refusals = [
   'unknown',
@@ -10,6 +10,7 @@ export const refusals = [
   'no-account',
   'no-scope',
   'wider-scope',
+  'other-resource',
 ] as const
 
 /** Without rotation: any number of refreshes in one statement; the refresh token itself is only read. */
@@ -20,6 +21,7 @@ export const refreshTokens = statement({
     hashes: list(bytes),
     clientIds: list(text),
     scopes: list(orNull(text)),
+    resources: list(orNull(text)),
     accessHashes: list(bytes),
     addresses: list(orNull(text)),
     requestIds: list(orNull(text)),
@@ -30,12 +32,13 @@ export const refreshTokens = statement({
   gives: { place: int, grantId: int, outcome: oneOf('refreshed', ...refusals), scopes: list(text) },
   text: `WITH asked AS (
      SELECT * FROM unnest(:places::int[], :hashes::bytea[], :clientIds::text[], :scopes::text[],
-         :accessHashes::bytea[], :addresses::text[], :requestIds::text[])
-       AS asked (place, hash, client_id, scope, access_hash, address, request_id)),
+         :resources::text[], :accessHashes::bytea[], :addresses::text[], :requestIds::text[])
+       AS asked (place, hash, client_id, scope, resources, access_hash, address, request_id)),
    judged AS MATERIALIZED (
      SELECT asked.place, asked.access_hash, asked.address, asked.request_id, g.id AS grant_id, g.user_id,
        g.client_id,
        coalesce(string_to_array(asked.scope, ' '), left_over.scopes) AS scopes,
+       ${resourcesOf('asked.resources')} AS resources,
        CASE
          WHEN g.client_id <> asked.client_id THEN 'unknown'
          WHEN r.replaced_at IS NOT NULL THEN 'reused'
@@ -44,6 +47,7 @@ export const refreshTokens = statement({
          WHEN NOT ${stillHolds} THEN 'no-account'
          WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
          WHEN NOT string_to_array(asked.scope, ' ') <@ left_over.scopes THEN 'wider-scope'
+         WHEN ${isOtherResource('asked.resources')} THEN 'other-resource'
          ELSE 'refreshed'
        END AS outcome
      FROM asked CROSS JOIN LATERAL (SELECT * FROM refresh_tokens WHERE hash = asked.hash OFFSET 0) r
@@ -52,8 +56,8 @@ export const refreshTokens = statement({
      JOIN clients c ON c.id = g.client_id
      CROSS JOIN LATERAL (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) left_over),
    issued AS (
-     INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-     SELECT access_hash, grant_id, scopes, :issuedAt, :expiresAt FROM judged WHERE outcome = 'refreshed'),
+     INSERT INTO access_tokens (hash, grant_id, scopes, resources, issued_at, expires_at)
+     SELECT access_hash, grant_id, scopes, resources, :issuedAt, :expiresAt FROM judged WHERE outcome = 'refreshed'),
    audited AS (
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT :issuedAt, 'client:' || client_id, 'token.refreshed', 'user:' || user_id, :environment, address,
@@ -72,6 +76,7 @@ export const rotateToken = statement({
     hash: bytes,
     clientId: text,
     scope: orNull(text),
+    resources: orNull(text),
     accessHash: bytes,
     refreshHash: bytes,
     issuedAt: instant,
@@ -87,6 +92,7 @@ export const rotateToken = statement({
    judged AS MATERIALIZED (
      SELECT f.id, f.grant_id, g.user_id, g.client_id,
        coalesce(string_to_array(:scope, ' '), left_over.scopes) AS scopes,
+       ${resourcesOf(':resources')} AS resources,
        CASE
          WHEN g.client_id <> :clientId THEN 'unknown'
          WHEN g.revoked_at IS NOT NULL OR a.revoked_at IS NOT NULL OR u.status <> 'active' THEN 'revoked'
@@ -96,6 +102,7 @@ export const rotateToken = statement({
          WHEN f.replaced_at IS NOT NULL THEN 'reused'
          WHEN left_over.obstacle IS NOT NULL THEN left_over.obstacle
          WHEN NOT string_to_array(:scope, ' ') <@ left_over.scopes THEN 'wider-scope'
+         WHEN ${isOtherResource(':resources')} THEN 'other-resource'
          ELSE 'rotated'
        END AS outcome
      FROM found f JOIN grants g ON g.id = f.grant_id
@@ -114,8 +121,8 @@ export const rotateToken = statement({
      INSERT INTO refresh_tokens (hash, grant_id, parent_id, issued_at)
      SELECT :refreshHash, grant_id, id, :issuedAt FROM judged WHERE outcome = 'rotated'),
    issued AS (
-     INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-     SELECT :accessHash, grant_id, scopes, :issuedAt, :expiresAt FROM judged WHERE outcome = 'rotated'),
+     INSERT INTO access_tokens (hash, grant_id, scopes, resources, issued_at, expires_at)
+     SELECT :accessHash, grant_id, scopes, resources, :issuedAt, :expiresAt FROM judged WHERE outcome = 'rotated'),
    audited AS (
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT :issuedAt, 'client:' || client_id, 'token.rotated', 'user:' || user_id, :environment, :address,

@@ -74,6 +74,16 @@ export const selectServices = statement({
   text: `SELECT ${columns} FROM services ORDER BY created_at, id`,
 })
 
+/** Those that no living service of the site protects. */
+export const selectUnknownAudiences = statement({
+  name: 'select_unknown_audiences',
+  takes: { audiences: list(text), environment: text },
+  gives: { audience: text },
+  text: `SELECT asked AS audience FROM unnest(:audiences::text[]) AS asked
+    WHERE NOT EXISTS (SELECT FROM services s
+      WHERE s.audience = asked AND s.environment = :environment AND s.revoked_at IS NULL)`,
+})
+
 export const selectService = statement({
   name: 'select_service',
   takes: { id: text },

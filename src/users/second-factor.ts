@@ -7,6 +7,7 @@ import type { Act } from '../audit/audit.ts'
 import type { Token } from '../crypto/token.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Sql } from '../database/database.ts'
+import type { Acr } from '../vocabulary/acr.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { lockUser } from './api-tokens.sql.ts'
 import { recordGuardedAct } from './guarded-act.ts'
@@ -23,6 +24,7 @@ import {
 import { countRecoveryCodes, makeRecoveryCodes, removeRecoveryCodes } from './recovery-code.ts'
 import { type Browser, closeSessionsOf, isStrong, openSession, type Session } from './session.ts'
 import { deleteSession } from './sessions.sql.ts'
+import { meetsAny } from './sign-in-facts.ts'
 import { addTotp, findTotp, removeTotp, type TotpFactor } from './totp.ts'
 import type { User } from './user.ts'
 
@@ -80,6 +82,30 @@ export async function findFactorLack(
   if (upstream && !upstream.ownSecondStep) return 'factor'
   if (!(await hasSecondFactor(sql, user.id))) return 'factor'
   return proofs.factorAt === undefined ? 'proof' : undefined
+}
+
+/**
+ * What a session lacks of the ways to sign in that an application asks for, of which the weakest is enough
+ * (RFC 9470): to sign in once more, to have a second factor or a passkey, or what no sign-in here could give.
+ */
+export type SignInLack = 'proof' | 'factor' | 'passkey' | 'hopeless'
+
+export async function findSignInLack(
+  sql: Sql,
+  session: Session,
+  asked: readonly Acr[],
+): Promise<SignInLack | undefined> {
+  if (meetsAny(session, asked)) return undefined
+  const { upstream, user } = session
+  const stepsIn = upstream === undefined || (upstream.ownSecondStep && !upstream.vouches)
+  if (asked.includes('password')) return 'proof'
+  if (!asked.includes('second-factor')) {
+    // Whoever signs in at a provider proves a passkey here as the second step, or not at all.
+    if (!stepsIn) return 'hopeless'
+    return (await listPasskeys(sql, user.id)).length > 0 ? 'proof' : 'passkey'
+  }
+  if (upstream && !upstream.vouches && !upstream.ownSecondStep) return 'hopeless'
+  return findFactorLack(sql, session)
 }
 
 /** A user who changes how they sign in, and from where. */

@@ -15,6 +15,18 @@ function findAcr({ passwordAt, factorAt, byPasskey }: Proofs): Acr | undefined {
   return byPasskey ? 'passkey' : 'second-factor'
 }
 
+/** Whether one of these ways, or a stronger one, was taken; where none is asked for, any. */
+export function meetsAny({ proofs }: Session, asked: readonly Acr[]): boolean {
+  const acr = findAcr(proofs)
+  return asked.length === 0 || asked.some((each) => meets(acr, each))
+}
+
+/** Whether all of it was proven since then. */
+export function isSignedInSince({ proofs }: Session, bound: Date): boolean {
+  const at = findSignInTime(proofs)
+  return at !== undefined && at >= bound
+}
+
 function meets(acr: Acr | undefined, demanded: Acr): boolean {
   return acr !== undefined && acrs.indexOf(acr) >= acrs.indexOf(demanded)
 }

@@ -32,6 +32,9 @@ test('the metadata document names the exact endpoints and abilities of the site 
       introspection_endpoint_auth_methods_supported: methods,
       introspection_signing_alg_values_supported: ['EdDSA'],
       code_challenge_methods_supported: ['S256'],
+      acr_values_supported: ['password', 'second-factor', 'passkey'].map(
+        (way) => `urn:countersign:acr:${way}`,
+      ),
       authorization_response_iss_parameter_supported: true,
     })
     assert.equal(service_documentation, `${issuer}/partner`)
@@ -44,7 +47,7 @@ test('libraries that ask for an OpenID configuration get the same document, whic
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.json(), (await send(site + path)).json())
     assert.equal(answer.headers['cache-control'], 'public, max-age=3600')
-    const openid = /openid|id_token|userinfo|subject_types|claims|acr_values|end_session/
+    const openid = /openid|id_token|userinfo|subject_types|claims|end_session/
     for (const name of Object.keys(answer.json())) assert.doesNotMatch(name, openid)
     assert.doesNotMatch(answer.text, /"(openid|id_token|profile|email)"/)
   }

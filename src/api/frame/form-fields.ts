@@ -3,19 +3,21 @@
  * refused.
  */
 import { describeFault } from '../../http/errors.ts'
-import type { Form } from '../../http/form.ts'
+import { type Form, repeatable, resourcesOf } from '../../http/form.ts'
 import { OAuthError, type OAuthErrorCode } from '../../oauth/oauth-error.ts'
 import { type FieldProblem, Invalid } from '../../problem.ts'
 
 export interface FormFields {
   find(name: string): string | undefined
   get(name: string): string
+  /** RFC 8707, 2: the one that may come more than once. */
+  readonly resources: readonly string[]
 }
 
 export function readFields(body: unknown): FormFields {
   const form = (body ?? {}) as Form
   for (const name in form) {
-    if (Array.isArray(form[name]))
+    if (name !== repeatable && Array.isArray(form[name]))
       throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
   }
   const find = (name: string) => {
@@ -29,6 +31,7 @@ export function readFields(body: unknown): FormFields {
       if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
       return value
     },
+    resources: resourcesOf(form),
   }
 }
 

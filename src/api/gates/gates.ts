@@ -14,6 +14,7 @@ import {
   type RefusedBearer,
   readBearerText,
   requireScope,
+  requireSite,
   type TakenKinds,
 } from '../../oauth/bearer.ts'
 import type { AuthenticatedClient } from '../../oauth/client-authentication.ts'
@@ -128,6 +129,7 @@ export function bearer(scope: Scope): ApiGate<Bearer> {
       request.who = bearer
       const now = context.clock.now()
       const enter = () => {
+        requireSite(bearer, context.baseUrl)
         requireScope(bearer, scope)
         context.activity.note(bearer, scope, now)
         return bearer

@@ -12,6 +12,8 @@ import {
   clientFields,
   formLimitBytes,
   NarrowerScope,
+  Resources,
+  readResources,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -44,6 +46,7 @@ const TokenRequest = Type.Object(
     ),
     refresh_token: Type.Optional(Type.String({ description: 'Needed with `refresh_token`.' })),
     scope: Type.Optional(NarrowerScope),
+    resource: Type.Optional(Resources),
     ...clientFields,
   },
   {
@@ -80,6 +83,7 @@ export const accessToken: Endpoint<ClientCaller> = {
           code,
           callbackUrl: sent === undefined ? undefined : readRedirectUri(sent, answered),
           verifier: form.find('code_verifier'),
+          resources: await readResources(context, form),
         }
         return sendTokens(reply, await context.codes.exchange(caller.client, presented, caller.act))
       }

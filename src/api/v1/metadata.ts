@@ -2,6 +2,7 @@
  * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration,
  * where several libraries look for it. Nothing in it claims OpenID: there are no ID tokens.
  */
+import { acrs, printAcr } from '../../vocabulary/acr.ts'
 import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
 import type { Endpoint } from '../frame/route.ts'
@@ -28,6 +29,7 @@ const Metadata = Type.Object(
     introspection_endpoint_auth_methods_supported: words,
     introspection_signing_alg_values_supported: words,
     code_challenge_methods_supported: words,
+    acr_values_supported: words,
     authorization_response_iss_parameter_supported: Type.Boolean({ description: 'RFC 9207.' }),
     service_documentation: address('The partner portal, for people; for programs there is /openapi.json'),
   },
@@ -64,6 +66,7 @@ export const metadata: Endpoint<undefined> = {
       introspection_endpoint_auth_methods_supported: authMethods,
       introspection_signing_alg_values_supported: ['EdDSA'],
       code_challenge_methods_supported: ['S256'],
+      acr_values_supported: acrs.map(printAcr),
       authorization_response_iss_parameter_supported: true,
       service_documentation: documentationOf(baseUrl),
     })

@@ -9,6 +9,7 @@ import {
   formLimitBytes,
   NarrowerScope,
   neededField,
+  Resources,
   refreshFor,
   sendTokens,
   tokenEndpointSchema,
@@ -19,6 +20,7 @@ const RefreshRequest = Type.Object(
     grant_type: oneOf(['refresh_token'], { description: 'Codes are exchanged at /v1/oauth/accesstoken.' }),
     refresh_token: neededField('The refresh token.'),
     scope: Type.Optional(NarrowerScope),
+    resource: Type.Optional(Resources),
     ...clientFields,
   },
   {

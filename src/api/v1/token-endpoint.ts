@@ -1,6 +1,7 @@
 /** What both token endpoints share: forms of at most 8 KiB in, JSON that no cache stores out. */
 import type { FastifyReply } from 'fastify'
 import type { Context } from '../../context.ts'
+import { findResourceFault } from '../../oauth/resources.ts'
 import { type IssuedTokens, printTokenResponse, TokenResponse } from '../../oauth/token-response.ts'
 import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
@@ -40,14 +41,32 @@ export const NarrowerScope = text(
   { pattern: `^[ ,]*(?:(?:${scopes.join('|')})(?:[ ,]+(?:${scopes.join('|')}))*[ ,]*)?$` },
 )
 
+export const Resources = Type.Array(Type.String(), {
+  description:
+    'RFC 8707: which interfaces the access token is for, of those that the authorization request named; each as a parameter of its own. All of them unless given.',
+})
+
+/** Throws where the form names a resource that is none. */
+export async function readResources(context: Context, { resources }: FormFields): Promise<readonly string[]> {
+  const fault = await findResourceFault(context, resources)
+  if (fault) throw fault
+  return resources
+}
+
 export const tokenEndpointSchema = {
   tags: ['OAuth'],
   security: [{ clientBasic: [] }],
   response: { 200: TokenResponse },
 } as const
 
-export function refreshFor(context: Context, caller: ClientCaller, form: FormFields): Promise<IssuedTokens> {
-  const presented = { refreshToken: form.get('refresh_token'), scope: form.find('scope') }
+export async function refreshFor(
+  context: Context,
+  caller: ClientCaller,
+  form: FormFields,
+): Promise<IssuedTokens> {
+  const refreshToken = form.get('refresh_token')
+  const resources = await readResources(context, form)
+  const presented = { refreshToken, scope: form.find('scope'), resources }
   return context.refreshes.refresh(caller.client, presented, caller.act)
 }
 

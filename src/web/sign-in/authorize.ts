@@ -3,10 +3,12 @@
  * nothing.
  */
 import type { FastifyReply } from 'fastify'
+import type { Context } from '../../context.ts'
 import type { OperationSchema } from '../../http/described-route.ts'
 import { type Form, parseFormBytes, queryOf } from '../../http/form.ts'
 import {
   checkRecipient,
+  type JudgedRequest,
   judgeRequest,
   printErrorCallback,
   sealRequest,
@@ -15,6 +17,9 @@ import {
   stateWideCharacters,
   stateWideLength,
 } from '../../oauth/authorization-request.ts'
+import { findResourceFault } from '../../oauth/resources.ts'
+import type { Registration } from '../../partners/client.ts'
+import { acrs, printAcr } from '../../vocabulary/acr.ts'
 import { oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { scopePattern } from '../../vocabulary/scope.ts'
 import { pageHeaders } from '../frame/page.ts'
@@ -53,24 +58,55 @@ export const authorizeSchema: OperationSchema = {
       ),
     ),
     code_challenge_method: Type.Optional(oneOf(['S256'], { description: 'Needed with `code_challenge`.' })),
+    resource: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'RFC 8707: which interfaces the access is for, by the names that they have; up to five, each as a parameter of its own. All unless given.',
+      }),
+    ),
+    max_age: Type.Optional(
+      text(
+        'RFC 9470: how many seconds ago the user may have signed in at most; otherwise they sign in once more.',
+        '300',
+        { pattern: '^[0-9]{1,9}$' },
+      ),
+    ),
+    acr_values: Type.Optional(
+      text(
+        `RFC 9470: how the user has to sign in, separated by spaces; one of them is enough. There are ${acrs.map(printAcr).join(', ')}, each stronger than the one before.`,
+        printAcr('second-factor'),
+      ),
+    ),
   }),
   response: { 302: Type.Null({ description: 'To the login page, or to the callback with an error.' }) },
   answerHeaders: ['Location'],
 }
 
 export async function authorize({ context, request, reply }: Visit): Promise<FastifyReply> {
-  const { vault, environment, baseUrl, clock } = context
+  const { vault, environment, baseUrl } = context
   const query = withoutEmpty(request.query as Form)
   const bytes = withoutEmpty(parseFormBytes(queryOf(request.raw.url ?? '')))
   const known = typeof query.client_id === 'string' ? await context.clients.find(query.client_id) : undefined
   const client = checkRecipient(query, known, environment)
-  const judged = judgeRequest(query, bytes, client, clock.now())
+  const judged = await judge(context, query, bytes, client)
   reply.headers(pageHeaders())
   if (judged.kind === 'refused') {
     request.refusal = judged.error
     return reply.redirect(printErrorCallback(client.callbackUrl, judged.error, judged.state, baseUrl), 302)
   }
   return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
+}
+
+async function judge(
+  context: Context,
+  query: Form,
+  bytes: Form,
+  client: Registration,
+): Promise<JudgedRequest> {
+  const judged = judgeRequest(query, bytes, client, context.clock.now())
+  if (judged.kind === 'refused') return judged
+  const error = await findResourceFault(context, judged.request.resources)
+  return error ? { kind: 'refused', error, state: judged.request.state } : judged
 }
 
 /** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */

@@ -1,4 +1,5 @@
 /** The consent page: who asks, for what, for how long, and a choice that can be made once. */
+import { after, second } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { approve, deny, findStanding, type StandingApproval } from '../../oauth/authorization.ts'
 import {
@@ -12,9 +13,9 @@ import { mayTry } from '../../partners/tryout.ts'
 import { Conflict, Forbidden, Invalid, Problem } from '../../problem.ts'
 import { type HeldAccount, isOwn, listOpenAccounts } from '../../users/account.ts'
 import { findOffer, type Offer, type OfferedAccount } from '../../users/offer.ts'
-import { hasProvenFactor } from '../../users/second-factor.ts'
+import { findSignInLack, hasProvenFactor, type SignInLack } from '../../users/second-factor.ts'
 import { closeSession, isFresh, isStrong, type Session } from '../../users/session.ts'
-import { signInFactsOf } from '../../users/sign-in-facts.ts'
+import { isSignedInSince, signInFactsOf } from '../../users/sign-in-facts.ts'
 import { covers, type Scope, union, without } from '../../vocabulary/scope.ts'
 import { scopeWords } from '../../vocabulary/scope-words.ts'
 import { clearCookie } from '../frame/cookies.ts'
@@ -32,28 +33,59 @@ import { printLookLogo, printLookWords } from '../parts/client-look.ts'
 import { printScope } from '../parts/scope.ts'
 import { openPending, type PendingRequest } from './destination.ts'
 import * as forms from './forms.ts'
+import { passkeySite } from './passkey-form.ts'
 
 /** Scopes that change things ask for every proof that there is, given minutes ago. */
 export function needsProof(request: AuthorizationRequest): boolean {
   return request.scopes.includes('trade') || request.scopes.includes('write')
 }
 
+/** The user may have signed in then or later: so long before the application asked (RFC 9470). */
+export function oldestSignIn({ receivedAt, maxAgeSeconds }: AuthorizationRequest): Date | undefined {
+  return maxAgeSeconds === undefined ? undefined : after(new Date(receivedAt), -maxAgeSeconds * second)
+}
+
+type Obstacle = 'sign-in' | Exclude<SignInLack, 'proof'> | 'not-a-member'
+
 /**
- * What stands between this visitor and the answer: a sign-in that is too old, or lacks the second factor that
- * they have; or one that has to be set up first, because the brokerage demands it for trading. Or the
- * application is not open to them yet.
+ * What stands between this visitor and the answer: a sign-in that is too old, or weaker than what they have
+ * or what the application asks for; or a way in that has to be set up first. Or the application is not open to
+ * them yet.
  */
 export async function findObstacle(
-  { config, clock, db }: Context,
+  context: Context,
   { request, client }: PendingRequest,
   session: Session,
-): Promise<'sign-in' | 'second-factor' | 'not-a-member' | undefined> {
+): Promise<Obstacle | undefined> {
+  const { config, clock, db } = context
   if (!(await mayTry(db, client, session.user))) return 'not-a-member'
+  const oldest = oldestSignIn(request)
+  if (oldest && !isSignedInSince(session, oldest)) return 'sign-in'
+  const lack = await findSignInLack(db, session, request.acrs)
+  if (lack === 'passkey' && !passkeySite(context)) return 'hopeless'
+  if (lack) return lack === 'proof' ? 'sign-in' : lack
   if (!needsProof(request)) return undefined
   const now = clock.now()
   if (!isFresh(session, now) || !(await hasProvenFactor(db, session, now))) return 'sign-in'
   const needsFactor = config.secondFactorForTrade && request.scopes.includes('trade')
-  return needsFactor && !isStrong(session, now) ? 'second-factor' : undefined
+  return needsFactor && !isStrong(session, now) ? 'factor' : undefined
+}
+
+/** Signing in once more would not remove it. */
+function sendObstacle(
+  visit: Visit,
+  pending: PendingRequest,
+  session: Session,
+  obstacle: Exclude<Obstacle, 'sign-in'>,
+) {
+  switch (obstacle) {
+    case 'not-a-member':
+      throw notOpenTo(session, pending)
+    case 'hopeless':
+      return sendUnmet(visit, pending)
+    default:
+      return sendSetupFirst(visit, pending, obstacle)
+  }
 }
 
 export async function showConsent(visit: Visit) {
@@ -63,8 +95,7 @@ export async function showConsent(visit: Visit) {
   const session = await currentSession(context, request)
   const obstacle = session ? await findObstacle(context, pending, session) : 'sign-in'
   if (!session || obstacle === 'sign-in') return reply.redirect(`/login?request=${pending.sealed}`, 303)
-  if (obstacle === 'second-factor') return sendSetupFirst(visit, pending)
-  if (obstacle === 'not-a-member') throw notOpenTo(session, pending)
+  if (obstacle) return sendObstacle(visit, pending, session, obstacle)
   return sendConsent(visit, pending, session, await findKeptForm(visit, session.user.id))
 }
 
@@ -82,8 +113,7 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
   checkFormToken(request, formSecret(session.token.text, pending))
   const obstacle = await findObstacle(context, pending, session)
   if (obstacle === 'sign-in') return leadToLogin(visit, pending)
-  if (obstacle === 'second-factor') return sendSetupFirst(visit, pending)
-  if (obstacle === 'not-a-member') throw notOpenTo(session, pending)
+  if (obstacle) return sendObstacle(visit, pending, session, obstacle)
   const act = actOf(context, request, session)
   const { state } = pending.request
   const callbackUrl = pending.client.callbackUrl
@@ -106,7 +136,7 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
         userId: session.user.id,
         environment: context.environment,
         accountNumbers: choice.accountNumbers,
-        signIn: signInFactsOf(session, []),
+        signIn: signInFactsOf(session, pending.request.acrs),
       }
       const code = await approve(context.db, consent, act)
       if (!code) throw answeredAlready()
@@ -246,6 +276,7 @@ ${
   html`${printScopes(view, offer, choice, { standing, required: client.scopesRequired })}
 ${accounts.length > 0 && printAccounts(view, accounts, choice, standing)}
 ${printWithheld(offer, request)}
+${printResources(request)}
 <h2>For how long</h2>
 <p>${client.refreshAccess ? 'Until you revoke it: this partner may renew its access by itself.' : 'For 24 hours. After that it has to ask you again.'} You can revoke it at any moment under “Connected applications”.</p>`
 }
@@ -302,16 +333,46 @@ function printNothing({ request, client }: PendingRequest): Html {
   accounts: ${titlesOf(request.scopes)}.</p>`
 }
 
-/** The request waits meanwhile: a holder who has set one up comes back to this very address. */
-function sendSetupFirst({ context, reply }: Visit, { client, sealed }: PendingRequest) {
-  return sendPage(reply, {
+/** Their provider, or this address, has no such way in. */
+function sendUnmet({ context, request, reply }: Visit, { request: asked, client }: PendingRequest) {
+  const error = new OAuthError(
+    'unmet_authentication_requirements',
+    'No way to sign in that this user has here can meet acr_values.',
+  )
+  request.refusal = error
+  return reply.redirect(printErrorCallback(client.callbackUrl, error, asked.state, context.baseUrl), 303)
+}
+
+const setups = {
+  factor: {
     title: 'Set up two-factor sign-in first',
+    need: 'only when you have shown, with a second factor, that it is you',
+  },
+  passkey: {
+    title: 'Set up a passkey first',
+    need: 'only when you have signed in with a passkey',
+  },
+}
+
+/** The request waits meanwhile: a holder who has set one up comes back to this very address. */
+function sendSetupFirst(
+  { context, reply }: Visit,
+  { client, request, sealed }: PendingRequest,
+  lack: keyof typeof setups,
+) {
+  const { title, need } = setups[lack]
+  return sendPage(reply, {
+    title,
     environment: context.environment,
     status: 403,
     body: html`<section class="card narrow">
-<h1>Set up two-factor sign-in first</h1>
-<p><strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so only
-  when you have shown, with a second factor, that it is you.</p>
+<h1>${title}</h1>
+<p>${
+      request.acrs.length > 0
+        ? html`<strong>${client.name}</strong> asks for more than a password: you can allow it ${need}.`
+        : html`<strong>${client.name}</strong> asks to trade with your money. The brokerage lets an application do so
+  ${need}.`
+    }</p>
 <p><a class="button primary" href="${onLiveSite(context, '/account/security')}">Set it up now</a></p>
 <p>Then <a href="/consent?request=${sealed}">come back to this request</a>.
   It stays open for half an hour.</p>
@@ -384,6 +445,15 @@ function ownersOf({ owners }: HeldAccount): string {
 function whatIsUsed(accounts: readonly HeldAccount[]): string {
   if (accounts.every(isOwn)) return 'your account'
   return accounts.length === 1 ? `the account of ${ownersOf(accounts[0]!)}` : 'these accounts'
+}
+
+/** RFC 8707. Otherwise the access is good wherever the brokerage takes it. */
+function printResources({ resources }: AuthorizationRequest): Html | false {
+  return (
+    resources.length > 0 &&
+    html`<p>It can use this at ${resources.map((each, place) => html`${place > 0 && ', '}<strong>${each}</strong>`)}
+  alone.</p>`
+  )
 }
 
 /** What is asked for and not offered, and why. */

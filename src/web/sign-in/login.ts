@@ -4,7 +4,7 @@
 import type { Context } from '../../context.ts'
 import { listProviders } from '../../identity/provider.ts'
 import { deny } from '../../oauth/authorization.ts'
-import { printErrorCallback } from '../../oauth/authorization-request.ts'
+import { type AuthorizationRequest, printErrorCallback } from '../../oauth/authorization-request.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { NotFound, Problem } from '../../problem.ts'
 import { signIn } from '../../users/login.ts'
@@ -64,7 +64,8 @@ export async function showLogin(visit: Visit) {
     return reply.redirect(await pathAfter(context, destination, session.user), 303)
   const ways = await findWays(context, destination, session)
   const only = findOnlyWay(ways)
-  if (only) return leadToProvider(visit, only, destination, askOf(query, destination, only))
+  if (only)
+    return leadToProvider(visit, only, destination, askOf(query, destination, only, context.clock.now()))
   return sendLogin(visit, { destination, session, ways })
 }
 
@@ -170,6 +171,7 @@ ${
   html`<p>What comes next can move money or hand out lasting access,
   so please ${ways.providers.length > 0 ? 'sign in' : 'enter your password'} once more.</p>`
 }
+${pending && asksForPasskey(pending.request) && html`<p>It asks that you sign in with a <strong>passkey</strong>.</p>`}
 ${hasEnded(visit) && !ofGuest.isReturned && notice('error', endedText)}
 ${
   (await isKept({ context, request }, destination.path)) &&
@@ -200,6 +202,11 @@ ${
 ${ways.staffElsewhere && html`<p class="small"><a href="/login?return=%2Fconsole">Staff sign-in</a></p>`}
 </section>`,
   })
+}
+
+/** A weaker way would lead back to this page. */
+function asksForPasskey({ acrs }: AuthorizationRequest): boolean {
+  return acrs.length > 0 && acrs.every((acr) => acr === 'passkey')
 }
 
 /** Undefined where people have none. */

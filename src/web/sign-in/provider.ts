@@ -32,7 +32,12 @@ export async function setOutTo(visit: Visit) {
   const { context, query } = visit
   const provider = await getProviderOf(visit)
   const destination = await parseDestination(context, query)
-  return leadToProvider(visit, provider, destination, askOf(query, destination, provider))
+  return leadToProvider(
+    visit,
+    provider,
+    destination,
+    askOf(query, destination, provider, context.clock.now()),
+  )
 }
 
 async function getProviderOf({ context, request }: Visit): Promise<Provider> {

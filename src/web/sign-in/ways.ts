@@ -3,10 +3,11 @@ import type { Context } from '../../context.ts'
 import type { Form } from '../../http/form.ts'
 import type { SignInDemands } from '../../identity/journey.ts'
 import { listProviders, type Provider, vouches } from '../../identity/provider.ts'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.ts'
 import type { Session } from '../../users/session.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate } from '../frame/page.ts'
-import { needsProof } from './consent.ts'
+import { needsProof, oldestSignIn } from './consent.ts'
 import type { Destination } from './destination.ts'
 
 export interface SignInMethods {
@@ -60,12 +61,31 @@ export function findOnlyWay({ providers, password }: SignInMethods): Provider | 
  */
 const youngSeconds = 120
 
-export function askOf({ confirm, other }: Form, { pending }: Destination, provider: Provider): SignInDemands {
+export function askOf(
+  { confirm, other }: Form,
+  { pending }: Destination,
+  provider: Provider,
+  now: Date,
+): SignInDemands {
   const otherAccount = other === undefined ? {} : ({ otherAccount: true } as const)
   const takesProof = pending !== undefined && needsProof(pending.request)
-  if (confirm === undefined && !takesProof) return otherAccount
-  const isRequired = vouches(provider) && (takesProof || confirm === 'factor')
-  return { maxAgeSeconds: youngSeconds, factor: isRequired ? 'required' : 'hoped', ...otherAccount }
+  const takesFactor = pending !== undefined && asksForFactor(pending.request)
+  const oldest = pending && oldestSignIn(pending.request)
+  const ages = [
+    ...(confirm !== undefined || takesProof ? [youngSeconds] : []),
+    ...(oldest ? [Math.floor((now.getTime() - oldest.getTime()) / 1000)] : []),
+  ]
+  if (ages.length === 0 && !takesFactor) return otherAccount
+  const isRequired = vouches(provider) && (takesProof || takesFactor || confirm === 'factor')
+  return {
+    ...(ages.length > 0 && { maxAgeSeconds: Math.min(...ages) }),
+    factor: isRequired ? 'required' : 'hoped',
+    ...otherAccount,
+  }
+}
+
+function asksForFactor({ acrs }: AuthorizationRequest): boolean {
+  return acrs.length > 0 && !acrs.includes('password')
 }
 
 export function printProviders(
