@@ -1,5 +1,5 @@
 /** Clients as they are declared. More than what members may choose by themselves is proposed. */
-import { findNamed, findNames } from '../naming/object-name.ts'
+import { findNames } from '../naming/object-name.ts'
 import {
   type Client,
   declareClient,
@@ -13,12 +13,12 @@ import {
 } from '../partners/client.ts'
 import { type ClientSecret, listSecretsOfClients } from '../partners/client-secret.ts'
 import { lockClient } from '../partners/clients.sql.ts'
-import { getPartner, type Partner } from '../partners/partner.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
 import { instant, integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { scopes as allScopes, covers, type Scope } from '../vocabulary/scope.ts'
 import { getRequired, refuseOther } from './field-problems.ts'
 import type { DeclaredKind, Work } from './kind.ts'
+import { getNamedPartner } from './named-partner.ts'
 
 interface ClientSpec {
   readonly partner: string
@@ -213,12 +213,6 @@ function describeClient(client: Client, partner: string, secrets: readonly Clien
       })),
     },
   }
-}
-
-async function getNamedPartner({ sql }: Pick<Work, 'sql'>, name: string): Promise<Partner> {
-  const named = await findNamed(sql, { kind: 'partners', site: 'both' }, name)
-  if (!named) throw new Invalid([{ field: 'partner', problem: `names "${name}", which is no partner` }])
-  return getPartner(sql, named.objectId)
 }
 
 function checkScopes({ scopes, scopesAtMost, scopesRequired }: ClientSpec): void {

@@ -1,9 +1,15 @@
 /** Secrets are no fields: each is made by itself, and shown once. */
+import { randomLetters } from '../crypto/random.ts'
 import { tokenHint } from '../crypto/token.ts'
 import { getClient } from '../partners/client.ts'
 import { addSecret, revokeSecret } from '../partners/client-secret.ts'
+import { NotFound } from '../problem.ts'
 import { rotateServiceSecret } from '../services/service.ts'
+import { holdWebhook, rotateWebhookSecret } from '../webhooks/subscriptions/webhook.ts'
 import type { Work } from './kind.ts'
+
+/** As strong as a client's. */
+const webhookSecretLetters = 43
 
 interface MadeSecret {
   readonly secret: string
@@ -31,4 +37,17 @@ export async function revokeClientSecret(work: Work, clientId: string, secretId:
 export async function makeServiceSecret({ sql, act }: Work, serviceId: string): Promise<MadeSecret> {
   const { secret } = await rotateServiceSecret(sql, serviceId, act)
   return { secret: secret.text, hint: tokenHint(secret) }
+}
+
+/** It signs from now on; the one of before stays good for a day. */
+export async function makeWebhookSecret(
+  { sql, vault, guard, act, refuseOwn }: Work,
+  id: string,
+): Promise<MadeSecret> {
+  const webhook = await holdWebhook(sql, Number(id))
+  if (!webhook) throw new NotFound(`There is no webhook ${id}.`)
+  await refuseOwn(webhook.branchId)
+  const secret = randomLetters(webhookSecretLetters)
+  await rotateWebhookSecret({ db: sql, vault, policy: guard }, webhook, secret, act.at, act)
+  return { secret, hint: secret.slice(-4) }
 }

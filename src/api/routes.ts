@@ -12,9 +12,16 @@ import {
   clientEndpoints as clients,
   partnerEndpoints as partners,
   serviceEndpoints as services,
+  sourceEndpoints as sources,
+  webhookEndpoints as webhooks,
 } from './admin/kinds.ts'
 import { fetchProposal, listProposals, withdraw } from './admin/proposals.ts'
-import { deleteClientSecret, postClientSecret, postServiceSecret } from './admin/secrets.ts'
+import {
+  deleteClientSecret,
+  postClientSecret,
+  postServiceSecret,
+  postWebhookSecret,
+} from './admin/secrets.ts'
 import { fetchAllSettings } from './admin/settings.ts'
 import { endSession, endSessions, fetchUser, listUserSessions, listUsers, lockUser } from './admin/users.ts'
 import { type Route, route } from './frame/route.ts'
@@ -128,6 +135,15 @@ const table: readonly Route[] = [
   route('PUT', '/admin/v1/services/:name', admin('services.manage'), services.put),
   route('DELETE', '/admin/v1/services/:name', admin('services.manage'), services.end),
   route('POST', '/admin/v1/services/:name/secrets', admin('services.manage'), postServiceSecret),
+  route('GET', '/admin/v1/sources', admin('settings.see'), sources.list),
+  route('GET', '/admin/v1/sources/:name', admin('settings.see'), sources.fetch),
+  route('PUT', '/admin/v1/sources/:name', admin('services.manage'), sources.put),
+  route('DELETE', '/admin/v1/sources/:name', admin('services.manage'), sources.end),
+  route('GET', '/admin/v1/webhooks', admin('webhooks.see'), webhooks.list),
+  route('GET', '/admin/v1/webhooks/:name', admin('webhooks.see'), webhooks.fetch),
+  route('PUT', '/admin/v1/webhooks/:name', admin('partners.manage'), webhooks.put),
+  route('DELETE', '/admin/v1/webhooks/:name', admin('partners.manage'), webhooks.end),
+  route('POST', '/admin/v1/webhooks/:name/secrets', admin('partners.manage'), postWebhookSecret),
   route('GET', '/admin/v1/users', admin('users.see'), listUsers),
   route('GET', '/admin/v1/users/:id', admin('users.see'), fetchUser),
   route('POST', '/admin/v1/users/:id/lock', admin('users.manage'), lockUser),

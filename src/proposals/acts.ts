@@ -33,6 +33,7 @@ import { findRefreshRequest } from '../partners/refresh-request.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
 import { holdRemoval } from '../provisioning/import-review.ts'
 import { allowRemoval } from '../provisioning/snapshot.ts'
+import { changeSourceRoles, createSource, holdSource } from '../provisioning/source.ts'
 import { changeReach, declareService, holdService, reaches, type ServiceReach } from '../services/service.ts'
 import { lockUser } from '../users/api-tokens.sql.ts'
 import { findMail } from '../users/email.ts'
@@ -47,6 +48,10 @@ import { covers, type Scope } from '../vocabulary/scope.ts'
 interface Label {
   readonly name: string
   readonly owner: string | null
+}
+
+interface SourceRoles {
+  readonly roles: readonly string[]
 }
 
 /** The exact act, as it is kept. */
@@ -70,6 +75,9 @@ export interface ProposedActs {
   } & ServiceReach
   /** With all that it may afterwards. */
   readonly 'service.widen': { readonly serviceId: string } & ServiceReach
+  readonly 'source.create': Label & SourceRoles & { readonly environment: Environment }
+  /** With all that may speak for it afterwards. */
+  readonly 'source.allow-roles': SourceRoles & { readonly name: string }
   readonly 'user.reset-two-factor': { readonly userId: string }
   /** `missing` is how many records go, as the proposer has seen. */
   readonly 'import.removal': { readonly importId: number; readonly missing: number }
@@ -259,6 +267,37 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     async apply(db, { serviceId, ...reach }, act) {
       await changeReach(db, serviceId, reach, act)
+      return true
+    },
+  },
+  'source.create': {
+    sees: 'settings.see',
+    subjectOf: ({ name }) => `source:${name}`,
+    async readState(sql, { name, environment, roles }) {
+      await holdName(sql, { kind: 'sources', site: environment }, name)
+      if (await holdSource(sql, name)) return undefined
+      return {
+        shows: { Source: name, Site: environment, 'Roles of the database': roles.join(', ') || 'none' },
+      }
+    },
+    async apply(db, { name, owner, environment, roles }, act) {
+      await createSource(db, { source: name, environment }, act)
+      await changeSourceRoles(db, name, { added: roles, withdrawn: [] }, act)
+      await nameObject(db, { kind: 'sources', objectId: name, name, owner, subject: `source:${name}` }, act)
+      return true
+    },
+  },
+  'source.allow-roles': {
+    sees: 'settings.see',
+    subjectOf: ({ name }) => `source:${name}`,
+    async readState(sql, { name, roles }) {
+      const source = await holdSource(sql, name)
+      if (!source) return undefined
+      const shows = { Source: name, Site: source.environment, 'Roles of the database': roles.join(', ') }
+      return { shows, roles: source.roles }
+    },
+    async apply(db, { name, roles }, act) {
+      await changeSourceRoles(db, name, { added: roles, withdrawn: [] }, act)
       return true
     },
   },

@@ -37,12 +37,34 @@ export async function getSource(sql: Sql, { source, environment }: Origin): Prom
   return found
 }
 
+export function listSourcesByNames(sql: Sql, names: readonly string[]): Promise<NamedSource[]> {
+  return sql.query(table.selectSourcesByNames, { names })
+}
+
+/** Held still until the transaction ends. */
+export async function holdSource(sql: Sql, name: string): Promise<NamedSource | undefined> {
+  const [held] = await sql.query(table.lockSource, { name })
+  return held
+}
+
+/** Throws `Invalid` where it could not be named, or one of the roles is none. */
+export async function checkSource(sql: Sql, name: string, roles: readonly string[]): Promise<void> {
+  const unknown = await sql.query(table.selectUnknownRoles, { roles })
+  const problems = [
+    ...(isSource(name) ? [] : [{ field: 'name', problem: sourceRule }]),
+    ...unknown.map(({ role }) => ({
+      field: 'role',
+      problem: `names "${role}", which the database does not have`,
+    })),
+  ]
+  if (problems.length > 0) throw new Invalid(problems)
+}
+
+const sourceRule = 'must be a small letter, then small letters, digits or hyphens, 30 at most'
+
 /** It is written with its entry in the log, as when an operator does it in SQL. */
 export async function createSource(db: Sql, { source, environment }: Origin, act: Act): Promise<NamedSource> {
-  if (!isSource(source))
-    throw new Invalid([
-      { field: 'name', problem: 'must be a small letter, then small letters, digits or hyphens, 30 at most' },
-    ])
+  if (!isSource(source)) throw new Invalid([{ field: 'name', problem: sourceRule }])
   await db
     .query(table.createSource, { source, environment, actor: act.by.name, moment: act.at })
     .catch((error) => {

@@ -26,6 +26,29 @@ export const selectSource = statement({
   text: `${named} WHERE s.name = :name`,
 })
 
+export const selectSourcesByNames = statement({
+  name: 'select_sources_by_names',
+  takes: { names: list(text) },
+  gives: row,
+  text: `${named} WHERE s.name = ANY (:names::text[])`,
+})
+
+export const lockSource = statement({
+  name: 'lock_source',
+  takes: { name: text },
+  gives: row,
+  text: `${named} WHERE s.name = :name FOR NO KEY UPDATE OF s`,
+})
+
+/** Those of these that the database does not have. */
+export const selectUnknownRoles = statement({
+  name: 'select_unknown_roles',
+  takes: { roles: list(text) },
+  gives: { role: text },
+  text: `SELECT role FROM unnest(:roles::text[]) AS role
+   WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role)`,
+})
+
 export const selectSpeaking = statement({
   name: 'select_speaking_source',
   gives: { name: text },

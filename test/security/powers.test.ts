@@ -276,9 +276,10 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['DELETE /internal/v1/customers/:externalId', 'DELETE /internal/v1/accounts/:externalId'],
     'DELETE /internal/v1/holdings/:customer/:account',
-    ...['partners/:name', 'clients/:name', 'clients/:name/secrets/:id', 'services/:name'].map(
-      (path) => `DELETE /admin/v1/${path}`,
+    ...['partners', 'clients', 'services', 'sources', 'webhooks'].map(
+      (kind) => `DELETE /admin/v1/${kind}/:name`,
     ),
+    'DELETE /admin/v1/clients/:name/secrets/:id',
     ...['POST /admin/v1/users/:id/lock', 'DELETE /admin/v1/users/:id/sessions'],
     ...['DELETE /admin/v1/users/:id/sessions/:session', 'POST /admin/v1/authorizations/:id/pause'],
     ...['DELETE /admin/v1/authorizations/:id', 'DELETE /admin/v1/proposals/:id'],
@@ -292,14 +293,14 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
       'PATCH /v2/webhooks/:id',
       'POST /v2/webhooks/:id/secret',
     ],
-    'POST /internal/v1/events',
+    ...['POST /internal/v1/events', 'PUT /admin/v1/webhooks/:name', 'POST /admin/v1/webhooks/:name/secrets'],
   ],
   [sendsAgain]: [
     ...['POST /v2/webhooks/:id/resume', 'POST /v2/webhooks/:id/recover', 'POST /v2/webhooks/:id/replays'],
     'POST /v2/deliveries/:id/redeliver',
   ],
   'what gives power is proposed': [
-    ...['partners', 'clients', 'services'].map((kind) => `PUT /admin/v1/${kind}/:name`),
+    ...['partners', 'clients', 'services', 'sources'].map((kind) => `PUT /admin/v1/${kind}/:name`),
     'POST /admin/v1/imports/:id/removal',
   ],
   'it goes on with what was started': ['PATCH /internal/v1/imports/:id'],

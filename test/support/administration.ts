@@ -1,5 +1,7 @@
 /** Programs that administer. */
 import assert from 'node:assert/strict'
+import type { Sql } from '../../src/database/database.ts'
+import { findNames, type ObjectKind } from '../../src/naming/object-name.ts'
 import { getProposal } from '../../src/proposals/proposal.ts'
 import { createCredential } from '../../src/users/admin-credential.ts'
 import type { User } from '../../src/users/user.ts'
@@ -92,4 +94,11 @@ export async function approveProposal(
   const page = await browser.get(`/console/proposals/${id}`)
   await browser.submit(page, `/console/proposals/${id}/approve`, {})
   return (await getProposal(house.gateway.context.db, id)).outcome
+}
+
+/** What it is called, which was made elsewhere. */
+export async function nameOfObject(db: Sql, kind: ObjectKind, id: string | number): Promise<string> {
+  const name = (await findNames(db, kind, [String(id)])).get(String(id))
+  if (name === undefined) throw new Error(`${kind} ${id} has no name.`)
+  return name
 }

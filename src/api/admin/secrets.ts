@@ -3,8 +3,14 @@
 import { clients } from '../../administration/clients.ts'
 import type { DeclaredKind, Work } from '../../administration/kind.ts'
 import { actOnObject } from '../../administration/object.ts'
-import { makeClientSecret, makeServiceSecret, revokeClientSecret } from '../../administration/secrets.ts'
+import {
+  makeClientSecret,
+  makeServiceSecret,
+  makeWebhookSecret,
+  revokeClientSecret,
+} from '../../administration/secrets.ts'
 import { services } from '../../administration/services.ts'
+import { webhooks } from '../../administration/webhooks.ts'
 import { integer, Type, text } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { Administrator } from '../gates/admin-gate.ts'
@@ -95,6 +101,17 @@ export const postServiceSecret = makesSecret(
   },
   MadeSecret,
   makeServiceSecret,
+)
+
+export const postWebhookSecret = makesSecret(
+  webhooks,
+  {
+    operationId: 'makeWebhookSecret',
+    summary: 'Make a secret of a webhook',
+    description: 'It signs from now on. The one of before is in `webhook-signature` for a day more.',
+  },
+  MadeSecret,
+  makeWebhookSecret,
 )
 
 export const deleteClientSecret: Endpoint<

@@ -18,19 +18,12 @@ import { printCanceler, skipDelivery as skip } from '../../webhooks/deliveries/s
 import { printEventId } from '../../webhooks/events/event.ts'
 import { type Kind, kinds } from '../../webhooks/events/kind.ts'
 import { readLanes } from '../../webhooks/health/lane-health.ts'
+import { KindBody } from '../../webhooks/subscriptions/webhook-bodies.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { BranchCaller } from '../gates/gates.ts'
 import { attemptFields, DeliveryStateBody, deliveryId, EventId } from './delivery-resource.ts'
 import { reasonOf, SkipDraft } from './skips.ts'
-import {
-  Entity,
-  IdParams,
-  KindBody,
-  limitOf,
-  NextCursor,
-  PageQuery,
-  webhookSchema,
-} from './webhook-resource.ts'
+import { Entity, IdParams, limitOf, NextCursor, PageQuery, webhookSchema } from './webhook-resource.ts'
 import { find } from './webhooks.ts'
 
 const DeliveryBody = Type.Object(

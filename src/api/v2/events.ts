@@ -11,10 +11,11 @@ import { Conflict, TooManyRequests } from '../../problem.ts'
 import { instant, integer, latestInstantMs, Type, text } from '../../vocabulary/schema.ts'
 import { findLogBounds, type LoggedEvent, readLog } from '../../webhooks/events/branch-log.ts'
 import { printEventId } from '../../webhooks/events/event.ts'
+import { KindBody } from '../../webhooks/subscriptions/webhook-bodies.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { BranchCaller } from '../gates/gates.ts'
 import { EventId } from './delivery-resource.ts'
-import { KindBody, limitOf, PageQuery, webhookSchema } from './webhook-resource.ts'
+import { limitOf, PageQuery, webhookSchema } from './webhook-resource.ts'
 
 const streamPage = 100
 const lookEveryMs = 1_000

@@ -1,13 +1,9 @@
 /** Spec 2: the Webhook resource and what its endpoints have in common. */
 import type { Context } from '../../context.ts'
 import { instant, integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
-import { actionOf, kinds } from '../../webhooks/events/kind.ts'
-import { sendLimits } from '../../webhooks/outbound/send-limit.ts'
-import { linePattern, noteCharacters } from '../../webhooks/subscriptions/note.ts'
 import type { RegistrationDependencies, Webhook } from '../../webhooks/subscriptions/webhook.ts'
+import { ActionLists, Description, KindBody, RateLimit } from '../../webhooks/subscriptions/webhook-bodies.ts'
 import { headerLimits, listHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
-
-export const KindBody = oneOf(kinds, { title: 'Kind', description: 'What an event is about.' })
 
 export const WebhookBody = Type.Object(
   {
@@ -18,42 +14,6 @@ export const WebhookBody = Type.Object(
   },
   { title: 'Webhook', description: 'A registered URL.' },
 )
-
-const actionsOf = (kind: (typeof kinds)[number]) =>
-  Type.Optional(
-    Type.Array(actionOf(kind), {
-      minItems: 1,
-      description: `Of ${kind}; one that is named twice counts once.`,
-    }),
-  )
-
-export const ActionLists = Type.Object(
-  {
-    TRANSACTION: actionsOf('TRANSACTION'),
-    APPLICATION: actionsOf('APPLICATION'),
-    ACH_PROFILE: actionsOf('ACH_PROFILE'),
-    AUTHORIZATION: actionsOf('AUTHORIZATION'),
-  },
-  {
-    title: 'ActionLists',
-    description: 'The actions to be told of, for some of the kinds; of the other kinds all.',
-    additionalProperties: false,
-    examples: [{ TRANSACTION: ['COMPLETED'] }],
-  },
-)
-
-export const RateLimit = Type.Unsafe<number | null>({
-  description: 'Attempts a second at most; null for no limit.',
-  examples: [10],
-  type: ['integer', 'null'],
-  minimum: sendLimits.least,
-  maximum: sendLimits.most,
-})
-
-export const Description = text('For people: what it is for.', 'Ledger, production', {
-  maxLength: noteCharacters,
-  pattern: linePattern,
-})
 
 export const HeaderValues = Type.Unsafe<Record<string, string | null>>({
   title: 'HeaderValues',
@@ -99,13 +59,6 @@ export const idOfPath = (description: string, example = 1) =>
   integer(description, example, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 export const IdParams = Type.Object({ id: idOfPath('The id of the webhook.') })
-
-export const KindList = Type.Array(KindBody, {
-  minItems: 1,
-  uniqueItems: true,
-  description: 'The kinds of events to be told of. Unless given: all but `AUTHORIZATION`.',
-  examples: [['TRANSACTION']],
-})
 
 export const webhookSchema = {
   tags: ['Webhooks'],

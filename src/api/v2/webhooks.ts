@@ -17,16 +17,14 @@ import {
   type Webhook,
   type WebhookDraft,
 } from '../../webhooks/subscriptions/webhook.ts'
+import { ActionLists, Description, KindList, RateLimit } from '../../webhooks/subscriptions/webhook-bodies.ts'
 import { readHeaderNames } from '../../webhooks/subscriptions/webhook-headers.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { BranchCaller } from '../gates/gates.ts'
 import {
-  ActionLists,
-  Description,
   HeaderValues,
   IdParams,
   idOf,
-  KindList,
   ListedWebhook,
   limitOf,
   NextCursor,
@@ -36,7 +34,6 @@ import {
   printListedWebhooks,
   printSettings,
   printWebhook,
-  RateLimit,
   registrationDependencies,
   WebhookBody,
   WebhookSettingsBody,

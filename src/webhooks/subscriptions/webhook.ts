@@ -99,6 +99,10 @@ export async function getWebhook(sql: Sql, { branchId, environment }: Branch, id
   return webhook
 }
 
+export function listWebhooksByIds(sql: Sql, ids: readonly number[]): Promise<Webhook[]> {
+  return sql.query(table.selectWebhooksByIds, { ids })
+}
+
 export function listWebhooks(
   sql: Sql,
   { branchId, environment }: Branch,
@@ -222,6 +226,24 @@ export async function findSecretAge(sql: Sql, { id }: Webhook, now: Date): Promi
   return secret?.createdAt
 }
 
+/** A secret of a webhook's own. */
+export interface OwnSecret {
+  readonly id: number
+  readonly webhookId: number
+  readonly createdAt: Date
+  readonly signsFrom: Date
+  readonly endsAt: Date | null
+}
+
+/** Those that have not ended. */
+export function listOwnSecrets(
+  sql: Sql,
+  webhooks: readonly Pick<Webhook, 'id'>[],
+  now: Date,
+): Promise<OwnSecret[]> {
+  return sql.query(table.selectOwnSecrets, { webhookIds: webhooks.map(({ id }) => id), now })
+}
+
 export function openWebhookSecret(vault: Vault, webhookId: number, sealed: Buffer): string | undefined {
   return vault.open(secretPurpose(webhookId), sealed)
 }
@@ -273,8 +295,14 @@ async function findDefaultClient(
 
 /** As it is now, and as it stays until the commit. */
 async function lockWebhook(sql: Sql, { id }: Webhook): Promise<Webhook> {
-  const [webhook] = await sql.query(table.lockWebhook, { id })
+  const webhook = await holdWebhook(sql, id)
   if (!webhook) throw absent(id)
+  return webhook
+}
+
+/** Of any branch; undefined when it is gone. */
+export async function holdWebhook(sql: Sql, id: number): Promise<Webhook | undefined> {
+  const [webhook] = await sql.query(table.lockWebhook, { id })
   return webhook
 }
 

@@ -88,6 +88,13 @@ export const selectWebhooks = statement({
    ORDER BY id LIMIT :most`,
 })
 
+export const selectWebhooksByIds = statement({
+  name: 'select_webhooks_by_ids',
+  takes: { ids: list(int) },
+  gives: webhookRow,
+  text: `SELECT ${webhookColumns} FROM webhooks WHERE id = ANY (:ids::bigint[]) AND state <> 'deleted'`,
+})
+
 export const updateWebhook = statement({
   name: 'update_webhook',
   takes: { id: int, url: text, kinds: list(text), ...settings, now: instant },
@@ -135,6 +142,15 @@ export const selectWebhookSecrets = statement({
   gives: { webhookId: int, sealed: bytes, signsFrom: instant, endsAt: orNull(instant) },
   text: `SELECT webhook_id AS "webhookId", sealed, signs_from AS "signsFrom", ends_at AS "endsAt"
     FROM webhook_secrets WHERE webhook_id = ANY (:webhookIds::bigint[]) ORDER BY signs_from DESC, id DESC`,
+})
+
+export const selectOwnSecrets = statement({
+  name: 'select_own_webhook_secrets',
+  takes: { webhookIds: list(int), now: instant },
+  gives: { id: int, webhookId: int, createdAt: instant, signsFrom: instant, endsAt: orNull(instant) },
+  text: `SELECT id, webhook_id AS "webhookId", created_at AS "createdAt", signs_from AS "signsFrom",
+     ends_at AS "endsAt" FROM webhook_secrets
+   WHERE webhook_id = ANY (:webhookIds::bigint[]) AND (ends_at IS NULL OR ends_at > :now) ORDER BY id`,
 })
 
 /** Its own that signs now; none while a client's does. */
