@@ -133,7 +133,10 @@ export async function signInThere(
   who: string,
   { path = '/login', ...given }: { path?: string; factor?: boolean; cookies?: Browser } = {},
 ): Promise<Answer> {
-  const start = await browser.get(path)
+  const page = await browser.get(path)
+  // The sandbox lets choose: its test holders have passwords.
+  const [, way] = /href="(\/login\/with\/[^"]+)"/.exec(page.text) ?? []
+  const start = page.status === 200 && way ? await browser.get(way.replaceAll('&amp;', '&')) : page
   const at = start.location ?? /url=(.*)/.exec(String(start.headers.refresh))?.[1]
   if (at === undefined) throw new Error(`${path} leads nowhere: ${start.status} ${start.text}`)
   return browser.get(await upstream.signIn(at, who, given))

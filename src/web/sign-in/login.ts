@@ -199,6 +199,11 @@ ${
   html`<p class="small">Signed in on the live site?
   <a href="/login/live?${printOnward(destination)}">Go on as there</a></p>`
 }
+${
+  ways.testHoldersElsewhere &&
+  html`<p class="small">A test holder of a partner?
+  <a href="/login/password?${printOnward(destination)}">Sign in with a password</a></p>`
+}
 ${ways.staffElsewhere && html`<p class="small"><a href="/login?return=%2Fconsole">Staff sign-in</a></p>`}
 </section>`,
   })

@@ -15,9 +15,16 @@ export interface SignInMethods {
   readonly password: boolean
   /** Staff have a provider of their own, and this page is not for them. */
   readonly staffElsewhere: boolean
+  /** Partners' test holders have passwords where nobody else has: the page leads them to where they say them. */
+  readonly testHoldersElsewhere: boolean
 }
 
-export const passwordAlone: SignInMethods = { providers: [], password: true, staffElsewhere: false }
+export const passwordAlone: SignInMethods = {
+  providers: [],
+  password: true,
+  staffElsewhere: false,
+  testHoldersElsewhere: false,
+}
 
 /**
  * A user who confirms that it is them does so where they signed in. The console is for staff, everything else
@@ -31,14 +38,23 @@ export async function findWays(
   const all = await listProviders(context.db)
   if (all.length === 0) return passwordAlone
   const own = session?.upstream && all.find(({ id }) => id === session.upstream!.providerId)
-  if (own) return { providers: [own], password: false, staffElsewhere: false }
+  if (own) return { providers: [own], password: false, staffElsewhere: false, testHoldersElsewhere: false }
   if (session) return passwordAlone
   const staff = all.filter(({ kind }) => kind === 'staff')
   if (/^\/console\b/.test(path))
-    return { providers: staff, password: staff.length === 0, staffElsewhere: false }
+    return {
+      providers: staff,
+      password: staff.length === 0,
+      staffElsewhere: false,
+      testHoldersElsewhere: false,
+    }
   const { holderSignIn } = context.config.signIn
   const providers = holderSignIn === 'password' ? [] : all.filter(({ kind }) => kind === 'holder')
-  return { providers, password: holderSignIn !== 'provider', staffElsewhere: staff.length > 0 }
+  const password = holderSignIn !== 'provider'
+  return {
+    ...{ providers, password, staffElsewhere: staff.length > 0 },
+    testHoldersElsewhere: !password && context.environment === 'sandbox',
+  }
 }
 
 /** For a user who has just tried a password: that form stays. */
@@ -47,12 +63,19 @@ export async function findWaysBeside(
   destination: Destination,
   session: Session | undefined,
 ): Promise<SignInMethods> {
-  return { ...(await findWays(context, destination, session)), password: true }
+  return {
+    ...(await findWays(context, destination, session)),
+    ...{ password: true, testHoldersElsewhere: false },
+  }
 }
 
 /** A choice of one is not shown. */
-export function findOnlyWay({ providers, password }: SignInMethods): Provider | undefined {
-  return providers.length === 1 && !password ? providers[0] : undefined
+export function findOnlyWay({
+  providers,
+  password,
+  testHoldersElsewhere,
+}: SignInMethods): Provider | undefined {
+  return providers.length === 1 && !password && !testHoldersElsewhere ? providers[0] : undefined
 }
 
 /**
