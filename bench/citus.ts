@@ -89,7 +89,7 @@ async function openDeliveries(
     const all = Array.from({ length: perBranch }, () => branchIds.map((id) => makeEvent(id))).flat()
     const publish = async () => {
       for (let some = all.splice(0, 200); some.length > 0; some = all.splice(0, 200))
-        await send(gateway.origin, publishRequest(publisher, some))
+        await send(gateway.internal, publishRequest(publisher, some))
     }
     await Promise.all([...Array.from({ length: publishers }, publish), receiver.awaitMore(count)])
     // What arrived last is written down.
@@ -137,7 +137,7 @@ async function openLone({ gateway }: Side, receiver: Receiver): Promise<Measure>
     for (let done = 0; done < loneEvents; done++) {
       const started = performance.now()
       await Promise.all([
-        send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])),
+        send(gateway.internal, publishRequest(publisher, [makeEvent(branchId)])),
         receiver.awaitMore(1),
       ])
       took.push(performance.now() - started)

@@ -50,7 +50,7 @@ export async function openFanOut(stage: Stage, source: Source, receiver: Receive
   const publisher = await gateway.makePublisher()
   const side = timed(receiver, events * webhooks, async () => {
     const all = Array.from({ length: events }, () => makeEvent(branchId))
-    await send(gateway.origin, publishRequest(publisher, all))
+    await send(gateway.internal, publishRequest(publisher, all))
   })
   const readUs = await openMeter(gateway)
   return { ...side, deliveries: events * webhooks, readUs, analyze: () => gateway.db.script('ANALYZE') }

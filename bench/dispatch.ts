@@ -83,7 +83,7 @@ async function makeBranches(gateway: GatewayUnderTest, webhooks: number): Promis
 }
 
 async function measureRate(
-  { origin, db, connectionString }: GatewayUnderTest,
+  { internal, db, connectionString }: GatewayUnderTest,
   publisher: Credentials,
   branchIds: readonly number[],
   events: number,
@@ -92,7 +92,7 @@ async function measureRate(
   const letGo = await holdLog(connectionString)
   for (let sent = 0; sent < events; sent += inRequest) {
     const all = Array.from({ length: inRequest }, (_, n) => makeEvent(branchIds[n % branchIds.length]!))
-    await send(origin, publishRequest(publisher, all))
+    await send(internal, publishRequest(publisher, all))
   }
   const started = performance.now()
   await letGo()

@@ -13,6 +13,8 @@ import type { Stage } from './stage.ts'
 export interface GatewayUnderTest {
   readonly source: string
   readonly origin: string
+  /** Where the brokerage's own systems call. */
+  readonly internal: string
   readonly pid: number
   readonly db: Database
   /** The same, opened by the commit's own source, for what it fills itself. */
@@ -52,6 +54,10 @@ export async function startEmptyGateway(
   if (databaseUrl !== undefined && !existsSync(keyFileOf(dataDir))) makeKeyFile(keyFileOf(dataDir))
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
+  const internalPort = await findFreePort()
+  // A commit from before there was an internal listener answers on the site.
+  const hasInternal = existsSync(new URL('src/gateway/internal.ts', source.root))
+  const internal = hasInternal ? `http://127.0.0.1:${internalPort}` : origin
   const pid = await startServer(stage, {
     program: new URL('bin/countersign.js', source.root),
     args: ['serve'],
@@ -59,6 +65,7 @@ export async function startEmptyGateway(
       HOST: '127.0.0.1',
       PORT: String(port),
       SANDBOX_PORT: String(await findFreePort()),
+      INTERNAL_PORT: String(internalPort),
       DATA_DIR: dataDir,
       LOG_LEVEL: 'warn',
       RATE_LIMIT_PER_MINUTE: '0',
@@ -70,7 +77,13 @@ export async function startEmptyGateway(
     readyPath: '/readyz',
   })
   const connectionString = databaseUrl ?? socketOf(dataDir)
-  return { source: source.name, origin, pid, ...(await openTables(stage, source, dataDir, connectionString)) }
+  return {
+    source: source.name,
+    origin,
+    internal,
+    pid,
+    ...(await openTables(stage, source, dataDir, connectionString)),
+  }
 }
 
 function keyFileOf(dataDir: string): string {

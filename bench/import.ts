@@ -35,7 +35,7 @@ export const importing: Benchmark = {
     const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
     const file = join(stage.makeFolder(), 'export')
     const lines = await writeExport(file, rows)
-    const core = await startPeer(stage, program, [gateway.origin, authorization, file])
+    const core = await startPeer(stage, program, [gateway.internal, authorization, file])
     const token = (await gateway.makeAccessTokens(holders))[0]!
     const copied = await copyBare(stage, gateway.db, rows)
     const quiet = await watchProfile(gateway, token, () => wait(countedMs))

@@ -109,7 +109,7 @@ async function openVictims(
       const before = await receiver.count()
       expected += deliveries
       await send(
-        victim.origin,
+        victim.internal,
         publishRequest(
           publisher,
           Array.from({ length: events }, () => makeEvent(branchId)),

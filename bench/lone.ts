@@ -43,7 +43,7 @@ async function measure(stage: Stage, name: string, databaseUrl: string): Promise
   const publisher = await gateway.makePublisher()
   const publishOne = async () => {
     await Promise.all([
-      send(gateway.origin, publishRequest(publisher, [makeEvent(branchId)])),
+      send(gateway.internal, publishRequest(publisher, [makeEvent(branchId)])),
       receiver.awaitMore(1),
     ])
     await wait(apartMs)

@@ -56,7 +56,7 @@ async function deliver(gateway: GatewayUnderTest, receiver: Receiver, count: num
   let mostMb = 0
   for (let sent = 0; sent < count; sent += eventsAtOnce * webhooks) {
     const events = Array.from({ length: eventsAtOnce }, () => makeEvent(branchId))
-    await send(gateway.origin, publishRequest(publisher, events))
+    await send(gateway.internal, publishRequest(publisher, events))
     await receiver.awaitMore(eventsAtOnce * webhooks)
     mostMb = Math.max(mostMb, readResidentMb(gateway.pid))
   }

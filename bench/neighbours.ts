@@ -28,7 +28,7 @@ export const neighbours: Benchmark = {
     const publishing = branchIds.map(async (branchId) => {
       while (!isOver) {
         const events = Array.from({ length: atOnce }, () => makeEvent(branchId))
-        await send(house.gateway.origin, publishRequest(publisher, events))
+        await send(house.gateway.internal, publishRequest(publisher, events))
       }
     })
     const latencies = await house.publish(perSecond, durationMs).finally(() => {

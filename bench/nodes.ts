@@ -30,7 +30,7 @@ export const nodes: Benchmark = {
       const urls = Array.from({ length: webhooks }, (_, n) => `${receiver.origin}/slow/${branch}/${n}`)
       const branchId = await makeBranch(house, urls)
       const all = Array.from({ length: events }, () => makeEvent(branchId))
-      await send(first.origin, publishRequest(publisher, all))
+      await send(first.internal, publishRequest(publisher, all))
     }
     await wait(fullSpeedMs)
     const theirs = await measureRate(receiver)

@@ -33,7 +33,8 @@ export const overload: Benchmark = {
     }
     const results: Result[] = []
     for (const [kind, requests] of Object.entries(kinds)) {
-      const load = { origin: gateway.origin, prepareRound: cycle(requests), expected: 'HTTP/1.1 20' }
+      const origin = kind === 'publish' ? gateway.internal : gateway.origin
+      const load = { origin, prepareRound: cycle(requests), expected: 'HTTP/1.1 20' }
       await underLoad(load).measure()
       const perSecond = 2 * (await underLoad(load).measure())
       const flooded = await flood({ ...load, connections, perSecond, durationMs: floodMs })

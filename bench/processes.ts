@@ -125,7 +125,7 @@ async function openFanOuts(gateway: GatewayUnderTest, receiver: Receiver, origin
       const startedMs = performance.now()
       const published = branchIds.map((branchId) =>
         send(
-          gateway.origin,
+          gateway.internal,
           publishRequest(
             publisher,
             Array.from({ length: eventsEach }, () => makeEvent(branchId)),

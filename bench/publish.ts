@@ -84,7 +84,7 @@ function repeated(print: () => Buffer, eventsAtOnce: number): PrepareRound {
 }
 
 function publishing(
-  { origin, db }: GatewayUnderTest,
+  { internal: origin, db }: GatewayUnderTest,
   eventsAtOnce: number,
   prepareRound: PrepareRound,
 ): Side {

@@ -128,7 +128,7 @@ async function openShape(
         )
         const publishOn = async () => {
           for (let events = left.pop(); events; events = left.pop())
-            await send(gateway.origin, publishRequest(publisher, events))
+            await send(gateway.internal, publishRequest(publisher, events))
         }
         await Promise.all(Array.from({ length: publishers }, publishOn))
       }),

@@ -42,7 +42,8 @@ async function main(): Promise<void> {
     const loads = await prepareLoads(stage, gateway)
     const durationMs = minutes * 60_000
     const floods = Object.entries(loads).map(async ([name, { perSecond, requests }]) => {
-      const load = { origin: gateway.origin, prepareRound: cycle(requests), expected: '' }
+      const origin = name === 'publish' ? gateway.internal : gateway.origin
+      const load = { origin, prepareRound: cycle(requests), expected: '' }
       return [name, await flood({ ...load, connections: 50, perSecond, durationMs })] as const
     })
     const samples = await takeSamples(gateway.db, gateway.pid, durationMs)

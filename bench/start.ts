@@ -83,7 +83,7 @@ async function startEach(source: Source, places: readonly Place[]): Promise<Star
 
 async function timeStart(source: Source, env: Record<string, string>): Promise<Start> {
   const stage = openStage()
-  const [port, sandboxPort] = [await findFreePort(), await findFreePort()]
+  const [port, sandboxPort, internalPort] = [await findFreePort(), await findFreePort(), await findFreePort()]
   try {
     const startedMs = performance.now()
     const pid = await startServer(stage, {
@@ -93,6 +93,7 @@ async function timeStart(source: Source, env: Record<string, string>): Promise<S
         HOST: '127.0.0.1',
         PORT: String(port),
         SANDBOX_PORT: String(sandboxPort),
+        INTERNAL_PORT: String(internalPort),
         LOG_LEVEL: 'warn',
         ...env,
       },

@@ -42,7 +42,7 @@ async function openCounting(stage: Stage, source: Source): Promise<Course> {
       await gateway.db.script('SELECT pg_stat_statements_reset()')
       const all = Array.from({ length: events }, () => makeEvent(branchId))
       await Promise.all([
-        send(gateway.origin, publishRequest(publisher, all)),
+        send(gateway.internal, publishRequest(publisher, all)),
         receiver.awaitMore(events * webhooks),
       ])
       const [counted] = await ask<{ calls: number }>(gateway.db, countCalls)

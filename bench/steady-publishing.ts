@@ -26,13 +26,13 @@ export interface Steady {
  * arrival.
  */
 export async function publishSteadily(
-  { source, origin }: GatewayUnderTest,
+  { source, internal }: GatewayUnderTest,
   publisher: Credentials,
   receiver: Receiver,
   { branchIds, perSecond, durationMs, arrivalsEach }: Steady,
 ): Promise<number[]> {
   const total = Math.round((perSecond * durationMs) / 1000)
-  const wire = await openWire(origin, connections)
+  const wire = await openWire(internal, connections)
   const arrived = receiver.awaitMore(total * arrivalsEach)
   const started = performance.now()
   let sent = 0

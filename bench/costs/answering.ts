@@ -7,7 +7,7 @@ import { openWire, type PrintedRequest } from '../load.ts'
 import { makeBranch, makeEvent, makePublisher, publishRequest } from '../publisher.ts'
 import { bearerGet, formPost } from '../requests.ts'
 import { openStage } from '../stage.ts'
-import type { House } from './house.ts'
+import type { House, Node } from './house.ts'
 import { type Cost, measureCost } from './meter.ts'
 
 const tokens = 1_000
@@ -22,6 +22,7 @@ interface Kind {
   readonly name: string
   readonly requests: number
   readonly connections: number
+  readonly isInternal?: true
   /** How many operations a request is. */
   readonly each?: number
   make(count: number): Promise<PrintedRequest[]>
@@ -71,6 +72,7 @@ async function listKinds(house: House): Promise<Kind[]> {
         Array.from({ length: events }, () => makeEvent(branchId)),
       ),
     )
+  const publishing = { isInternal: true } as const
   return [
     { name: 'profile', requests: 15_000, connections: readConnections, make: repeat(profiles) },
     { name: 'introspection', requests: 15_000, connections: readConnections, make: repeat(questions) },
@@ -78,9 +80,16 @@ async function listKinds(house: House): Promise<Kind[]> {
     { name: 'exchange alone', requests: 800, connections: 1, make: exchanges },
     { name: 'refresh', requests: 6_000, connections: durableConnections, make: repeat(refreshes) },
     { name: 'refresh alone', requests: 800, connections: 1, make: repeat(refreshes) },
-    { name: 'publish', requests: 8_000, connections: publishConnections, make: publishes(1) },
-    { name: 'publish alone', requests: 1_000, connections: 1, make: publishes(1) },
-    { name: 'publish by the hundred', requests: 400, each: 100, connections: 4, make: publishes(100) },
+    { ...publishing, name: 'publish', requests: 8_000, connections: publishConnections, make: publishes(1) },
+    { ...publishing, name: 'publish alone', requests: 1_000, connections: 1, make: publishes(1) },
+    {
+      ...publishing,
+      name: 'publish by the hundred',
+      requests: 400,
+      each: 100,
+      connections: 4,
+      make: publishes(100),
+    },
   ]
 }
 
@@ -88,9 +97,9 @@ function repeat(requests: readonly PrintedRequest[]): Kind['make'] {
   return async (count) => Array.from({ length: count }, (_, index) => requests[index % requests.length]!)
 }
 
-async function measureKind(house: House, node: { pid: number; origin: string }, kind: Kind): Promise<Cost> {
+async function measureKind(house: House, node: Node, kind: Kind): Promise<Cost> {
   let requests: PrintedRequest[] = []
-  const wire = await openWire(node.origin, kind.connections)
+  const wire = await openWire(kind.isInternal ? node.internal : node.origin, kind.connections)
   try {
     return await measureCost({
       house,

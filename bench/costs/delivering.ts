@@ -156,7 +156,7 @@ async function measureAlone(
   receiver?: Receiver,
 ): Promise<Cost> {
   const publisher = await makePublisher(house)
-  const wire = await openWire(api.origin, 1)
+  const wire = await openWire(api.internal, 1)
   try {
     return await measureCost({
       house,

@@ -13,6 +13,7 @@ import type { Stage } from '../stage.ts'
 export interface Node {
   readonly pid: number
   readonly origin: string
+  readonly internal: string
 }
 
 export interface House {
@@ -36,10 +37,12 @@ export async function openHouse(stage: Stage): Promise<House> {
     async startNode(owner, role) {
       const port = await findFreePort()
       const origin = `http://127.0.0.1:${port}`
+      const internalPort = await findFreePort()
       const env = {
         HOST: '127.0.0.1',
         PORT: String(port),
         SANDBOX_PORT: String(await findFreePort()),
+        INTERNAL_PORT: String(internalPort),
         DATA_DIR: dataDir,
         DATABASE_URL: connectionString,
         SECRET_KEY_FILE: keyFile,
@@ -50,7 +53,7 @@ export async function openHouse(stage: Stage): Promise<House> {
       }
       const program = new URL('../../bin/countersign.js', import.meta.url)
       const pid = await startServer(owner, { program, args: ['serve'], env, origin, readyPath: '/readyz' })
-      return { pid, origin }
+      return { pid, origin, internal: `http://127.0.0.1:${internalPort}` }
     },
   }
 }

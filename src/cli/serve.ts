@@ -30,7 +30,7 @@ export async function serve(config: Config): Promise<void> {
 async function start(config: Config, log: Logger): Promise<RunningServer> {
   const { processes } = config
   const server = processes === 1 ? await openAlone(config, log) : await openTogether(config, log)
-  const addresses = { live: server.baseUrl, sandbox: server.sandboxUrl }
+  const addresses = { live: server.baseUrl, sandbox: server.sandboxUrl, internal: server.internalUrl }
   log.info(processes === 1 ? addresses : { ...addresses, processes }, 'Countersign is ready')
   return config.databaseUrl === undefined && isDevelopment(config) ? showDemo(server) : server
 }
@@ -57,9 +57,9 @@ async function openTogether(config: Config, log: Logger): Promise<RunningServer>
     import('../processes/parent.ts'),
     import('../users/password.ts'),
   ])
-  const { live, sandbox, db, vault, close } = await openParent(config, log, childProgram())
+  const { live, sandbox, internal, db, vault, close } = await openParent(config, log, childProgram())
   const context = { config, db, vault, clock: systemClock, passwords: openPasswords(1) }
-  return { baseUrl: live, sandboxUrl: sandbox, context, close }
+  return { baseUrl: live, sandboxUrl: sandbox, internalUrl: internal, context, close }
 }
 
 /** Beside this file, built or as it is. */

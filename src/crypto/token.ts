@@ -59,10 +59,19 @@ export function parseToken(text: string): Token | undefined {
   return kind && { text, kind, environment, hash: sha256(text) }
 }
 
+/** Which environment it is of by its beginning, whatever it is worth. */
+export function environmentOfToken(text: string): Environment | undefined {
+  return environmentsByLetter.get(/^cs(.)/.exec(text)?.[1])
+}
+
 /** What may be shown of a token again after it was shown once. */
 export function tokenHint(token: Token): string {
   return token.text.slice(-4)
 }
+
+const environmentsByLetter = new Map<string | undefined, Environment>(
+  keysOf(environmentLetters).map((environment) => [environmentLetters[environment], environment]),
+)
 
 const kindsByLetter = new Map<string | undefined, TokenKind>(
   keysOf(kindLetters).map((kind) => [kindLetters[kind], kind]),

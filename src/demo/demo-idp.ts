@@ -20,7 +20,7 @@ interface DemoIdp {
 }
 
 export async function openDemoIdp(
-  { baseUrl, sandboxUrl, context }: DemoHouse,
+  { baseUrl, sandboxUrl, internalUrl, context }: DemoHouse,
   { username }: Demo,
 ): Promise<DemoIdp> {
   const secret = randomLetters(32)
@@ -34,8 +34,8 @@ export async function openDemoIdp(
       backchannel_logout_session_required: true,
     },
   }
-  const isAnywhere = context.config.sites.some(({ port }) => port === 0)
-  const port = isAnywhere ? 0 : Number(new URL(sandboxUrl).port) + 1
+  const isAnywhere = context.config.internal.port === 0
+  const port = isAnywhere ? 0 : Number(new URL(internalUrl).port) + 1
   const people = { [username]: {}, stranger: {} }
   const { issuer, close } = await openDemoProvider({ port, host, people, clients: [client] })
   await register({ context }, issuer, secret, username)

@@ -37,6 +37,8 @@ interface DemoClient {
 export interface Demo extends DemoClient {
   readonly baseUrl: string
   readonly sandboxUrl: string
+  /** Of the internal listener. */
+  readonly internalUrl: string
   readonly username: string
   readonly password: string
   readonly apiToken: string
@@ -49,6 +51,7 @@ export interface Demo extends DemoClient {
 export interface DemoHouse {
   readonly baseUrl: string
   readonly sandboxUrl: string
+  readonly internalUrl: string
   readonly context: Pick<SharedContext, 'config' | 'db' | 'clock' | 'vault' | 'passwords'>
 }
 
@@ -61,12 +64,12 @@ export async function ensureDemo(gateway: DemoHouse): Promise<Demo | undefined> 
   const { config, db } = gateway.context
   if (config.databaseUrl !== undefined || !isDevelopment(config)) return undefined
   const path = join(config.dataDir, 'demo.json')
-  const addresses = { baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl }
+  const { baseUrl, sandboxUrl, internalUrl } = gateway
   const isEmpty = (await findUsers(db, {}, 1)).users.length === 0 && (await listPartners(db)).length === 0
   if (isEmpty) return makeDemo(gateway, path)
   const made = readDemo(path)
   if (!made) return undefined
-  const demo = { ...made, ...addresses }
+  const demo = { ...made, baseUrl, sandboxUrl, internalUrl }
   writeDemo(path, demo)
   return demo
 }
@@ -152,6 +155,7 @@ async function fillDemo(gateway: DemoHouse, db: Sql): Promise<Demo> {
   return {
     baseUrl: gateway.baseUrl,
     sandboxUrl: gateway.sandboxUrl,
+    internalUrl: gateway.internalUrl,
     ...(await makeClient('live')),
     username: user.username,
     password,
@@ -194,6 +198,7 @@ export function printDemo(demo: Demo): string {
 
     live        ${baseUrl}
     sandbox     ${demo.sandboxUrl}
+    internal    ${demo.internalUrl}   for your own systems: /internal, /admin
     account     ${baseUrl}/account   sign in as ${demo.username} with ${demo.password}
     operator    ${demo.operator.username} with ${demo.operator.password}
     client      ${clientId}

@@ -1,4 +1,5 @@
 /** Opens everything in order and closes it in reverse. */
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openChainCheck } from '../audit/chain-check.ts'
 import { openActiveBrands } from '../brands/active-brands.ts'
@@ -32,7 +33,7 @@ import type { Config } from '../settings/config.ts'
 import { messageOf } from '../text/thrown.ts'
 import type { Tracing } from '../tracing/tracing.ts'
 import { openPasswords, type Passwords } from '../users/password.ts'
-import { environments, type SiteAddresses } from '../vocabulary/environment.ts'
+import { environments, type NodeAddresses } from '../vocabulary/environment.ts'
 import { type Announcer, openAnnouncer } from '../webhooks/events/announcer.ts'
 import { openBranchSignal } from '../webhooks/events/branch-signal.ts'
 import { openDaysAhead } from '../webhooks/events/days.ts'
@@ -43,13 +44,17 @@ import { openAttemptCounter } from '../webhooks/health/webhook-counts.ts'
 import { openSecretKeeper } from '../webhooks/subscriptions/signing-secrets.ts'
 import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
+import { internalAddress, openInternalApp } from './internal.ts'
+import { type ListenerAddress, listen } from './listen.ts'
 import { alone, type Sibling } from './sibling.ts'
-import { listen, openApp, openSite } from './site.ts'
+import { addressOf, openApp, openSite } from './site.ts'
 import { openAlerts, openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
   readonly baseUrl: string
   readonly sandboxUrl: string
+  /** Where the brokerage's own systems call. */
+  readonly internalUrl: string
   /** Where Prometheus asks. */
   readonly metricsUrl: string | undefined
   readonly context: SharedContext
@@ -150,14 +155,14 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     closers.push(rounds.close, openHousekeeping(shared, rounds, sibling.keepsHouse).close)
     if (config.roles.includes('worker'))
       closers.push(openDelivery(shared, announcer, rounds, options.lingerMs))
-    const { live, sandbox } = await openSites(shared, sibling, closers, options.compilers)
+    const { live, sandbox, internal } = await openListeners(shared, sibling, closers, options.compilers)
     const metricsServer =
       metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
     if (metricsServer) closers.push(metricsServer.close)
     if (config.roles.includes('worker'))
       for (const open of [openNotices, openAlerts]) closers.push(open(shared, { live, sandbox }, rounds))
     const metricsUrl = metricsServer ? metricsServer.url : undefined
-    return { baseUrl: live, sandboxUrl: sandbox, metricsUrl, context: shared, close }
+    return { baseUrl: live, sandboxUrl: sandbox, internalUrl: internal, metricsUrl, context: shared, close }
   } catch (error) {
     await close()
     throw error
@@ -214,24 +219,31 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
   }
 }
 
-/** Answers their addresses, each of which the other site knows too. */
-async function openSites(
+/** Answers their addresses; each site knows the other's too. */
+async function openListeners(
   shared: SharedContext,
   sibling: Sibling,
   closers: Closers,
   compilers = openSchemaCompilers(),
-): Promise<SiteAddresses> {
-  const { sites, limits } = shared.config
+): Promise<NodeAddresses> {
+  const { sites } = shared.config
+  const openAt = async (app: FastifyInstance, address: ListenerAddress) => {
+    closers.push(() => closeServer(app, shared.config.limits.requestTimeoutMs))
+    return listen(app, address)
+  }
   const live = openSite(shared, sites[0], sibling)
   const sandbox = openSite(shared, sites[1], sibling)
   for (const [context, site] of [[live, sites[0]] as const, [sandbox, sites[1]] as const]) {
-    const app = await openApp(context, compilers)
-    closers.push(() => closeServer(app, limits.requestTimeoutMs))
-    context.baseUrl = await listen(app, shared.config, site)
+    const url = await openAt(await openApp(context, compilers), addressOf(shared.config, site))
+    context.baseUrl = site.baseUrl === '' ? url : site.baseUrl
   }
   live.sisterUrl = sandbox.baseUrl
   sandbox.sisterUrl = live.baseUrl
-  return { live: live.baseUrl, sandbox: sandbox.baseUrl }
+  const internal = await openAt(
+    await openInternalApp({ live, sandbox }, compilers),
+    internalAddress(shared.config),
+  )
+  return { live: live.baseUrl, sandbox: sandbox.baseUrl, internal }
 }
 
 /** OpenTelemetry is large: without an address to send to, not a byte of it is loaded. */

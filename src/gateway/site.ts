@@ -1,22 +1,15 @@
 /**
- * One of the two sites, live or sandbox: what it has for itself, its server with its routes, and the address
- * it takes.
+ * One of the two sites, live or sandbox: what it has for itself, its server with its routes, and where it
+ * listens.
  */
-import type { AddressInfo } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { describeCall } from '../api/frame/call-description.ts'
-import { describeRoutes } from '../api/openapi/endpoint.ts'
+import { describeSite } from '../api/openapi/endpoint.ts'
 import { apiRoutes } from '../api/routes.ts'
-import { second } from '../clock.ts'
-import { openFlights } from '../concurrency/single-flight.ts'
 import type { Context, SharedContext } from '../context.ts'
 import { openTokenSigner } from '../crypto/token-signer.ts'
-import { type Database, DatabaseUnavailable } from '../database/database.ts'
-import { selectNothing } from '../database/server.sql.ts'
-import { addressOf, refuseOtherMethods } from '../http/addresses.ts'
-import type { OperationSchema } from '../http/described-route.ts'
+import { refuseOtherMethods, addressOf as routeOf } from '../http/addresses.ts'
 import { openRateLimit } from '../http/rate-limit.ts'
 import type { SchemaCompilers } from '../http/schema-compilers.ts'
 import { openServer } from '../http/server.ts'
@@ -29,7 +22,9 @@ import { serveAssets } from '../web/frame/assets.ts'
 import { printErrorPage } from '../web/frame/error-page.ts'
 import { isHere, leadToOtherSite } from '../web/frame/other-site.ts'
 import { pageRoutes } from '../web/routes.ts'
-import { findAwayParts } from '../webhooks/events/away-parts.ts'
+import { describedRoutes } from './described-routes.ts'
+import type { ListenerAddress } from './listen.ts'
+import { readinessOf } from './readiness.ts'
 import type { Sibling } from './sibling.ts'
 
 /** A site's context whose addresses are filled in once its server listens. */
@@ -65,7 +60,7 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
     log: log.child({ environment }),
     printErrorPage: (problem, request, reply) =>
       printErrorPage(problem, request, reply, { environment, brand: brands.last(environment) }),
-    checkReady: openFlights(() => checkReady(db)).join,
+    checkReady: readinessOf(db),
     requiresHttps: () => context.baseUrl.startsWith('https:'),
     openSpan: tracing && ((name, traceparent) => tracing.openRequest(environment, name, traceparent)),
     turnedAway: metrics && ((requests) => metrics.turnedAway(environment, requests)),
@@ -82,19 +77,15 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
 
 async function addRoutes(app: FastifyInstance, context: Context): Promise<void> {
   const here = pageRoutes.filter((route) => isHere(context, route))
-  for (const route of apiRoutes) route.register(app, context)
+  for (const route of apiRoutes) if (!route.environmentOf) route.register(app, () => context)
   // Only pages have cookies, and they take forms alone.
   await app.register(async (pages) => {
     pages.removeContentTypeParser('application/json')
     await pages.register(cookie)
     for (const route of here) route.register(pages, context)
   })
-  describeRoutes(app, [...apiRoutes, ...here].filter(isDescribed), context)
+  describeSite(app, describedRoutes(context), context)
   serveAssets(app, context)
-}
-
-function isDescribed<Row extends { schema: unknown }>(row: Row): row is Row & { schema: OperationSchema } {
-  return row.schema !== undefined
 }
 
 /** For the partner whose call it was. */
@@ -103,48 +94,16 @@ function noteCall(context: Context, request: FastifyRequest, reply: FastifyReply
   if (call) context.callLog.note(call)
 }
 
-function countedOf(site: string, request: FastifyRequest, reply: FastifyReply): CountedRequest {
+export function countedOf(site: string, request: FastifyRequest, reply: FastifyReply): CountedRequest {
   const { statusCode: status, elapsedTime } = reply
-  return { site, method: request.method, route: addressOf(request).url, status, seconds: elapsedTime / 1000 }
+  return { site, method: request.method, route: routeOf(request).url, status, seconds: elapsedTime / 1000 }
 }
 
-/**
- * Connections the system may hold before they are accepted. When a full queue drops one, its client knows
- * nothing of it and sends again after 1, 3 and 7 seconds; the system's own limit (net.core.somaxconn, 4096)
- * is the one to meet.
- */
-const backlog = 4096
-
-export async function listen(app: FastifyInstance, config: Config, site: SiteConfig): Promise<string> {
-  await app.listen({ host: config.host, port: site.port, backlog }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error
-    const setting = site.environment === 'live' ? 'PORT' : 'SANDBOX_PORT'
-    throw new Error(`Port ${site.port} is taken by another program. Set ${setting} to a free one.`)
-  })
-  if (site.baseUrl !== '') return site.baseUrl
-  const address = app.addresses()[0] as AddressInfo
-  const host =
-    config.host === 'localhost'
-      ? 'localhost'
-      : address.family === 'IPv6'
-        ? `[${address.address}]`
-        : address.address
-  return `${config.tls ? 'https' : 'http'}://${host}:${address.port}`
-}
-
-const readyTimeoutMs = 2 * second
-
-/** Ready, whichever parts are away: the others are served. */
-async function checkReady(db: Database): Promise<object> {
-  const [partsAway] = await Promise.all([findAwayParts(db), ping(db)])
-  return partsAway.length === 0 ? {} : { partsAway }
-}
-
-/** A load balancer that asks whether this node is ready wants to know soon. */
-async function ping(db: Database): Promise<void> {
-  const deadline = new AbortController()
-  const tooLong = wait(readyTimeoutMs, undefined, deadline).then(() => {
-    throw new DatabaseUnavailable('The database does not answer.')
-  })
-  await Promise.race([db.query(selectNothing), tooLong]).finally(() => deadline.abort())
+export function addressOf({ host, tls }: Config, { environment, port }: SiteConfig): ListenerAddress {
+  return {
+    host,
+    port,
+    setting: environment === 'live' ? 'PORT' : 'SANDBOX_PORT',
+    isSecure: tls !== undefined,
+  }
 }

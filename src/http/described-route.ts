@@ -70,6 +70,8 @@ export interface OperationSchema {
 export type BodyKind = 'form' | 'json' | 'lines'
 
 export interface DescribedRoute {
+  /** Given where the brokerage's own programs call. */
+  readonly environmentOf?: unknown
   readonly method: HTTPMethods
   readonly path: string
   readonly errors: ErrorShape | undefined

@@ -16,7 +16,7 @@ import { addressOf } from './addresses.ts'
 
 export type PrintPage = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => string
 
-export function errorHandler(log: Logger, printPage: PrintPage) {
+export function errorHandler(log: Logger, printPage: PrintPage | undefined) {
   const tellTurnedAway = openTurnedAway(log)
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error)
@@ -51,13 +51,13 @@ export function sendProblem(
   problem: Problem,
   request: FastifyRequest,
   reply: FastifyReply,
-  printPage: PrintPage,
+  printPage: PrintPage | undefined,
 ): void {
   request.refusal = problem
   const shape = addressOf(request).errors ?? (asksForHtml(request) ? 'page' : 'api')
   reply.status(problem.status).headers(problem.headers).header('cache-control', 'no-store')
   if (shape === 'oauth') reply.header('pragma', 'no-cache')
-  if (shape === 'page' && prefersHtml(request)) {
+  if (printPage && shape === 'page' && prefersHtml(request)) {
     reply.type('text/html; charset=utf-8').send(printPage(problem, request, reply))
     return
   }

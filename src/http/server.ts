@@ -1,11 +1,12 @@
 /**
- * The HTTP server of one site: limits, parsers, request ids, security headers, errors, health. Knows no
+ * The HTTP server of a listener: limits, parsers, request ids, security headers, errors, health. Knows no
  * brokerage.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, RequestListener as NodeListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -37,12 +38,20 @@ const { createServer } = process.getBuiltinModule('node:http')
 
 type RequestListener = (request: FastifyRequest, reply: FastifyReply) => void
 
+interface ServerTls {
+  readonly cert: string
+  readonly key: string
+  /** Certificates that it has signed let in, and no others. */
+  readonly clientAuthority?: string | undefined
+}
+
 export interface ServerOptions {
   readonly limits: Limits
   readonly trustProxy: readonly string[]
-  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly tls: ServerTls | undefined
   readonly log: Logger
-  readonly printErrorPage: PrintPage
+  /** Given where people come too. */
+  readonly printErrorPage?: PrintPage
   /** Rejects while the service cannot work; answers what a caller should know beside. */
   readonly checkReady: () => Promise<object>
   /** True when clients must come through https; plain requests are then refused, not redirected. */
@@ -83,7 +92,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     serverFactory: (handle: NodeListener) => {
       const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
       const server = tls
-        ? createSecureServer({ ...tls, ...secure, ...timeouts }, listener)
+        ? createSecureServer({ ...certificatesOf(tls), ...secure, ...timeouts }, listener)
         : createServer(timeouts, listener)
       // Connections beyond are closed unheard: clients that are being served stay so. Of several processes
       // each has its share; without the second word those that are full would hand a connection round and
@@ -163,6 +172,10 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   if (ended) hearOfLeaving(app, ended)
   addHealth(app, options.checkReady)
   return app
+}
+
+function certificatesOf({ cert, key, clientAuthority }: ServerTls): TlsOptions {
+  return { cert, key, ...(clientAuthority !== undefined && { ca: clientAuthority, requestCert: true }) }
 }
 
 /** Requests under way are finished; a client that dawdles has as long as it would have had anyway. */

@@ -23,8 +23,8 @@ export async function serveAsChild(config: Config, log: Logger, number: number):
     else line.hear(message)
   })
   try {
-    const { baseUrl: live, sandboxUrl: sandbox } = await starting
-    tellParent({ kind: 'ready', live, sandbox })
+    const { baseUrl: live, sandboxUrl: sandbox, internalUrl: internal } = await starting
+    tellParent({ kind: 'ready', addresses: { live, sandbox, internal } })
   } catch (error) {
     // The parent prints it; a cause without a message of its own is sent whole.
     tellParent({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }, () =>

@@ -7,7 +7,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { second } from '../clock.ts'
-import type { SiteAddresses } from '../vocabulary/environment.ts'
+import type { NodeAddresses } from '../vocabulary/environment.ts'
 import { rescueConnections } from './handover.ts'
 import type { ChildMessage, ParentMessage } from './messages.ts'
 
@@ -33,7 +33,7 @@ export interface Family {
    * Starts all processes; answers when each of them listens. A process that cannot start keeps all of them
    * from starting.
    */
-  start(): Promise<SiteAddresses>
+  start(): Promise<NodeAddresses>
   /** To all connected processes, but for one. */
   tell(message: ParentMessage, except?: number): void
   /** False when the process is not connected. */
@@ -50,7 +50,7 @@ class Place {
   /** How often the process died young. */
   deaths = 0
   restart: NodeJS.Timeout | undefined
-  ready = Promise.withResolvers<SiteAddresses>()
+  ready = Promise.withResolvers<NodeAddresses>()
   exited = Promise.resolve()
 }
 
@@ -82,7 +82,7 @@ export function openFamily(options: FamilyOptions): Family {
 
   function hear(number: number, message: ChildMessage): void {
     const place = places[number]!
-    if (message.kind === 'ready') place.ready.resolve(message)
+    if (message.kind === 'ready') place.ready.resolve(message.addresses)
     else if (message.kind === 'failed') {
       place.ready.reject(new Error(message.message))
       log.error({ process: number, why: message.message }, 'a process could not start')

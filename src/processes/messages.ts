@@ -1,5 +1,6 @@
 /** What the processes of a node say to each other. */
 import type { CollectedMetrics } from '../metrics/metrics.ts'
+import type { NodeAddresses } from '../vocabulary/environment.ts'
 
 /** Asked of the parent, which counts for all. Answered by a number. */
 export type SiblingQuestion =
@@ -22,7 +23,7 @@ export interface LimitCount {
 }
 
 export type ChildMessage =
-  | { readonly kind: 'ready'; readonly live: string; readonly sandbox: string }
+  | { readonly kind: 'ready'; readonly addresses: NodeAddresses }
   | { readonly kind: 'failed'; readonly message: string }
   /** Those of one moment travel together. */
   | { readonly kind: 'ask'; readonly number: number; readonly questions: readonly SiblingQuestion[] }

@@ -12,7 +12,7 @@ import { openStorage } from '../database/storage.ts'
 import { openMetricsServer } from '../metrics/server.ts'
 import type { Config } from '../settings/config.ts'
 import { wantedConnections } from '../settings/share.ts'
-import type { SiteAddresses } from '../vocabulary/environment.ts'
+import type { NodeAddresses } from '../vocabulary/environment.ts'
 import { type Counter, openCounter } from './counter.ts'
 import { type Family, openFamily } from './family.ts'
 import type { ChildMessage } from './messages.ts'
@@ -20,14 +20,14 @@ import type { MetricsSum } from './metrics-sum.ts'
 
 type AskMessage = Extract<ChildMessage, { kind: 'ask' }>
 
-interface Parent extends SiteAddresses {
+interface Parent extends NodeAddresses {
   readonly db: Database
   readonly vault: Vault
   close(): Promise<void>
 }
 
-/** Requests of one site after the other, then attempts under way. */
-const stopTimeoutMs = (config: Config) => 2 * config.limits.requestTimeoutMs + 15_000
+/** Requests of one listener after the other, then attempts under way. */
+const stopTimeoutMs = (config: Config) => 3 * config.limits.requestTimeoutMs + 15_000
 
 export async function openParent(config: Config, log: Logger, program: string): Promise<Parent> {
   const closers: (() => Promise<void>)[] = []

@@ -31,6 +31,7 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
 const mistakes: Record<string, string> = {
   PORT: '70000',
   SANDBOX_PORT: '-1',
+  INTERNAL_PORT: 'next',
   BASE_URL: 'http://api.example.com',
   SANDBOX_URL: 'ftp://sandbox.example.com',
   PROCESSES: '0',
@@ -212,7 +213,10 @@ test('a file that cannot be read is told by where it was looked for and why, wha
 test('a file of certificate authorities holds certificates: a key, half of one or nothing is refused at the start', () => {
   const file = join(folder, 'authority.pem')
   const { cert, key } = makeCertificate(['localhost'], new Date(), new Date(Date.now() + hour))
+  const own = join(folder, 'own.pem')
+  writeFileSync(own, cert)
   const readers = {
+    INTERNAL_TLS_CLIENT_CA_FILE: { INTERNAL_TLS_CERT_FILE: own, INTERNAL_TLS_KEY_FILE: own },
     WEBHOOK_CA_FILE: {},
     PROVIDER_CA_FILE: {},
     SMTP_CA_FILE: { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'notices@broker.example' },
@@ -293,6 +297,9 @@ test('only this machine is loopback', () => {
 test('ports and proxies that cannot work are mistakes too, told before anything starts', () => {
   assert.match(problemsOf({ PORT: '65535' })[0] ?? '', /^SANDBOX_PORT /)
   assert.match(problemsOf({ PORT: '8080', SANDBOX_PORT: '8080' })[0] ?? '', /^SANDBOX_PORT /)
+  assert.match(problemsOf({ PORT: '65534' })[0] ?? '', /^INTERNAL_PORT must be set/)
+  for (const ports of [{ INTERNAL_PORT: '8081' }, { SANDBOX_PORT: '8082' }, { INTERNAL_PORT: '8080' }])
+    assert.match(problemsOf(ports)[0] ?? '', /^INTERNAL_PORT must differ/)
   for (const TRUST_PROXY of ['proxy.internal', '10.0.0.1/99', '10.0.0', '300.1.1.1']) {
     assert.match(problemsOf({ TRUST_PROXY })[0] ?? '', /^TRUST_PROXY /, TRUST_PROXY)
   }
@@ -531,5 +538,14 @@ test('acts that take two people are named, and a word that names none is refused
   assert.throws(
     () => takeTwo('partner.aprove'),
     /FOUR_EYES must be all, or any of partner\.approve, .*not "partner\.aprove"/,
+  )
+})
+
+test('an authority for callers without a certificate to show them is a mistake: nobody is let in unproven', () => {
+  const file = join(folder, 'callers.pem')
+  writeFileSync(file, makeCertificate(['localhost'], new Date(), new Date(Date.now() + hour)).cert)
+  assert.deepEqual(
+    problemsOf({ INTERNAL_TLS_CLIENT_CA_FILE: file }).map((each) => each.split(' ')[0]),
+    ['INTERNAL_TLS_CERT_FILE', 'INTERNAL_TLS_KEY_FILE'],
   )
 })

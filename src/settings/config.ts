@@ -33,6 +33,8 @@ function arrange({
   connections,
   secrets,
   secondFactors,
+  internal,
+  internalTls,
   ...others
 }: SettingValues) {
   const { mailServer, mail, ...groups } = others
@@ -46,6 +48,7 @@ function arrange({
     ...secondFactors,
     ...groups,
     sites,
+    internal: { ...internal, tls: internalTls },
     databaseUrl: database.url ?? database.urlInFile,
     parts: database.parts,
     keySource: keySourceOf(secrets),

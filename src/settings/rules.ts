@@ -16,6 +16,15 @@ export const rules: readonly Rule[] = [
     text('PORT') === text('SANDBOX_PORT') && Number(text('PORT')) > 0
       ? 'SANDBOX_PORT must differ from PORT'
       : undefined,
+  ({ has, text }) =>
+    !has('INTERNAL_PORT') && ['65534', '65535'].includes(text('PORT'))
+      ? 'INTERNAL_PORT must be set, because there is no PORT + 2'
+      : undefined,
+  ({ text }) =>
+    ['PORT', 'SANDBOX_PORT'].some((name) => text(name) === text('INTERNAL_PORT')) &&
+    Number(text('INTERNAL_PORT')) > 0
+      ? 'INTERNAL_PORT must differ from PORT and SANDBOX_PORT'
+      : undefined,
   ends('BASE_URL'),
   ends('SANDBOX_URL'),
   keepOne('DATABASE_URL', 'DATABASE_URL_FILE'),

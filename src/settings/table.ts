@@ -34,8 +34,14 @@ const baseUrl: kind.ValueKind<string> = (text) => (text === '' ? '' : kind.origi
 
 const bothTlsFiles = kind.fileOf('TLS needs both TLS_CERT_FILE and TLS_KEY_FILE')
 
-const nextPort: Follow = (given) =>
-  given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + 1)
+const bothInternalTlsFiles = kind.fileOf(
+  'TLS of the internal listener needs both INTERNAL_TLS_CERT_FILE and INTERNAL_TLS_KEY_FILE',
+)
+
+const portAfter =
+  (more: number): Follow =>
+  (given) =>
+    given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + more)
 const inDataDir = (name: string) => follows(`DATA_DIR/${name}`, (given) => join(given.text('DATA_DIR'), name))
 const keyFile = inDataDir('secret.keys')
 
@@ -56,7 +62,7 @@ export const table = {
     ),
   }),
   sandbox: always({
-    port: setting('SANDBOX_PORT', follows('PORT + 1', nextPort), kind.port, 'port of the sandbox'),
+    port: setting('SANDBOX_PORT', follows('PORT + 1', portAfter(1)), kind.port, 'port of the sandbox'),
     baseUrl: setting(
       'SANDBOX_URL',
       follows('http://localhost:SANDBOX_PORT', () => ''),
@@ -112,6 +118,35 @@ export const table = {
   tls: onlyWith(['TLS_CERT_FILE', 'TLS_KEY_FILE'], {
     cert: setting('TLS_CERT_FILE', '', bothTlsFiles, 'certificate chain (PEM), with TLS_KEY_FILE'),
     key: setting('TLS_KEY_FILE', '', bothTlsFiles, 'private key (PEM), with TLS_CERT_FILE'),
+  }),
+  internal: always({
+    host: setting(
+      'INTERNAL_HOST',
+      '127.0.0.1',
+      kind.text,
+      "address on which the brokerage's own systems call /internal and /admin; keep it inside",
+    ),
+    port: setting('INTERNAL_PORT', follows('PORT + 2', portAfter(2)), kind.port, 'port of the same'),
+  }),
+  internalTls: onlyWith(['INTERNAL_TLS_CERT_FILE', 'INTERNAL_TLS_KEY_FILE', 'INTERNAL_TLS_CLIENT_CA_FILE'], {
+    cert: setting(
+      'INTERNAL_TLS_CERT_FILE',
+      '',
+      bothInternalTlsFiles,
+      'certificate chain (PEM) of the same, with INTERNAL_TLS_KEY_FILE; plain HTTP without',
+    ),
+    key: setting(
+      'INTERNAL_TLS_KEY_FILE',
+      '',
+      bothInternalTlsFiles,
+      'private key (PEM), with INTERNAL_TLS_CERT_FILE',
+    ),
+    clientAuthority: setting(
+      'INTERNAL_TLS_CLIENT_CA_FILE',
+      '',
+      kind.optional(kind.authorities),
+      'certificate authorities (PEM): callers must show a certificate that one of them has signed',
+    ),
   }),
   database: always({
     url: setting(

@@ -5,6 +5,11 @@ export type Environment = (typeof environments)[number]
 /** Where each of them is. */
 export type SiteAddresses = Readonly<Record<Environment, string>>
 
+/** And the internal listener, which serves both. */
+export interface NodeAddresses extends SiteAddresses {
+  readonly internal: string
+}
+
 export function isEnvironment(text: string): text is Environment {
   return environments.some((each) => each === text)
 }

@@ -84,7 +84,7 @@ test('an import cut ten times at random, by its sender and by kill -9, ends with
     const left = Buffer.from(lines.slice(known?.lines ?? 0).join(''))
     if (end !== undefined) assert.ok(left.length > 0, 'there is something to cut')
     const path = known ? `/${known.id}?after=${known.lines}` : ''
-    const sent = request(`${gateway.baseUrl}/internal/v1/imports${path}`, {
+    const sent = request(`${gateway.internalUrl}/internal/v1/imports${path}`, {
       method: known ? 'PATCH' : 'POST',
       headers,
     })

@@ -9,7 +9,7 @@ import { allows, operationOf, operationsOf, readDocument, responseOf, schemasIn 
 
 const house = await openHouse()
 const document = await readDocument(house.baseUrl)
-const internal = await readDocument(house.baseUrl, '/internal/openapi.json', await serviceCredentials())
+const internal = await readDocument(house.internalUrl, '/internal/openapi.json', await serviceCredentials())
 
 async function serviceCredentials() {
   const { db } = house.gateway.context
@@ -128,9 +128,12 @@ test('every reference leads somewhere, and every component is used', () => {
 test("the partners' document names nothing of the brokerage's own; that one is for its services alone", async () => {
   assert.doesNotMatch(JSON.stringify(document), /internal\/|serviceBasic|publishEvents|EventBatch/)
   assert.ok('/internal/v1/events' in internal.paths)
-  assert.equal((await send(`${house.baseUrl}/internal/openapi.json`)).status, 401)
+  assert.equal((await send(`${house.internalUrl}/internal/openapi.json`)).status, 401)
   const client = await house.makeClient()
-  assert.equal((await send(`${house.baseUrl}/internal/openapi.json`, { headers: basic(client) })).status, 401)
+  assert.equal(
+    (await send(`${house.internalUrl}/internal/openapi.json`, { headers: basic(client) })).status,
+    401,
+  )
 })
 
 test('tokens are an oauth2 scheme with the addresses and the scopes of the flow; no scheme has a name that generators use', () => {

@@ -28,7 +28,7 @@ const holder = await openHolder(house)
 const { db } = house.gateway.context
 const made = await createService(db, 'ledger', 'live', house.act(), { mayProvision: ['core'] })
 const service = basic({ id: made.service.id, secret: made.secret.text })
-const document = await readDocument(house.baseUrl, '/internal/openapi.json', service)
+const document = await readDocument(house.internalUrl, '/internal/openapi.json', service)
 
 /**
  * A gateway that is new gives the number 1, which is what the examples name, to the first webhook and replay.
@@ -68,7 +68,7 @@ test('with a token too, whose use is counted in the headers', async () => {
   const user = await house.makeUser()
   const operation = operationsOf(document).find(({ operationId }) => operationId === 'getProfile')!
   const headers = { authorization: `Bearer ${await house.makeToken(user)}` }
-  const answer = await send(house.baseUrl + operation.path, { headers })
+  const answer = await send(house.at(operation.path), { headers })
   assertDescribed(operation, answer)
   for (const name of ['allowed', 'used', 'available', 'expiry'])
     assert.match(String(answer.headers[`x-ratelimit-${name}`]), /^\d+$/)
@@ -92,7 +92,7 @@ async function sendExample(operation: Operation): Promise<Answer> {
   const method = operation.method.toUpperCase() as SentRequest['method'] & string
   const body = operation.requestBody && (await bodyFor(operation))
   const sent = { ...headers, ...(body && { 'content-type': body.type }) }
-  return sendToStream(`${house.baseUrl}${path}${query.size > 0 ? `?${query}` : ''}`, {
+  return sendToStream(`${house.at(path)}${query.size > 0 ? `?${query}` : ''}`, {
     ...{ method, headers: sent },
     ...(body && { body: body.text }),
   })

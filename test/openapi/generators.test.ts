@@ -20,7 +20,7 @@ const house = await openHouse()
 const made = await createService(house.gateway.context.db, 'ledger', 'live', house.act())
 const service = basic({ id: made.service.id, secret: made.secret.text })
 const partners = await readDocument(house.baseUrl)
-const both = [partners, await readDocument(house.baseUrl, '/internal/openapi.json', service)]
+const both = [partners, await readDocument(house.internalUrl, '/internal/openapi.json', service)]
 
 /**
  * Every word that a schema may use. Unions are not among them: many a generator drops the fields that stand

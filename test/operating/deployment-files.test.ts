@@ -30,11 +30,12 @@ const known = new Set(settings.map(({ name }) => name))
 const ofNode = new Set(['NODE_ENV', 'NODE_COMPILE_CACHE'])
 const { port: livePort } = readConfig({}).sites[0]!
 const { port: sandboxPort } = readConfig({}).sites[1]!
+const { port: internalPort } = readConfig({}).internal
 const metricsPort = 9464
-const ports = [livePort, sandboxPort, metricsPort]
+const ports = [livePort, sandboxPort, internalPort, metricsPort]
 
-/** Requests of each site may take their time one after the other, then attempts do. */
-const drainSeconds = (2 * readConfig({}).limits.requestTimeoutMs) / 1000 + 10
+/** Requests of each listener may take their time one after the other, then attempts do. */
+const drainSeconds = (3 * readConfig({}).limits.requestTimeoutMs) / 1000 + 10
 
 const { version, files } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   version: string
@@ -106,8 +107,11 @@ test('the configuration that the manifests give is one the gateway takes', () =>
     )
     assertSettings(Object.keys(given), 'kubernetes')
     const config = readConfig({ ...data, ...stringData, ...given, SECRET_KEY: printKey(generateKey()) })
-    assert.deepEqual(config.sites.map(({ port }) => port).concat(config.metrics!.port), ports)
-    assert.equal(config.host, '0.0.0.0')
+    assert.deepEqual(
+      [...config.sites, config.internal, config.metrics!].map(({ port }) => port),
+      ports,
+    )
+    assert.deepEqual([config.host, config.internal.host], ['0.0.0.0', '0.0.0.0'])
   }
 })
 
@@ -140,10 +144,11 @@ test('probes ask for what there is, ports fit, and a pod that ends has the time 
 })
 
 test('the ingress leads to the service, the service to the pods that answer', () => {
-  const [service] = ofKind('Service') as [Manifest]
+  const [service, internal] = ofKind('Service') as [Manifest, Manifest]
   const [ingress] = ofKind('Ingress') as [Manifest]
   const pods = ofKind('Deployment').find(({ metadata }) => metadata.name === 'countersign-api')!.spec.template
-  assert.deepEqual(service.spec.selector, pods.metadata.labels)
+  for (const { spec } of [service, internal]) assert.deepEqual(spec.selector, pods.metadata.labels)
+  assert.deepEqual(internal.spec.ports, [{ name: 'internal', port: internalPort, targetPort: 'internal' }])
   const names = service.spec.ports.map((port: { name: string }) => port.name)
   const [{ data }] = ofKind('ConfigMap') as [Manifest]
   for (const { host, http } of ingress.spec.rules) {
@@ -236,30 +241,33 @@ test('both proxies lead to the ports of the two sites', () => {
   const found = (name: string, pattern: RegExp) =>
     new Set([...read(name).matchAll(pattern)].map((match) => Number(match[1])))
   assert.deepEqual(found('Caddyfile', /import public (\d+)/g), new Set([livePort, sandboxPort]))
-  assert.deepEqual(found('nginx.conf', /server [\d.]+:(\d+)/g), new Set([livePort, sandboxPort]))
+  assert.deepEqual(
+    found('nginx.conf', /server [\d.]+:(\d+)/g),
+    new Set([livePort, sandboxPort, internalPort]),
+  )
   assert.match(read('nginx.conf'), /X-Forwarded-Proto \$scheme/)
 })
 
 const addresses = [...apiRoutes, ...pageRoutes].map(({ path }) => path)
-const inside = addresses.filter((path) => path.startsWith('/internal'))
+const inside = apiRoutes.filter(({ environmentOf }) => environmentOf).map(({ path }) => path)
 const outside = [
   ...addresses.filter((path) => !inside.includes(path)),
   '/openapi.json',
   assetUrl('countersign.css'),
 ]
 
-test('no proxy publishes what is for the systems of the brokerage, and each publishes all the rest', () => {
+test('no proxy publishes the internal listener, and each publishes all the rest', () => {
   assert.ok(inside.length > 0)
   const [publicServer, insideServer] = read('nginx.conf')
     .split(/^server \{/m)
     .slice(1) as [string, string]
-  assert.match(publicServer, /location \/internal \{\s+return 404;\s+\}/)
+  assert.doesNotMatch(publicServer, /countersign_internal/)
   assert.match(publicServer, /location \/ \{/)
   assert.match(insideServer, /listen 10\.\d+\.\d+\.\d+:8443 ssl;/)
-  assert.match(insideServer, /location \/ \{\s+return 404;\s+\}/)
+  assert.doesNotMatch(insideServer, /countersign_(live|sandbox|site)/)
   assert.deepEqual(
     [...insideServer.matchAll(/location (\S+) \{/g)].map((match) => match[1]),
-    ['/', '/internal/', '/internal/v1/imports'],
+    ['/', '/internal/v1/imports'],
   )
 
   const sites = read('Caddyfile')
@@ -267,7 +275,6 @@ test('no proxy publishes what is for the systems of the brokerage, and each publ
     .slice(1)
   assert.equal(sites.length, 2)
   for (const site of sites) assert.match(site, /^\s+import public \w+/)
-  assert.match(read('Caddyfile'), /@inside path \/internal \/internal\/\*\s+respond @inside 404/)
 
   for (const { host, http } of (ofKind('Ingress')[0] as Manifest).spec.rules) {
     const leads = (address: string) =>
@@ -275,7 +282,7 @@ test('no proxy publishes what is for the systems of the brokerage, and each publ
         pathType === 'Exact' ? address === path : address === path || address.startsWith(`${path}/`),
       )
     for (const address of outside) assert.ok(leads(address), `${host} does not lead to ${address}`)
-    for (const address of [...inside, '/internal', '/metrics'])
+    for (const address of [...inside, '/internal', '/admin', '/metrics'])
       assert.ok(!leads(address), `${host}${address}`)
   }
 })

@@ -26,13 +26,9 @@ import { openCore } from '../support/provisioning.ts'
 
 const skip = skipWithout('nginx', '-v')
 const sites = ['api.example.com', 'sandbox.example.com']
-const insideSites = ['api.inside.example.com', 'sandbox.inside.example.com']
-const [live, sandbox, away, publicPort, insidePort] = await findFreePorts(5)
-const certificate = makeCertificate(
-  [...sites, ...insideSites],
-  later(new Date(), -day),
-  later(new Date(), day),
-)
+const insideName = 'countersign.inside.example.com'
+const [live, sandbox, internal, away, publicPort, insidePort] = await findFreePorts(6)
+const certificate = makeCertificate([...sites, insideName], later(new Date(), -day), later(new Date(), day))
 
 /** What is the reader's own in the file, as it says at its head: a piece that is not there any more fails. */
 function adapt(configuration: string, folder: string): string {
@@ -41,6 +37,8 @@ function adapt(configuration: string, folder: string): string {
     ['server 10.0.0.12:8080', `server 127.0.0.1:${away}`],
     ['server 10.0.0.11:8081', `server 127.0.0.1:${sandbox}`],
     ['server 10.0.0.12:8081', `server 127.0.0.1:${away}`],
+    ['server 10.0.0.11:8082', `server 127.0.0.1:${internal}`],
+    ['server 10.0.0.12:8082', `server 127.0.0.1:${away}`],
     ['listen 443 ', `listen 127.0.0.1:${publicPort} `],
     ['listen 10.0.0.10:8443 ', `listen 127.0.0.1:${insidePort} `],
     ['/etc/ssl/countersign/fullchain.pem', join(folder, 'cert.pem')],
@@ -127,6 +125,7 @@ const house = await openHouse(
     ...{
       PORT: String(live),
       SANDBOX_PORT: String(sandbox),
+      INTERNAL_PORT: String(internal),
       TRUST_PROXY: '127.0.0.1',
       WEBHOOK_ALLOW_LOOPBACK: 'true',
     },
@@ -138,7 +137,7 @@ const nginx = skip ? undefined : await keepOpen(openNginx())
 const atPublic = (path: string, ...more: [RequestOptions?, (string | Buffer)?]) =>
   ask(publicPort!, sites[0]!, path, ...more)
 const atInside = (path: string, ...more: [RequestOptions?, (string | Buffer)?]) =>
-  ask(insidePort!, insideSites[0]!, path, ...more)
+  ask(insidePort!, insideName, path, ...more)
 
 test('nginx takes the file', { skip }, () => {
   assert.match(nginx!.complaints, /test is successful/)
@@ -165,13 +164,14 @@ test('a name that is none of the sites leads nowhere', { skip }, async () => {
     assert.equal((await ask(publicPort!, sites[0]!, '/readyz', { headers: { host } })).status, 421, host)
 })
 
-test('what is for the systems of the brokerage is not in front, however it is written', {
+test('the internal listener is not in front, however it is written, and the sites are not inside', {
   skip,
 }, async () => {
   for (const path of [
     '/internal',
     '/internal/',
     '/internal/v1/events',
+    '/admin/v1/partners',
     '//internal/v1/events',
     '/%69nternal/v1/events',
     '/x/../internal/v1/events',

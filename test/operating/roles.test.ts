@@ -17,7 +17,9 @@ test('a node that is a worker alone answers nothing but how it is, and delivers 
     (await engine.deliveries(webhook)).map(({ state }) => state),
     ['delivered'],
   )
-  for (const path of ['/healthz', '/readyz']) assert.equal((await send(worker.baseUrl + path)).status, 200)
-  for (const path of ['/v1/user/profile', '/login', '/openapi.json', '/internal/v1/events'])
+  for (const url of [worker.baseUrl, worker.internalUrl])
+    for (const path of ['/healthz', '/readyz']) assert.equal((await send(url + path)).status, 200)
+  for (const path of ['/v1/user/profile', '/login', '/openapi.json'])
     assert.equal((await send(worker.baseUrl + path)).status, 404, path)
+  assert.equal((await send(`${worker.internalUrl}/internal/v1/events`)).status, 404)
 })

@@ -45,7 +45,7 @@ async function openPublisherAt(engine: Engine) {
     secret: secret.text,
     publish: (headers: Record<string, string> = {}): Promise<Answer> =>
       callJson(
-        `${house.baseUrl}/internal/v1/events`,
+        `${house.internalUrl}/internal/v1/events`,
         'POST',
         { events: [{ ...transaction(), branchId }] },
         {
@@ -184,7 +184,7 @@ test('asking again with the same idempotency key, under another span, is answere
   const body = { events: [{ ...transaction(), branchId: engine.branchId }] }
   const { service, secret } = await createService(engine.db, 'Again', 'live', engine.house.act())
   const publish = (traceparent: string) =>
-    callJson(`${engine.house.baseUrl}/internal/v1/events`, 'POST', body, {
+    callJson(`${engine.house.internalUrl}/internal/v1/events`, 'POST', body, {
       ...basic({ id: service.id, secret: secret.text }),
       'idempotency-key': 'once',
       traceparent,

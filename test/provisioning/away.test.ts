@@ -38,7 +38,7 @@ test('an import outlasts a database that is away for a moment', async () => {
     await eventually('two batches are committed', () => hasCome().catch(() => false))
     yield linesOf(5_000, 6_000)
   }
-  const answer = await fetch(`${house.baseUrl}/internal/v1/imports?source=core`, {
+  const answer = await fetch(`${house.internalUrl}/internal/v1/imports?source=core`, {
     method: 'POST',
     headers: { ...core.headers, 'content-type': 'application/x-ndjson' },
     body: Readable.toWeb(Readable.from(send())) as ReadableStream,

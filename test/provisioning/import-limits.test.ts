@@ -21,7 +21,7 @@ interface ImportBody {
 }
 
 async function importLines(lines: readonly string[]): Promise<ImportBody> {
-  const answer = await send(`${house.baseUrl}/internal/v1/imports`, {
+  const answer = await send(`${house.internalUrl}/internal/v1/imports`, {
     method: 'POST',
     headers: { ...core.headers, 'content-type': 'application/x-ndjson' },
     body: `${lines.join('\n')}\n`,

@@ -47,7 +47,7 @@ test('no other route has a CORS header, whatever its method, and a preflight is 
     '/countersign.css',
   ]
   for (const path of paths) {
-    const url = house.baseUrl + path.replaceAll(/:\w+/g, '1')
+    const url = house.at(path.replaceAll(/:\w+/g, '1'))
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
       const answer = await ask(url, method)
       const isPublic = publicDocument.test(path) && (method === 'GET' || method === 'HEAD')

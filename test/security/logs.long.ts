@@ -202,7 +202,7 @@ async function publishAsService(clearingAccount: string): Promise<void> {
   const { id, secret } = made.json<{ id: string; secret: string }>()
   const ledger = basic({ id, secret: keep('service secret', secret) })
   const events = [transaction({ branchId: demo.branchId, clearingAccount })]
-  const url = `${gateway.baseUrl}/internal/v1/events`
+  const url = `${gateway.internalUrl}/internal/v1/events`
   assert.equal((await callJson(url, 'POST', { events }, ledger)).status, 202)
   const keyed = { ...ledger, 'idempotency-key': invent('idempotency key') }
   assert.equal((await callJson(url, 'POST', { events }, keyed)).status, 202)
@@ -212,7 +212,7 @@ async function publishAsService(clearingAccount: string): Promise<void> {
 
 /** Requests that fail with something precious in them. */
 async function doEverythingWrong(): Promise<void> {
-  const { baseUrl, sandboxUrl } = gateway
+  const { baseUrl, sandboxUrl, internalUrl } = gateway
   const client = { id: demo.clientId, secret: demo.clientSecret }
   const guess = keep('guessed secret', issueToken('clientSecret', 'live').text)
   const token = demo.apiToken
@@ -261,8 +261,8 @@ async function doEverythingWrong(): Promise<void> {
       basic(client),
     ),
     callJson(`${baseUrl}/v2/webhooks`, 'POST', { url: token, [client.secret]: client.secret }, basic(client)),
-    callJson(`${baseUrl}/internal/v1/events`, 'POST', { events: [{ type: token }] }, basic(client)),
-    callJson(`${baseUrl}/internal/v1/events`, 'POST', `{"secret": "${client.secret}"`, basic(client)),
+    callJson(`${internalUrl}/internal/v1/events`, 'POST', { events: [{ type: token }] }, basic(client)),
+    callJson(`${internalUrl}/internal/v1/events`, 'POST', `{"secret": "${client.secret}"`, basic(client)),
     postForm(`${baseUrl}/v1/oauth/revoke?token=${token}`, { token }, basic({ ...client, secret: guess })),
     postForm(`${baseUrl}/v1/oauth/introspect`, { token: [token, code] }, basic(client)),
     send(`${baseUrl}/v1/oauth/authorize?client_id=${client.secret}&state=${code}`),

@@ -56,7 +56,7 @@ test('a method that an address does not take is a 405 whose Allow names those th
     const taken = leads ? ['GET', ...declared] : declared
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
       if (taken.includes(method)) continue
-      const answer = await send(house.baseUrl + path, { method, headers: { accept: 'application/json' } })
+      const answer = await send(house.at(path), { method, headers: { accept: 'application/json' } })
       assert.equal(answer.status, 405, `${method} ${path}`)
       const allowed = String(answer.headers.allow).split(', ')
       assert.deepEqual(allowed.filter((each) => each !== 'HEAD').sort(), taken.sort())
@@ -208,7 +208,7 @@ function sendBody(
     ...['host: x', 'connection: close', 'accept: application/json', `content-length: ${body.length}`],
     ...lines.map((line) => line.join(': ')),
   ]
-  return sendRaw(house.baseUrl, `${head.join('\r\n')}\r\n\r\n${body}`)
+  return sendRaw(new URL(house.at(path)).origin, `${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
 test('a body of another type, or of none, is a 415 at every endpoint', async () => {

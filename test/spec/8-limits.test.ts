@@ -170,7 +170,7 @@ test('failed authentications of a service are limited like those of a client', a
   house.clock.advance(minute)
   const wrong = basic({ id: 'S'.repeat(24), secret: 'x' })
   const publish = () =>
-    send(`${house.baseUrl}/internal/v1/events`, {
+    send(`${house.internalUrl}/internal/v1/events`, {
       method: 'POST',
       headers: { ...wrong, 'content-type': 'application/json' },
       body: '{}',

@@ -86,7 +86,7 @@ test('what the brokerage publishes arrives as the catalogue says, byte for byte,
   await program.register(receiver.url('/published'))
   const events = describeEvents(program.branchId).filter(({ kind }) => isPublishedKind(kind))
   const sent = events.flatMap(({ actions: own }) => own.map(({ example }) => example))
-  const answer = await callJson(`${house.baseUrl}/internal/v1/events`, 'POST', { events: sent }, ledger)
+  const answer = await callJson(`${house.internalUrl}/internal/v1/events`, 'POST', { events: sent }, ledger)
   assert.equal(answer.status, 202, answer.text)
   await receiver.count('/published', sent.length)
   const arrived = receiver.at('/published').map((each) => assertAsDescribed(each, false))

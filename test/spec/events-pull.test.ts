@@ -171,7 +171,7 @@ test('a reader that follows parallel publishers never sees a gap, nor a number t
   const asService = basic({ id: service.id, secret: secret.text })
   const publishers = oneTo(20).map(async (count) => {
     const events = oneTo(count).map(() => transaction({ branchId: program.branchId }))
-    const answer = await callJson(`${house.baseUrl}/internal/v1/events`, 'POST', { events }, asService)
+    const answer = await callJson(`${house.internalUrl}/internal/v1/events`, 'POST', { events }, asService)
     assert.equal(answer.status, 202)
   })
   const total = 210
@@ -282,7 +282,7 @@ async function publishMany(where: TestGateway, program: BranchProgram, count: nu
         email: `${'e'.repeat(300)}@example.com`,
       }),
     )
-    const answer = await callJson(`${where.baseUrl}/internal/v1/events`, 'POST', { events }, asService)
+    const answer = await callJson(`${where.internalUrl}/internal/v1/events`, 'POST', { events }, asService)
     assert.equal(answer.status, 202, answer.text)
   }
   // Answered when everything before it is numbered.

@@ -48,7 +48,7 @@ async function makeService(environment: Environment = 'live') {
 }
 
 function publish(body: unknown, headers: Headers = {}): Promise<Answer> {
-  return callJson(house.baseUrl + path, 'POST', body, { ...ledger, ...headers })
+  return callJson(house.internalUrl + path, 'POST', body, { ...ledger, ...headers })
 }
 
 /**
@@ -99,9 +99,8 @@ test('a service publishes an event, and the webhooks that subscribe to its kind 
   assert.deepEqual(JSON.parse(found[0]!.body), event)
 })
 
-test('only a living service of this environment may publish', async () => {
+test('only a living service may publish', async () => {
   const { db } = house.gateway.context
-  const sandbox = await makeService('sandbox')
   const revoked = await makeService()
   const member = await house.makeUser()
   await addMember(db, await getPartner(db, String(branch.branchId)), member, house.act())
@@ -115,7 +114,6 @@ test('only a living service of this environment may publish', async () => {
     { authorization: `Bearer ${token}` },
     basic({ id: token, secret: '' }),
     branch.credentials,
-    sandbox.headers,
     revoked.headers,
     basic({ id: revoked.service.id, secret: '' }),
   ]
@@ -126,8 +124,6 @@ test('only a living service of this environment may publish', async () => {
       assert.match(String(answer.headers['www-authenticate']), /^Basic /)
     }
   }
-  const inSandbox = await callJson(house.sandboxUrl + path, 'POST', body, sandbox.headers)
-  assert.equal(inSandbox.status, 202)
 })
 
 test("an event of one environment stays out of the other's log", async () => {
@@ -340,7 +336,7 @@ test('every service has idempotency keys of its own, of 1 to 200 characters', as
 
 test('405, 413 and 415 are told apart', async () => {
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
-    const answer = await callJson(house.baseUrl + path, method, undefined, ledger)
+    const answer = await callJson(house.internalUrl + path, method, undefined, ledger)
     assert.equal(answer.status, 405)
     assert.equal(answer.headers.allow, 'POST')
   }
@@ -351,7 +347,7 @@ test('405, 413 and 415 are told apart', async () => {
 test("a stranger's two megabytes of faults are refused without being judged", async () => {
   const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json`
   // The rest of them never comes: who waited for it would not answer.
-  const answer = await sendRaw(house.baseUrl, `${head}\r\ncontent-length: 2000000\r\n\r\n{"events":[0,0,`)
+  const answer = await sendRaw(house.internalUrl, `${head}\r\ncontent-length: 2000000\r\n\r\n{"events":[0,0,`)
   assert.equal(answer.status, 401)
 })
 

@@ -288,7 +288,7 @@ test('nobody but a service may provision', async () => {
     basic(client),
     { authorization: `Bearer ${await house.makeToken(await house.makeUser())}` },
   ]) {
-    const answer = await send(`${house.baseUrl}/internal/v1/customers/C-1?version=1`, {
+    const answer = await send(`${house.internalUrl}/internal/v1/customers/C-1?version=1`, {
       method: 'DELETE',
       headers,
     })
@@ -523,7 +523,7 @@ test('both sides prove that they are equal by checksums of a thousand, and find 
   const ask = async <Body>(query: string) =>
     (
       await send(
-        `${house.baseUrl}/internal/v1/customers?source=${source}&without=username,email,locale,openedAt&${query}`,
+        `${house.internalUrl}/internal/v1/customers?source=${source}&without=username,email,locale,openedAt&${query}`,
         { headers: core.headers },
       )
     ).json() as Body
@@ -617,7 +617,7 @@ const provisioningRoutes = apiRoutes.filter(({ path }) => /^\/internal\/v1\/(?!e
 test('a service speaks for the sources that it was given, at every address, and for no other', async () => {
   const { service, secret } = await createService(db, 'orders', 'live', house.act())
   const headers = basic({ id: service.id, secret: secret.text })
-  const { json } = await send(`${house.baseUrl}/internal/v1/imports?source=core`, {
+  const { json } = await send(`${house.internalUrl}/internal/v1/imports?source=core`, {
     ...{ method: 'POST', headers: { ...core.headers, 'content-type': 'application/x-ndjson' }, body: '\n' },
   })
   const { id } = json<{ id: number }>()
@@ -627,7 +627,7 @@ test('a service speaks for the sources that it was given, at every address, and 
       takes === 'lines' ? '\n' : method === 'PUT' ? JSON.stringify(bodies[path.split('/')[3]!]) : undefined
     const type = takes === 'lines' ? 'application/x-ndjson' : 'application/json'
     return send(
-      `${house.baseUrl}${path.replace(':id', String(id)).replaceAll(/:\w+/g, 'rights-1')}${query}`,
+      `${house.internalUrl}${path.replace(':id', String(id)).replaceAll(/:\w+/g, 'rights-1')}${query}`,
       {
         ...{ method: method as 'PUT', headers: { ...headers, ...(body && { 'content-type': type }) } },
         ...(body && { body }),
@@ -656,7 +656,7 @@ test('a service speaks for the sources that it was given, at every address, and 
     assert.notEqual((await call(row)).status, 403, named)
   }
   assert.equal(
-    (await send(`${house.baseUrl}/internal/openapi.json`, { headers })).status,
+    (await send(`${house.internalUrl}/internal/openapi.json`, { headers })).status,
     200,
     'a right by itself',
   )

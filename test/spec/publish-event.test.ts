@@ -193,7 +193,12 @@ test('publish_event takes the bodies that the API takes, and no others', async (
         () => true,
         () => false,
       )
-      const answer = await callJson(`${house.baseUrl}/internal/v1/events`, 'POST', { events: [body] }, ledger)
+      const answer = await callJson(
+        `${house.internalUrl}/internal/v1/events`,
+        'POST',
+        { events: [body] },
+        ledger,
+      )
       assert.equal(bySql, answer.status === 202, `${JSON.stringify(body)}: ${answer.text}`)
     }
   }

@@ -50,7 +50,9 @@ const revoke = (token: string) => postForm(`${house.baseUrl}/v1/oauth/revoke`, {
 
 test('what an answer depends on is told on every node when it changes, in the words of the answer', async () => {
   const { access_token } = await holder.tokens(client)
-  const feeds = await Promise.all([house.baseUrl, other.baseUrl].map((url) => hearRevocations(url, orders)))
+  const feeds = await Promise.all(
+    [house.internalUrl, other.internalUrl].map((url) => hearRevocations(url, orders)),
+  )
   const { tags } = await introspect(access_token, orders)
   await revoke(access_token)
   for (const feed of feeds) {
@@ -83,7 +85,7 @@ test('tags are opaque, the same on every node, and of no two services the same',
 })
 
 test('of what no bearer depends on nothing is told', async () => {
-  const feed = await hearRevocations(other.baseUrl, orders)
+  const feed = await hearRevocations(other.internalUrl, orders)
   const told = [...'abcdefg'].map((letter) => `user:${letter}`)
   for (const tag of ['session:1', 'webhook:1', 'brand:live', 'service:x', ...told, 'image:1'])
     await ask(db, 'SELECT announce($1)', [tag])
@@ -95,7 +97,7 @@ test('of what no bearer depends on nothing is told', async () => {
 
 test('each beat says until when everything was told, by the clock of the stream', async () => {
   const beganAtMs = performance.now()
-  const feed = await hearRevocations(house.baseUrl, orders)
+  const feed = await hearRevocations(house.internalUrl, orders)
   const beats = () => feed.events.filter(({ event }) => event === 'beat').map(({ data }) => Number(data))
   await eventually('three beats', () => beats().length >= 3)
   const elapsedMs = performance.now() - beganAtMs
@@ -128,7 +130,7 @@ for (const [what, end] of Object.entries(endings))
   test(`a feed ends when ${what}`, async () => {
     const service = await makeService()
     const feeds = await Promise.all(
-      [house.baseUrl, other.baseUrl].map((url) => hearRevocations(url, service)),
+      [house.internalUrl, other.internalUrl].map((url) => hearRevocations(url, service)),
     )
     await end(service)
     await Promise.race(feeds.map(({ ended }) => ended))
@@ -140,21 +142,21 @@ test('a service that is revoked may not listen, nor a client, nor a stranger', a
   const gone = await makeService()
   await revokeService(db, gone.id, house.act())
   for (const caller of [gone, client, { id: orders.id, secret: 'x' }])
-    assert.equal((await hearRevocations(house.baseUrl, caller)).status, 401)
+    assert.equal((await hearRevocations(house.internalUrl, caller)).status, 401)
 })
 
 test('a node that hears nothing lets nobody listen', async () => {
   const wire = await openWire(house.databaseUrl)
   const node = await openNode(wire.url)
   try {
-    const feed = await hearRevocations(node.baseUrl, orders)
+    const feed = await hearRevocations(node.internalUrl, orders)
     const lost = new Promise((resolve) =>
       node.context.changes.subscribe((tag) => tag === everything && resolve(tag)),
     )
     wire.cut()
     await lost
     await feed.ended
-    assert.notEqual((await hearRevocations(node.baseUrl, orders)).status, 200)
+    assert.notEqual((await hearRevocations(node.internalUrl, orders)).status, 200)
   } finally {
     await node.close().catch(() => {})
     await wire.close()

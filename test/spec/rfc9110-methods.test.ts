@@ -1,5 +1,5 @@
 /**
- * RFC 9110, 9 and 15.5.6: every method that Node can read, at every address of both sites and of the metrics
+ * RFC 9110, 9 and 15.5.6: every method that Node can read, at every address of each listener and of the metrics
  * server.
  */
 import assert from 'node:assert/strict'
@@ -12,7 +12,7 @@ import { apiRoutes } from '../../src/api/routes.ts'
 import type { Environment } from '../../src/vocabulary/environment.ts'
 import { assetUrl } from '../../src/web/frame/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
-import { openHouse } from '../support/gateway.ts'
+import { isInternal, openHouse } from '../support/gateway.ts'
 import { sendRaw } from '../support/oauth.ts'
 
 const lines: string[] = []
@@ -58,19 +58,21 @@ function methodsAt(place: number): string[] {
 }
 
 /** Whatever stands in a table, and what is served beside them. */
-function addressesOf(site: Environment): Map<string, Set<string>> {
+function addressesOf(site: Site): Map<string, Set<string>> {
   const taken = new Map<string, Set<string>>()
+  const pages = pageRoutes.filter(({ sites }) => sites.some((each) => each === site))
+  const others = ['/healthz', '/readyz', ...(site === 'internal' ? [] : [assetUrl('countersign.css')])]
   for (const { method, path } of [
-    ...apiRoutes,
-    ...pageRoutes.filter(({ sites }) => sites.includes(site)),
-    ...['/healthz', '/readyz', assetUrl('countersign.css')].map((path) => ({ method: 'GET', path })),
+    ...apiRoutes.filter(({ path }) => isInternal(path) === (site === 'internal')),
+    ...pages,
+    ...others.map((path) => ({ method: 'GET', path })),
   ])
     taken.set(
       path,
       new Set([...(taken.get(path) ?? []), String(method), ...(method === 'GET' ? ['HEAD'] : [])]),
     )
   // They lead to the page that the form is on.
-  for (const { path, heldBy } of pageRoutes.filter(({ sites }) => sites.includes(site)))
+  for (const { path, heldBy } of pages)
     if (heldBy !== path) taken.set(path, new Set([...taken.get(path)!, 'GET', 'HEAD']))
   return taken
 }
@@ -82,11 +84,13 @@ const heads: [Head, string][] = [
   [{ 'content-type': 'no type at all' }, 'x'],
 ]
 
-for (const site of ['live', 'sandbox'] as const) {
-  const urlOf = (path: string) =>
-    (site === 'live' ? house.baseUrl : house.sandboxUrl) + path.replaceAll(/:\w+/g, '1')
+type Site = Environment | 'internal'
 
-  test(`a method that an address of the ${site} site does not take is a 405 with Allow, whichever it is`, async () => {
+for (const site of ['live', 'sandbox', 'internal'] as const) {
+  const { baseUrl: live, sandboxUrl: sandbox, internalUrl: internal } = house
+  const urlOf = (path: string) => ({ live, sandbox, internal })[site] + path.replaceAll(/:\w+/g, '1')
+
+  test(`a method that an address of ${site} does not take is a 405 with Allow, whichever it is`, async () => {
     for (const [place, [path, allowed]] of [...addressesOf(site)].entries())
       for (const method of methodsAt(place).filter((each) => !allowed.has(each))) {
         const [headers, body] = heads[(place + methods.indexOf(method)) % heads.length]!
@@ -98,8 +102,10 @@ for (const site of ['live', 'sandbox'] as const) {
       }
   })
 
-  test(`where the ${site} site has no address every method is a 404, whatever comes with it`, async () => {
-    const elsewhere = pageRoutes.filter(({ sites }) => !sites.includes(site)).map(({ path }) => path)
+  test(`where ${site} has no address every method is a 404, whatever comes with it`, async () => {
+    const elsewhere = pageRoutes
+      .filter(({ sites }) => !sites.some((each) => each === site))
+      .map(({ path }) => path)
     const nowhere = ['/nowhere', '/v1', '/v2/webhooks/1/nothing', '/assets/x/countersign.css']
     for (const path of [...nowhere, ...elsewhere.slice(0, 3)])
       for (const method of methods)
@@ -143,7 +149,12 @@ async function tearDown(url: string, bytes: string): Promise<void> {
 }
 
 test('a tunnel is not opened: CONNECT is a 404, and its connection ends', async () => {
-  const servers = [house.baseUrl, house.sandboxUrl, new URL(house.gateway.metricsUrl!).origin]
+  const servers = [
+    house.baseUrl,
+    house.sandboxUrl,
+    house.internalUrl,
+    new URL(house.gateway.metricsUrl!).origin,
+  ]
   for (const url of servers) {
     const answer = await sendRaw(
       url,

@@ -146,7 +146,7 @@ test('whatever host or address is asked for, a challenge and a document stay wha
     const { resource_metadata } = readChallenge(odd)
     assert.equal((await send(resource_metadata!)).json().resource, resource_metadata?.replace(wellKnown, ''))
   }
-  for (const path of ['/v1/nowhere', '/v1/oauth/accesstoken', '/internal/v1/events', '/']) {
+  for (const path of ['/v1/nowhere', '/v1/oauth/accesstoken', '/']) {
     assert.equal((await send(house.baseUrl + wellKnown + path)).status, 404, path)
   }
 })

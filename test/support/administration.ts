@@ -39,14 +39,13 @@ export async function openAdminProgram(
     { userId: person.id, name: 'test', environment, role, readers: readers.map(({ id }) => id), days },
     house.act(),
   )
-  const baseUrl = environment === 'live' ? house.baseUrl : house.sandboxUrl
   const headers = { authorization: `Bearer ${secret.text}` }
   return {
     credentialId: credential.id,
     maker: person,
     headers,
     call: (method, path, body, more = {}) =>
-      send(baseUrl + path, {
+      send(house.internalUrl + path, {
         method,
         headers: {
           ...headers,

@@ -61,7 +61,11 @@ export interface TestGateway {
   readonly databaseUrl: string
   readonly baseUrl: string
   readonly sandboxUrl: string
+  /** Where the brokerage's own systems call, for either site. */
+  readonly internalUrl: string
   readonly settings: NodeJS.ProcessEnv
+  /** The address of a path, wherever it is answered. */
+  at(path: string, environment?: Environment): string
   /** What an operator does, now. */
   act(): Act
   makeUser(username?: string, accounts?: readonly string[]): Promise<User>
@@ -124,6 +128,7 @@ export async function openTestGateway(
     PATH: process.env.PATH,
     HOST: '127.0.0.1',
     PORT: '0',
+    INTERNAL_PORT: '0',
     DATA_DIR: dataDir,
     ...(database && { DATABASE_URL: database.url }),
     DATABASE_CONNECTIONS: '5',
@@ -160,7 +165,9 @@ function describe(
     databaseUrl: settings.DATABASE_URL!,
     baseUrl: gateway.baseUrl,
     sandboxUrl: gateway.sandboxUrl,
+    internalUrl: gateway.internalUrl,
     settings,
+    at: (path, environment = 'live') => (isInternal(path) ? gateway.internalUrl : urlOf(environment)) + path,
     act: () => operatorAct(clock.now()),
     async makeUser(username = `user-${makeUpWord()}`, accounts = [makeUpWord().toUpperCase()]) {
       const user = await createUser(
@@ -265,6 +272,11 @@ function describe(
     close,
   }
   return self
+}
+
+/** What only the internal listener answers. */
+export function isInternal(path: string): boolean {
+  return /^\/(internal|admin|forward-auth)(\/|$)/.test(path)
 }
 
 export function basic({ id, secret }: Pick<TestClient, 'id' | 'secret'>): Record<string, string> {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Database } from '../../src/database/database.ts'
 import { openPrivateServer } from '../../src/database/private-server.ts'
 import type { Demo } from '../../src/demo/demo.ts'
-import type { SiteAddresses } from '../../src/vocabulary/environment.ts'
+import type { NodeAddresses } from '../../src/vocabulary/environment.ts'
 import { type Answer, Browser, everythingOffered, type Fields, postForm, send } from './browser.ts'
 import { eventually } from './eventually.ts'
 import { newFolder } from './folder.ts'
@@ -25,6 +25,7 @@ const common: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
   HOST: '127.0.0.1',
   PORT: '0',
+  INTERNAL_PORT: '0',
   RATE_LIMIT_PER_MINUTE: '0',
   SANDBOX_RATE_LIMIT_PER_MINUTE: '0',
   CLIENT_FAILURES_PER_MINUTE: '1000',
@@ -144,6 +145,7 @@ export async function runCommand(
 export interface GatewayProcess extends Program {
   readonly baseUrl: string
   readonly sandboxUrl: string
+  readonly internalUrl: string
   /** Told to stop, as an init system would, and killed when it does not; answers how it ended. */
   stop(): Promise<Ending>
 }
@@ -161,7 +163,7 @@ export function startGateway(settings: NodeJS.ProcessEnv): Promise<GatewayProces
 }
 
 /** Undefined when it found its database away, and has ended. */
-async function untilReady(program: Program): Promise<SiteAddresses | undefined> {
+async function untilReady(program: Program): Promise<NodeAddresses | undefined> {
   try {
     return await eventually('the gateway is ready', () => {
       checkRuns(program)
@@ -174,10 +176,11 @@ async function untilReady(program: Program): Promise<SiteAddresses | undefined> 
   }
 }
 
-function describeGateway(program: Program, { live, sandbox }: SiteAddresses): GatewayProcess {
+function describeGateway(program: Program, { live, sandbox, internal }: NodeAddresses): GatewayProcess {
   return Object.assign(program, {
     baseUrl: live,
     sandboxUrl: sandbox,
+    internalUrl: internal,
     async stop() {
       const tooLong = setTimeout(() => program.kill('SIGKILL'), testTimeoutMs)
       program.kill('SIGTERM')
@@ -193,7 +196,7 @@ export function checkRuns({ ending, stderr }: Program): void {
   if (ending) throw new Error(`The gateway ended with ${ending.code ?? ending.signal}: ${stderr}`)
 }
 
-function findReadyLine(output: string): SiteAddresses | undefined {
+function findReadyLine(output: string): NodeAddresses | undefined {
   const line = /^.*"msg":"Countersign is ready".*$/m.exec(output)
   return line ? JSON.parse(line[0]) : undefined
 }

@@ -54,7 +54,7 @@ export async function openCore(
     mayProvision: sources,
   })
   const headers = basic({ id: service.id, secret: secret.text })
-  const url = `${environment === 'live' ? house.baseUrl : house.sandboxUrl}/internal/v1`
+  const url = `${house.internalUrl}/internal/v1`
   const put = (path: string, body: object) => callJson(`${url}/${path}`, 'PUT', body, headers)
   return {
     id: service.id,

@@ -12,7 +12,7 @@ import type { ErrorShape } from '../../http/addresses.ts'
 import type { BodyKind, OperationSchema } from '../../http/described-route.ts'
 import { Problem } from '../../problem.ts'
 import type { Permission } from '../../vocabulary/permission.ts'
-import type { ApiGate, Protection } from '../gates/gate.ts'
+import type { ApiGate, CredentialEnvironment, Protection } from '../gates/gate.ts'
 import { readFormFault } from './form-fields.ts'
 
 /** `Asked` is what a request holds that its schema lets through. */
@@ -35,12 +35,17 @@ export interface Route {
   readonly errors: ErrorShape | undefined
   readonly protection?: Protection | undefined
   readonly permission?: Permission | undefined
+  /** Given where it is answered at the internal listener, and not by the sites. */
+  readonly environmentOf?: CredentialEnvironment | undefined
   /** Undefined where readers of the interface have nothing of it. */
   readonly schema: OperationSchema | undefined
   readonly takes: BodyKind
   readonly cors: '*' | undefined
-  register(app: FastifyInstance, context: Context): void
+  register(app: FastifyInstance, contextOf: ContextOf): void
 }
+
+/** A site has one for all requests. */
+export type ContextOf = (request: FastifyRequest) => Context
 
 export function route<Caller>(
   method: HTTPMethods,
@@ -51,13 +56,14 @@ export function route<Caller>(
   const { schema, errors, cors, takes = 'json' } = endpoint
   return {
     ...{ method, path, errors, takes, cors, protection: gate.protection, permission: gate.permission },
+    environmentOf: gate.environmentOf,
     schema: endpoint.isHidden ? undefined : schema,
-    register(app, context) {
+    register(app, contextOf) {
       const callers = new WeakMap<FastifyRequest, Caller>()
       // Where the head alone tells who calls, not a byte of a stranger's body is read, let alone judged.
       const early = schema.body !== undefined && takes !== 'form'
       const admit = async (request: FastifyRequest, reply: FastifyReply) => {
-        callers.set(request, await gate(context, request, reply))
+        callers.set(request, await gate(contextOf(request), request, reply))
       }
       const readIntegers = integerReader(schema)
       app.route({
@@ -77,6 +83,7 @@ export function route<Caller>(
         ...(readIntegers && { preValidation: readIntegers }),
         handler: (request, reply) => {
           if (takes !== 'form') refuseOtherMediaTypes(request, takes)
+          const context = contextOf(request)
           const caller = early ? (callers.get(request) as Caller) : gate(context, request, reply)
           const proceed = (known: Caller) => {
             const { validationError } = request

@@ -2,11 +2,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { Act, ActingCredential } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import { parseToken } from '../../crypto/token.ts'
+import { environmentOfToken, parseToken } from '../../crypto/token.ts'
 import { Forbidden, Problem } from '../../problem.ts'
 import { findActing } from '../../users/admin-credential.ts'
 import { type Permission, permits } from '../../vocabulary/permission.ts'
-import type { ApiGate } from './gate.ts'
+import type { ApiGate, CredentialEnvironment } from './gate.ts'
 import { actOf, countFailure, failureKey } from './gates.ts'
 
 export interface Administrator {
@@ -25,12 +25,13 @@ export function admin(permission: Permission): ApiGate<Administrator> {
     const { by, at } = actOf(context, request, `credential:${credential.id}`)
     return { credential, act: { by: { ...by, credential }, at } }
   }
-  return Object.assign(gate, { permission })
+  return Object.assign(gate, { permission, environmentOf })
 }
 
+const environmentOf: CredentialEnvironment = (request) => environmentOfToken(readToken(request))
+
 async function authenticate(context: Context, request: FastifyRequest): Promise<ActingCredential> {
-  const [, text = ''] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
-  const token = parseToken(text)
+  const token = parseToken(readToken(request))
   // Whatever else it is, no look at the database tells.
   if (token?.kind !== 'administration' || token.environment !== context.environment) throw refusal()
   const key = failureKey(request, 'administration')
@@ -41,12 +42,16 @@ async function authenticate(context: Context, request: FastifyRequest): Promise<
   throw refusal()
 }
 
+function readToken({ headers }: FastifyRequest): string {
+  return /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
+}
+
 function refusal(): Problem {
   const headers = { 'www-authenticate': 'Bearer realm="countersign"' }
   return new Problem(
     401,
     'unauthorized',
-    'The credential is missing, unknown or of the other site, has ended, or may do more than the person it is for. Send one for administration as Bearer.',
+    'The credential is missing, unknown, has ended, or may do more than the person it is for. Send one for administration as Bearer.',
     { headers },
   )
 }

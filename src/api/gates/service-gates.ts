@@ -2,14 +2,19 @@
 import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import type { ClientCredentials } from '../../oauth/client-credentials.ts'
+import { environmentOfToken } from '../../crypto/token.ts'
+import { type ClientCredentials, parseBasic } from '../../oauth/client-credentials.ts'
 import { Forbidden } from '../../problem.ts'
 import type { Service } from '../../services/service.ts'
+import type { Environment } from '../../vocabulary/environment.ts'
 import type { ApiGate } from './gate.ts'
 import { actOf, branchRefusal, countFailure, failureKey, parseBranchBasic } from './gates.ts'
 
 /** One of the brokerage's own systems. */
-export const service: ApiGate<Act> = async (context, request) => (await admit(context, request)).act
+export const service: ApiGate<Act> = Object.assign(
+  async (context: Context, request: FastifyRequest) => (await admit(context, request)).act,
+  { environmentOf },
+)
 
 /**
  * One that provisions: each handler asks it for the source, by `requireSource`, before it does or tells
@@ -20,13 +25,26 @@ export interface Provisioner {
   readonly service: Service
 }
 
-export const provisioner: ApiGate<Provisioner> = (context, request) => admit(context, request)
+export const provisioner: ApiGate<Provisioner> = Object.assign(admit, { environmentOf })
 
 export function requireSource({ service: { id, mayProvision } }: Provisioner, source: string): void {
   if (mayProvision.includes(source)) return
   throw new Forbidden(
     `This service may not provision for source "${source}". An operator can allow it: countersign service update ${id} --provision ${source}`,
   )
+}
+
+function environmentOf({ headers }: FastifyRequest): Environment | undefined {
+  const readings = headers.authorization === undefined ? [] : readBasic(headers.authorization)
+  return readings.map(({ secret }) => environmentOfToken(secret)).find((each) => each !== undefined)
+}
+
+function readBasic(authorization: string): ClientCredentials[] {
+  try {
+    return parseBasic(authorization)
+  } catch {
+    return []
+  }
 }
 
 async function admit(context: Context, request: FastifyRequest): Promise<Provisioner> {

@@ -100,7 +100,7 @@ export const startsImport: Endpoint<Provisioner, { Querystring: ImportQuery }> =
     const ended = await readAll(context, request, reply, started)
     return reply
       .status(201)
-      .header('location', `${context.baseUrl}/internal/v1/imports/${started.id}`)
+      .header('location', `/internal/v1/imports/${started.id}`)
       .send(await print(context, ended))
   },
 }

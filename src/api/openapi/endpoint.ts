@@ -2,7 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import type { DescribedRoute, Tag } from '../../http/described-route.ts'
+import type { DescribedRoute } from '../../http/described-route.ts'
+import { type Environment, environments } from '../../vocabulary/environment.ts'
+import { recordOf } from '../../vocabulary/record-of.ts'
 import { Type } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { Administrator } from '../gates/admin-gate.ts'
@@ -12,8 +14,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What partners may know of the interface. */
     openapi(): OpenApiDocument
-    internalOpenapi(): OpenApiDocument
-    adminOpenapi(): OpenApiDocument
+    internalOpenapi(environment: Environment): OpenApiDocument
+    adminOpenapi(environment: Environment): OpenApiDocument
   }
 }
 
@@ -47,7 +49,7 @@ export const internalOpenApi: Endpoint<Act> = {
     tags: ['Internal'],
     security: [{ serviceBasic: [] }],
   },
-  handle: (_context, _caller, request) => request.server.internalOpenapi(),
+  handle: ({ environment }, _caller, request) => request.server.internalOpenapi(environment),
 }
 
 export const adminOpenApi: Endpoint<Administrator> = {
@@ -59,31 +61,42 @@ export const adminOpenApi: Endpoint<Administrator> = {
     security: [{ adminCredential: [] }],
     mayForbid: true,
   },
-  handle: (_context, _caller, request) => request.server.adminOpenapi(),
+  handle: ({ environment }, _caller, request) => request.server.adminOpenapi(environment),
 }
 
 /** Written when it is first asked for: only then is the address of the site known. */
-export function describeRoutes(
+export function describeSite(
   app: FastifyInstance,
   routes: readonly DescribedRoute[],
   context: Context,
 ): void {
-  const isFor = (audience: Tag) => (row: DescribedRoute) => row.schema.tags[0] === audience
-  const others = routes.filter((row) => !isFor('Administration')(row))
-  const open = others.filter((row) => !isFor('Internal')(row))
   app.decorate(
     'openapi',
-    once(() => describeInterface(open, context.baseUrl)),
-  )
-  app.decorate(
-    'internalOpenapi',
-    once(() => describeInterface(others, context.baseUrl)),
-  )
-  app.decorate(
-    'adminOpenapi',
-    once(() => describeAdministration(routes.filter(isFor('Administration')), context.baseUrl)),
+    once(() => describeInterface(routes.filter(isOpen), context.baseUrl)),
   )
 }
+
+/** At the internal listener: what is open stands in its document too. */
+export function describeInternal(
+  app: FastifyInstance,
+  routesOf: (context: Context) => readonly DescribedRoute[],
+  contexts: Readonly<Record<Environment, Context>>,
+): void {
+  const ofEach = (describe: typeof describeInterface, isIts: (row: DescribedRoute) => boolean) => {
+    const documents = recordOf(environments, (each) =>
+      once(() => describe(routesOf(contexts[each]).filter(isIts), contexts[each].baseUrl)),
+    )
+    return (environment: Environment) => documents[environment]()
+  }
+  app.decorate(
+    'internalOpenapi',
+    ofEach(describeInterface, (row) => !isAdministration(row)),
+  )
+  app.decorate('adminOpenapi', ofEach(describeAdministration, isAdministration))
+}
+
+const isAdministration = ({ schema }: DescribedRoute) => schema.tags[0] === 'Administration'
+const isOpen = ({ environmentOf }: DescribedRoute) => environmentOf === undefined
 
 function once<Value>(make: () => Value): () => Value {
   let made: Value | undefined

@@ -18,27 +18,37 @@ export type OpenApiDocument = ReturnType<typeof describeInterface>
 
 /** What partners and the brokerage's systems call, and what is sent to partners. */
 export function describeInterface(routes: readonly DescribedRoute[], baseUrl: string) {
-  return describeDocument(routes, baseUrl, { info: about(baseUrl), sends: true })
+  return describeDocument(routes, baseUrl, { info: about(baseUrl), server: baseUrl, sends: true })
 }
 
 export function describeAdministration(routes: readonly DescribedRoute[], baseUrl: string): OpenApiDocument {
-  return describeDocument(routes, baseUrl, { info: aboutAdministration(baseUrl), sends: false })
+  return describeDocument(routes, baseUrl, {
+    ...{ info: aboutAdministration(baseUrl), server: internalServer, sends: false },
+  })
 }
+
+/** Where the document itself was found. */
+const internalServer = '/'
 
 interface Document {
   readonly info: ReturnType<typeof about>
+  readonly server: string
   /** Whether partners are sent something. */
   readonly sends: boolean
 }
 
-function describeDocument(routes: readonly DescribedRoute[], baseUrl: string, { info, sends }: Document) {
+function describeDocument(
+  routes: readonly DescribedRoute[],
+  baseUrl: string,
+  { info, server, sends }: Document,
+) {
   const components = openComponents()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const row of routes) {
     const path = row.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = {
       ...paths[path],
-      [String(row.method).toLowerCase()]: describeOperation(row, components.place),
+      [String(row.method).toLowerCase()]: describeOperation(row, components.place, server),
     }
   }
   const responses = Object.fromEntries(
@@ -57,7 +67,7 @@ function describeDocument(routes: readonly DescribedRoute[], baseUrl: string, { 
   return {
     openapi: '3.1.0',
     info,
-    servers: [{ url: baseUrl }],
+    servers: [{ url: server }],
     tags: tags.filter(({ name }) => usedTags.has(name)),
     paths,
     ...(webhooks && { webhooks }),
@@ -72,9 +82,10 @@ function describeDocument(routes: readonly DescribedRoute[], baseUrl: string, { 
 
 type Place = (schema: TSchema) => object
 
-function describeOperation(row: DescribedRoute, place: Place) {
+function describeOperation(row: DescribedRoute, place: Place, server: string) {
   const { operationId, summary, description, tags: words, security, body, makesWebhook } = row.schema
   const parameters = describeParameters(row, place)
+  const isElsewhere = row.environmentOf !== undefined && server !== internalServer
   const applying = refusals.filter((refusal) => refusal.applies(row))
   const refused = applying.map((refusal) => [
     refusal.status,
@@ -82,6 +93,7 @@ function describeOperation(row: DescribedRoute, place: Place) {
   ])
   return {
     ...{ operationId, summary, description, tags: words, security },
+    ...(isElsewhere && { servers: [{ url: internalServer }] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: { required: true, content: { [mediaTypeOf(row)]: describeContent(body, place) } },

@@ -68,7 +68,7 @@ export function startTraffic(house: House, pauseMs: number): Traffic {
     }
     const headers = { 'content-type': 'application/json', 'idempotency-key': key, ...basic(house.service) }
     const body = JSON.stringify({ events: [event] })
-    const answer = await call(promises, `${node.origin}/internal/v1/events`, headers, body)
+    const answer = await call(promises, `${node.gateway.internalUrl}/internal/v1/events`, headers, body)
     if (answer?.status !== 202) return undefined
     const [id] = (JSON.parse(answer.text) as { eventIds: string[] }).eventIds
     promises.events.set(id!, { entity, place })

@@ -53,7 +53,7 @@ test('who sent it is told by the name of the service', async () => {
   const source = makeUpWord()
   const core = await openCore(house, 'live', [source])
   const lines = households(source, 1).map((each) => `${JSON.stringify(each)}\n`)
-  const answer = await fetch(`${house.baseUrl}/internal/v1/imports?source=${source}`, {
+  const answer = await fetch(`${house.internalUrl}/internal/v1/imports?source=${source}`, {
     method: 'POST',
     headers: { ...core.headers, 'content-type': 'application/x-ndjson' },
     body: lines.join(''),
