@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { createService } from '../../src/services/service.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { openAdminProgram } from '../support/administration.ts'
 import { type Answer, formOf, postForm, type SentRequest, send } from '../support/browser.ts'
 import { basic, openHouse } from '../support/gateway.ts'
 import { assertOAuthError, assertProblem, sendRaw } from '../support/oauth.ts'
@@ -16,6 +17,7 @@ const client = await house.makeClient()
 const token = await house.makeToken(await house.makeUser())
 const { db } = house.gateway.context
 const made = await createService(db, 'Ledger', 'live', house.act())
+const program = await openAdminProgram(house)
 const service = basic({ id: made.service.id, secret: made.secret.text })
 
 const form = 'application/x-www-form-urlencoded'
@@ -259,7 +261,8 @@ test('a body in an encoding that is not read is a 415 that says so, at every end
 })
 
 /** Where the head alone tells who calls, a stranger's body is not looked at. */
-const authority = (path: string) => (path.startsWith('/internal') ? service : basic(client))
+const authority = (path: string) =>
+  path.startsWith('/internal') ? service : path.startsWith('/admin') ? program.headers : basic(client)
 
 test('JSON that is not UTF-8 is a 400: no letter is guessed', async () => {
   const headers = `authorization: ${basic(client).authorization}\r\ncontent-type: application/json`

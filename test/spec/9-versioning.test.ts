@@ -11,7 +11,11 @@ const house = await openHouse()
 test('OAuth and user paths begin with /v1, webhook and event paths with /v2', () => {
   for (const { path } of apiRoutes) {
     if (path.startsWith('/.well-known/') || path.endsWith('/openapi.json')) continue
-    assert.match(path, /^\/internal\/v1\/|^\/v1\/(oauth|user)\/|^\/v2\/(webhooks|events|deliveries)\b/, path)
+    assert.match(
+      path,
+      /^\/(internal|admin)\/v1\/|^\/v1\/(oauth|user)\/|^\/v2\/(webhooks|events|deliveries)\b/,
+      path,
+    )
   }
 })
 

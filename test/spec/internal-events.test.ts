@@ -131,7 +131,7 @@ test("an event of one environment stays out of the other's log", async () => {
   const sandboxService = await makeService('sandbox')
   const event = transaction({ branchId: program.branchId })
   assert.equal(
-    (await callJson(house.sandboxUrl + path, 'POST', { events: [event] }, sandboxService.headers)).status,
+    (await callJson(house.internalUrl + path, 'POST', { events: [event] }, sandboxService.headers)).status,
     202,
   )
   assert.deepEqual(await readLog(program), [])
