@@ -45,7 +45,7 @@ export interface Route {
 }
 
 /** A site has one for all requests. */
-export type ContextOf = (request: FastifyRequest) => Context
+type ContextOf = (request: FastifyRequest) => Context
 
 export function route<Caller>(
   method: HTTPMethods,
