@@ -142,7 +142,7 @@ test('its secret is made by itself, is shown once, and the one of before is refu
   const { status } = await makeService(name)
   const isIn = async (secret: string) => {
     const basic = Buffer.from(`${status.serviceId}:${secret}`).toString('base64')
-    const answer = await send(`${house.baseUrl}/internal/openapi.json`, {
+    const answer = await send(`${house.internalUrl}/internal/openapi.json`, {
       headers: { authorization: `Basic ${basic}` },
     })
     return answer.status === 200

@@ -181,7 +181,7 @@ test('rendered with everything said, it is valid, and no part of one release cho
   const peer = 'podSelector.matchLabels.app'
   const words = [
     ...['migrations.existingSecret=owner', `image.digest=${digest}`, 'image.pullSecrets[0]=registry'],
-    ...['sites', 'metrics'].map((name) => `networkPolicy.${name}[0].${peer}=${name}`),
+    ...['sites', 'internal', 'metrics'].map((name) => `networkPolicy.${name}[0].${peer}=${name}`),
     ...['ingress.className=nginx', 'ingress.annotations.a=b', 'nodeSelector.disk=fast'],
     'tolerations[0].key=dedicated',
   ].flatMap((value) => ['--set', value])
@@ -208,7 +208,7 @@ test('rendered with everything said, it is valid, and no part of one release cho
   const { ingress } = found['NetworkPolicy second']!.spec
   assert.deepEqual(
     ingress.map(({ ports }: { ports: { port: string }[] }) => ports.map(({ port }) => port)),
-    [['live', 'sandbox'], ['metrics']],
+    [['live', 'sandbox'], ['internal'], ['metrics']],
   )
   assert.ok(ingress.every(({ from }: { from: unknown[] }) => from.length === 1))
 })

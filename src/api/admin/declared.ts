@@ -206,7 +206,7 @@ export function declared<Spec extends object>(kind: DeclaredKind<Spec>, { one, m
         { ifMatch, onlyNew: ifNoneMatch === '*', dryRun: request.query.dryRun === 'true' },
         actFor(caller, request.query),
       )
-      return sendOutcome(context, reply, outcome)
+      return sendOutcome(reply, outcome)
     },
   }
 
@@ -235,7 +235,7 @@ export function declared<Spec extends object>(kind: DeclaredKind<Spec>, { one, m
         { ifMatch, dryRun: request.query.dryRun === 'true' },
         actFor(caller, request.query),
       )
-      return sendOutcome(context, reply, outcome)
+      return sendOutcome(reply, outcome)
     },
   }
   return { list, fetch, put, end }
@@ -268,11 +268,11 @@ export function refuseOtherSite({ site }: Pick<DeclaredKind<object>, 'site'>, co
   if (site === 'both') refuseSandbox(context)
 }
 
-function sendOutcome({ baseUrl }: Context, reply: FastifyReply, result: DeclarationOutcome) {
+function sendOutcome(reply: FastifyReply, result: DeclarationOutcome) {
   const { outcome, dryRun, proposals, kind, name } = result
   const isNew = outcome === 'created' && !dryRun
   const status = dryRun ? 200 : proposals.length > 0 ? 202 : isNew ? 201 : 200
   if (result.etag !== null) reply.header('etag', result.etag)
-  if (isNew) reply.header('location', `${baseUrl}/admin/v1/${kind}/${name}`)
+  if (isNew) reply.header('location', `/admin/v1/${kind}/${name}`)
   return reply.status(status).send(result)
 }
