@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
@@ -26,7 +27,7 @@ async function startProgram(env: Record<string, string>): Promise<{ url: string;
       ...process.env,
       GOFLAGS: '',
       GOPROXY: 'off',
-      GOCACHE: newFolder('go-cache'),
+      GOCACHE: process.env.GOCACHE ?? join(tmpdir(), 'countersign-go-build'),
       GOTOOLCHAIN: 'local',
     },
     encoding: 'utf8',
