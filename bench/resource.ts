@@ -6,7 +6,7 @@ import { createService } from '../src/services/service.ts'
 import { race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import { type Load, probe, underLoad } from './load.ts'
+import { type Load, probe, send, underLoad } from './load.ts'
 import { bearerGet, cycle } from './requests.ts'
 import { startPeer } from './server-process.ts'
 
@@ -29,6 +29,8 @@ export const resource = race({
     const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet(path, token))
     const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: 'ACME' })
     const ours = load(api.origin)
+    // What is measured is what it remembers.
+    for (const request of requests) await send(api.origin, request)
     return {
       ours: underLoad(ours),
       async openPeers() {

@@ -1,6 +1,6 @@
 /** An API of the brokerage: one route of Fastify, protected by @countersign/resource. */
 import fastify from 'fastify'
-import { openBearers } from '../../resource/src/bearers.ts'
+import { type BearerEvent, openBearers } from '../../resource/src/bearers.ts'
 import { requireAccess } from '../../resource/src/fastify.ts'
 import { announce } from './announce.ts'
 
@@ -9,7 +9,10 @@ const [path, options] = process.argv.slice(2) as [string, string]
 const opened = Promise.withResolvers<void>()
 const bearers = openBearers({
   ...JSON.parse(options),
-  onEvent: ({ kind }) => kind === 'feed-opened' && opened.resolve(),
+  onEvent(event: BearerEvent) {
+    if (event.kind === 'feed-opened') opened.resolve()
+    if (event.kind === 'failed') process.stderr.write(`${event.error.message} ${event.error.cause}\n`)
+  },
 })
 const app = fastify()
 app.get(path, { onRequest: requireAccess(bearers, { scope: 'read' }) }, (_request, reply) =>

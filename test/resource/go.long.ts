@@ -74,7 +74,7 @@ test('a Go program remembers, forgets with the announcement, and asks when it he
   const revoke = (token: string) => postForm(`${house.baseUrl}/v1/oauth/revoke`, { token }, basic(client))
 
   const { access_token } = await holder.tokens(client)
-  const other = await holder.tokens(client, { scope: 'market' })
+  const other = await holder.tokens(await house.makeClient(), { scope: 'market' })
   assert.equal((await ask(access_token)).status, 200)
   assert.equal((await ask(access_token, 'ANOTHER1')).status, 403)
   assert.equal((await ask('nothing')).status, 401)
