@@ -21,7 +21,7 @@ export const resource = race({
     const { service, secret } = await createService(gateway.db, 'Positions', 'live', act())
     const options = {
       issuer: gateway.origin,
-      internalUrl: gateway.origin,
+      internalUrl: gateway.internal,
       credential: { id: service.id, secret: secret.text },
     }
     const program = new URL('peers/protected-fastify.ts', import.meta.url)

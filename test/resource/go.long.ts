@@ -57,7 +57,7 @@ test('a Go program remembers, forgets with the announcement, and asks when it he
   const client = await house.makeClient()
   const holder = await openHolder(house)
   const service = await makeService(house)
-  const feed = await keepOpen(openHeldWire(house.baseUrl))
+  const feed = await keepOpen(openHeldWire(house.internalUrl))
   const site = await keepOpen(openHeldWire(house.baseUrl))
   const { url, lines } = await startProgram({
     ISSUER: site.url,

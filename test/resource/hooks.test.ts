@@ -18,7 +18,7 @@ const house = await openHouse()
 const user = await house.makeUser('ada', ['ACCOUNT1'])
 const token = await house.makeToken(user)
 const common = {
-  internalUrl: house.baseUrl,
+  internalUrl: house.internalUrl,
   credential: await makeService(house),
   clock: new MovedClock(house),
   metadataUrl: 'https://orders.example.com/.well-known/oauth-protected-resource',

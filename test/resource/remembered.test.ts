@@ -16,7 +16,7 @@ const client = await house.makeClient()
 const holder = await openHolder(house)
 
 test('while the feed is closed every request asks, and none is answered from memory', async () => {
-  const wire = await openHeldWire(house.baseUrl)
+  const wire = await openHeldWire(house.internalUrl)
   const api = await openApi(house, { internalUrl: wire.url })
   try {
     const { access_token } = await holder.tokens(client)
@@ -35,7 +35,7 @@ test('while the feed is closed every request asks, and none is answered from mem
 })
 
 test('a feed that was cut off is opened again, and what was remembered before is not used', async () => {
-  const wire = await openHeldWire(house.baseUrl)
+  const wire = await openHeldWire(house.internalUrl)
   const api = await openApi(house, { internalUrl: wire.url })
   try {
     const { access_token } = await holder.tokens(client)
@@ -56,7 +56,7 @@ test('a feed that was cut off is opened again, and what was remembered before is
 })
 
 test('when the feed has been silent for 2.5 seconds nothing is answered from memory', async () => {
-  const wire = await openHeldWire(house.baseUrl)
+  const wire = await openHeldWire(house.internalUrl)
   const api = await openApi(house, { internalUrl: wire.url })
   try {
     const { access_token } = await holder.tokens(client)
@@ -75,7 +75,7 @@ test('when the feed has been silent for 2.5 seconds nothing is answered from mem
 })
 
 test('what arrives late counts from when the gateway knew it, not from when it arrived', async () => {
-  const wire = await openHeldWire(house.baseUrl)
+  const wire = await openHeldWire(house.internalUrl)
   const api = await openApi(house, { internalUrl: wire.url })
   try {
     const { access_token } = await holder.tokens(client)
@@ -99,7 +99,7 @@ test('what arrives late counts from when the gateway knew it, not from when it a
 })
 
 test('requests of one moment share a call of the gateway; after a change is told nobody joins one', async () => {
-  const wire = await openHeldWire(house.baseUrl)
+  const wire = await openHeldWire(house.internalUrl)
   const api = await openApi(house, { issuer: wire.url, timeoutMs: 60_000 })
   try {
     const { access_token } = await holder.tokens(client)

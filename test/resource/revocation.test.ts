@@ -23,7 +23,7 @@ const { db } = house.gateway.context
 const client = await house.makeClient()
 const holder = await openHolder(house)
 /** It asks one node, and hears the other. */
-const api = await keepOpen(openApi(house, { internalUrl: other.baseUrl }))
+const api = await keepOpen(openApi(house, { internalUrl: other.internalUrl }))
 
 const revoke = (token: string, by: TestClient = client) =>
   postForm(`${house.baseUrl}/v1/oauth/revoke`, { token }, basic(by))

@@ -59,7 +59,7 @@ export async function openApi(
   const clock = new MovedClock(house)
   const bearers = openBearers({
     issuer: house.baseUrl,
-    internalUrl: house.baseUrl,
+    internalUrl: house.internalUrl,
     credential: options.credential ?? (await makeService(house)),
     clock,
     onEvent: (event) => events.push(event),
