@@ -99,7 +99,7 @@ test('what arrives late counts from when the gateway knew it, not from when it a
 })
 
 test('requests of one moment share a call of the gateway; after a change is told nobody joins one', async () => {
-  const wire = await openHeldWire(house.internalUrl)
+  const wire = await openHeldWire(house.baseUrl)
   const api = await openApi(house, { issuer: wire.url, timeoutMs: 60_000 })
   try {
     const { access_token } = await holder.tokens(client)
