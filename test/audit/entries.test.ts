@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { theBrokerage } from '../../src/alerts/target.ts'
 import type { AuditAction } from '../../src/audit/action.ts'
 import { type AuditEntry, gatewayAct } from '../../src/audit/audit.ts'
 import { entryColumns } from '../../src/audit/entries.sql.ts'
@@ -17,6 +18,7 @@ import { generateKey, writeKeyFile } from '../../src/crypto/vault.ts'
 import { applyAsPartner } from '../../src/partners/partner.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
+import { queueAddress } from '../support/alerts.ts'
 import { ask } from '../support/ask.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
 import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
@@ -268,6 +270,7 @@ test('every command of an operator that changes something is recorded, and those
     db,
     'SELECT session_user::text AS "databaseRole"',
   )) as [{ databaseRole: string }]
+  const alerts = await queueAddress(house, theBrokerage, false)
   const made: Record<string, Record<string, unknown>> = {}
   const [customers, nobody] = ['customers.ndjson', 'nobody.ndjson'].map((name) =>
     join(makeFolder(), name),
@@ -383,6 +386,18 @@ test('every command of an operator that changes something is recorded, and those
     ['provider link', () => ['bank', 'subject-1', 'otto'], ['identity.linked']],
     ['provider unlink', () => ['bank', 'subject-1'], ['identity.unlinked']],
     ['provider remove', () => ['bank', '--yes'], ['provider.removed']],
+    [
+      'credential create',
+      () => ['--for', 'sven', '--role', 'viewer', '--name', 'deployment'],
+      ['credential.created'],
+    ],
+    ['credential revoke', () => [String(made['credential create']!.id)], ['credential.revoked']],
+    ['alert add', () => ['--url', 'https://hooks.example.com/in'], ['alert.address_added']],
+    ['alert send-code', () => [String(made['alert add']!.id)], ['alert.code_sent']],
+    ['alert confirm', () => [alerts.target, '--code', alerts.code], ['alert.address_confirmed']],
+    ['alert test', () => [alerts.target], ['alert.tested']],
+    ['alert change', () => [alerts.target, '--wait', '10m'], ['alert.changed']],
+    ['alert remove', () => [alerts.target], ['alert.address_removed']],
     ['keys rotate', () => [], ['keys.rotated']],
     ['keys prune', () => [], 'anything'],
   ]
