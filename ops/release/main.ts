@@ -10,19 +10,21 @@ import { makeArchive } from './archive.ts'
 import { printBillOfMaterials } from './bill-of-materials.ts'
 import { readEntries } from './folder.ts'
 import { type Lock, withoutDevelopment } from './lock.ts'
-import { makePackage } from './package.ts'
+import { makePackage, type PackageSource } from './package.ts'
 import { findUnfinished } from './unfinished.ts'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const target = process.argv[2] ?? join(home, 'release')
 const lock = JSON.parse(readFileSync(join(home, 'package-lock.json'), 'utf8')) as Lock
 
-/** By folder: the project that compiles it. */
-const packages = [['.', 'tsconfig.build.json']] as const
+const packages: readonly PackageSource[] = [
+  { folder: '.', project: 'tsconfig.build.json', page: 'README.md' },
+  { folder: 'resource', project: 'tsconfig.json', page: 'docs/resource.md' },
+]
 
 const files = new Map<string, Buffer>()
-for (const [folder, project] of packages) {
-  const { name, version, entries } = makePackage(home, folder, project)
+for (const source of packages) {
+  const { name, version, entries } = makePackage(home, source)
   files.set(`${name.replace(/^@/, '').replace('/', '-')}-${version}.tgz`, makeArchive(entries))
 }
 const gateway = `${lock.name}-${lock.version}.tgz`

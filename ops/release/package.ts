@@ -26,17 +26,26 @@ interface Manifest {
 
 const built = 'dist'
 
-/** `project` is what makes its `dist`; `folder` is where its manifest is. */
-export function makePackage(home: string, folder: string, project: string): Package {
+export interface PackageSource {
+  /** Where its manifest is. */
+  readonly folder: string
+  /** What compiles its `dist`, in that folder. */
+  readonly project: string
+  /** What a registry shows of it. */
+  readonly page: string
+}
+
+export function makePackage(home: string, { folder, project, page }: PackageSource): Package {
   const root = join(home, folder)
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const programs = new Set(Object.values(manifest.bin ?? {}))
   const lies = manifest.files.filter((name) => name !== built).flatMap((name) => readEntries(root, name))
-  const said = ['README.md', 'CHANGELOG.md', 'LICENSE'].flatMap((name) => readText(home, root, name))
   const entries = [
     ...lies.map((entry) => ({ ...entry, isProgram: programs.has(entry.path) })),
     ...compile(home, join(root, project)),
-    ...said,
+    ...readEntries(home, page, 'README.md'),
+    // One for all packages.
+    ...['CHANGELOG.md', 'LICENSE'].flatMap((name) => readEntries(home, name)),
     asJson('package.json', publish(manifest)),
     ...readLock(root),
   ]
@@ -47,12 +56,6 @@ export function makePackage(home: string, folder: string, project: string): Pack
 function publish({ scripts = {}, ...manifest }: Manifest): object {
   const { start } = scripts
   return { ...installed(manifest), ...(start && { scripts: { start } }) }
-}
-
-/** The licence is one for all packages. */
-function readText(home: string, root: string, name: string): Entry[] {
-  const place = [root, ...(name === 'LICENSE' ? [home] : [])].find((each) => existsSync(join(each, name)))
-  return place ? readEntries(place, name) : []
 }
 
 /** As npm-shrinkwrap.json it counts wherever the package is installed. */

@@ -27,8 +27,8 @@ const { version } = lock
 /** What a clone has of what a release is made of, and what builds it. */
 const parts = [
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
-  ...['README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'migrations', 'public', 'src', 'ops'],
-  'test/operating/released-migrations.txt',
+  ...['README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'migrations', 'public', 'src', 'resource', 'ops'],
+  ...['docs/resource.md', 'test/operating/released-migrations.txt'],
 ]
 
 /** A clone of the sources, with the modules of this one. */
@@ -144,6 +144,25 @@ test('unpacked beside its packages it says its version, and serves', async (t) =
   assert.equal((await send(baseUrl + style)).status, 200, 'what pages need came with it')
   gateway.kill('SIGTERM')
   assert.deepEqual(await gateway.ended, { code: 0, signal: null })
+})
+
+test('the library for resource servers is a package of its own: its modules load, and its types are found', async () => {
+  const folder = join(unpack(`countersign-resource-${version}.tgz`), 'package')
+  const consumer = makeFolder()
+  mkdirSync(join(consumer, 'node_modules/@countersign'), { recursive: true })
+  symlinkSync(folder, join(consumer, 'node_modules/@countersign/resource'))
+  symlinkSync(join(home, 'node_modules/@types'), join(consumer, 'node_modules/@types'))
+  const { exports, dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  assert.equal(dependencies, undefined)
+  const modules = Object.keys(exports).map((name) => join('@countersign/resource', name))
+  assert.ok(modules.length > 1)
+  const text = modules.map((name, place) => `import * as module${place} from '${name}'`).join('\n')
+  const uses = modules.map((_, place) => `Object.keys(module${place}).length satisfies number`).join('\n')
+  writeFileSync(join(consumer, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(consumer, 'main.ts'), `${text}\n${uses}\n`)
+  execFileSync(process.execPath, ['main.ts'], { cwd: consumer })
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
+  execFileSync(join(home, 'node_modules/.bin/tsc'), [...options, 'main.ts'], { cwd: consumer })
 })
 
 test('the image is built of the package that the checksums name', () => {
