@@ -24,6 +24,7 @@ import {
 } from './admin/secrets.ts'
 import { fetchAllSettings } from './admin/settings.ts'
 import { endSession, endSessions, fetchUser, listUserSessions, listUsers, lockUser } from './admin/users.ts'
+import { forwardAuthRoutes } from './forward-auth/doors.ts'
 import { type Route, route } from './frame/route.ts'
 import { admin } from './gates/admin-gate.ts'
 import { anyone, bearer, branch, client, clientOrService } from './gates/gates.ts'
@@ -118,6 +119,8 @@ const table: readonly Route[] = [
   route('GET', '/internal/v1/imports/:id', provisioner, fetchImport),
   route('PATCH', '/internal/v1/imports/:id', provisioner, continuesImport),
   route('GET', '/internal/openapi.json', service, internalOpenApi),
+
+  ...forwardAuthRoutes,
 
   route('GET', '/admin/openapi.json', admin('overview.see'), adminOpenApi),
   route('GET', '/admin/v1/partners', admin('partners.see'), partners.list),

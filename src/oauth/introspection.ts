@@ -142,12 +142,11 @@ async function introspectRefreshToken(
 }
 
 /** A client asks about its own; a service that protects one resource, about what is for that. */
-function mayKnow(
-  caller: IntrospectionCaller,
-  { clientId, resources }: Pick<Bearer, 'clientId' | 'resources'>,
-) {
-  if (caller.kind === 'client') return caller.clientId === clientId
-  const { audience } = caller.service
+function mayKnow(caller: IntrospectionCaller, bearer: Pick<Bearer, 'clientId' | 'resources'>): boolean {
+  return caller.kind === 'client' ? caller.clientId === bearer.clientId : isFor(caller.service, bearer)
+}
+
+export function isFor({ audience }: Pick<Service, 'audience'>, { resources }: Pick<Bearer, 'resources'>) {
   return audience === null || resources.length === 0 || resources.includes(audience)
 }
 
@@ -170,7 +169,7 @@ function printFor(
   const sees = caller.kind === 'client' ? factsOfClient : caller.service.sees
   const known = printed.get(bearer) ?? new Map<string, string>()
   const view = sees.join()
-  const text = known.get(view) ?? print(describe(sees, bearer, baseUrl))
+  const text = known.get(view) ?? print(describeBearer(sees, bearer, baseUrl))
   printed.set(bearer, known.set(view, text))
   return caller.kind === 'client' ? text : addTags(text, bearer, caller.words)
 }
@@ -188,7 +187,8 @@ function addTags(text: string, bearer: Bearer, words: ServiceTags): string {
   return `${text.slice(0, -1)},"tags":${tags.text}}`
 }
 
-function describe(sees: readonly TokenFact[], bearer: Bearer, issuer: string): Introspection {
+/** As much of it as may be told. */
+export function describeBearer(sees: readonly TokenFact[], bearer: Bearer, issuer: string): Introspection {
   const { clientId, branchId, grantId, customer, issuedAtMs, authenticatedAtMs, acr, resources } = bearer
   const tells = (fact: TokenFact) => sees.includes(fact)
   return {

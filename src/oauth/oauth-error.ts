@@ -1,4 +1,5 @@
 import { Problem, printDescription } from '../problem.ts'
+import { type Acr, printAcr } from '../vocabulary/acr.ts'
 import { printScopes, type Scope } from '../vocabulary/scope.ts'
 
 /** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009, RFC 8707 (2) and RFC 9470 (5). */
@@ -40,10 +41,16 @@ export const noAccountText = 'The user no longer holds any of the accounts that 
 export const noScopeText = 'Nothing of what was approved is allowed to this application any more.'
 
 /** What an address asks of a bearer token, and where that is written (RFC 9728, 5.1). */
-interface Demand {
-  readonly scope: Scope
-  readonly metadataUrl: string
+export interface Demand {
+  readonly scopes: readonly Scope[]
+  readonly metadataUrl?: string | undefined
+  /** RFC 9470: how long ago its user may have signed in, and how. */
+  readonly maxAgeSeconds?: number | undefined
+  readonly acrs?: readonly Acr[]
 }
+
+/** RFC 9470, 3. */
+export const tooWeakSignIn = 'insufficient_user_authentication'
 
 /**
  * RFC 6750, 3: what is wrong with the bearer token that was shown, or was not. It becomes an answer where the
@@ -51,7 +58,7 @@ interface Demand {
  */
 export class BearerError extends Error {
   readonly status: 401 | 403
-  readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope'
+  readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope' | typeof tooWeakSignIn
   /**
    * The scopes that the token has. A client that asks for what the challenge names gets a token that can do
    * more, not something else.
@@ -70,12 +77,20 @@ export class BearerError extends Error {
     this.held = held
   }
 
-  challenge({ scope, metadataUrl }: Demand): Problem {
+  challenge(demand: Demand): Problem {
+    return new Problem(this.status, this.code, this.message, { headers: this.challengeHeaders(demand) })
+  }
+
+  challengeHeaders({ scopes, metadataUrl, maxAgeSeconds, acrs = [] }: Demand): Record<string, string> {
     const parameters = ['realm="countersign"']
     if (this.code !== 'unauthorized')
       parameters.push(`error="${this.code}"`, `error_description="${printDescription(this.message)}"`)
-    parameters.push(`scope="${printScopes([scope, ...this.held])}"`, `resource_metadata="${metadataUrl}"`)
-    const headers = { 'www-authenticate': `Bearer ${parameters.join(', ')}` }
-    return new Problem(this.status, this.code, this.message, { headers })
+    parameters.push(`scope="${printScopes([...scopes, ...this.held])}"`)
+    if (this.code === tooWeakSignIn) {
+      if (maxAgeSeconds !== undefined) parameters.push(`max_age="${maxAgeSeconds}"`)
+      if (acrs.length > 0) parameters.push(`acr_values="${acrs.map(printAcr).join(' ')}"`)
+    }
+    if (metadataUrl !== undefined) parameters.push(`resource_metadata="${metadataUrl}"`)
+    return { 'www-authenticate': `Bearer ${parameters.join(', ')}` }
   }
 }

@@ -41,6 +41,8 @@ export interface Route {
   readonly schema: OperationSchema | undefined
   readonly takes: BodyKind
   readonly cors: '*' | undefined
+  /** Its own stands for all of them. */
+  readonly takesEveryMethod?: true
   register(app: FastifyInstance, contextOf: ContextOf): void
 }
 

@@ -119,28 +119,37 @@ function noteClient(request: FastifyRequest, { id, branchId }: Registration): vo
 /** Spec 5.3: a bearer token with the scope. Counted against the token's rate limit. */
 export function bearer(scope: Scope): ApiGate<Bearer> {
   return protect({ scope, tokens: 'issued' }, (context, request, reply) => {
-    const text = readBearerText(request.headers.authorization)
-    const admit = (bearer: Bearer | RefusedBearer | undefined) => {
-      if (!bearer) throw invalidToken()
-      if ('obstacle' in bearer) {
-        request.formerly = bearer
-        throw bearer.obstacle ? obstructedToken(bearer.obstacle) : invalidToken()
-      }
-      request.who = bearer
-      const now = context.clock.now()
-      const enter = () => {
-        requireSite(bearer, context.baseUrl)
-        requireScope(bearer, scope)
-        context.activity.note(bearer, scope, now)
-        return bearer
-      }
-      const counted = countUse(context, bearer, reply, now)
-      return counted ? counted.then(enter) : enter()
+    const enter = (admitted: Bearer) => {
+      requireSite(admitted, context.baseUrl)
+      requireScope(admitted, scope)
+      context.activity.note(admitted, scope, context.clock.now())
+      return admitted
     }
-    const known = context.bearers.recall(text)
-    if (known?.environment === context.environment) return admit(known)
-    return context.bearers.judge(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
+    const admitted = admitBearer(context, request, reply)
+    return admitted instanceof Promise ? admitted.then(enter) : enter(admitted)
   })
+}
+
+/** Whatever its scopes. Without a promise where it is remembered and this process counts for itself. */
+export function admitBearer(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Bearer | Promise<Bearer> {
+  const text = readBearerText(request.headers.authorization)
+  const admit = (bearer: Bearer | RefusedBearer | undefined) => {
+    if (!bearer) throw invalidToken()
+    if ('obstacle' in bearer) {
+      request.formerly = bearer
+      throw bearer.obstacle ? obstructedToken(bearer.obstacle) : invalidToken()
+    }
+    request.who = bearer
+    const counted = countUse(context, bearer, reply, context.clock.now())
+    return counted ? counted.then(() => bearer) : bearer
+  }
+  const known = context.bearers.recall(text)
+  if (known?.environment === context.environment) return admit(known)
+  return context.bearers.judge(parseBearer(text, context.environment, context.sisterUrl)).then(admit)
 }
 
 export interface BranchCaller extends Branch {

@@ -32,7 +32,10 @@ function challenge(
   { baseUrl }: Context,
   request: FastifyRequest,
 ): Problem {
-  return error.challenge({ scope, metadataUrl: `${baseUrl}${resourceMetadataPath}${pathOf(request)}` })
+  return error.challenge({
+    scopes: [scope],
+    metadataUrl: `${baseUrl}${resourceMetadataPath}${pathOf(request)}`,
+  })
 }
 
 /**

@@ -1,0 +1,56 @@
+/** What a proxy asks at a door: who it is, which request it has, and what its route needs. */
+import type { FastifyRequest } from 'fastify'
+import { type Head, Misconfigured, readHead, readOnce } from '../../forward-auth/head.ts'
+import { type Needs, parseNeeds } from '../../forward-auth/needs.ts'
+import type { Contract, OriginalRequest } from '../../forward-auth/original-request.ts'
+import { queryOf } from '../../http/form.ts'
+import type { ClientCredentials } from '../../oauth/client-credentials.ts'
+import { BearerError } from '../../oauth/oauth-error.ts'
+import { readService, serviceHeader } from './proxy-gate.ts'
+
+export interface Door {
+  readonly path: string
+  readonly contract: Contract
+  /** Where the route says what it needs, if not in the query of its address. */
+  readonly needsHeader?: string
+  /** What stands for 429 where the proxy takes 401 and 403 alone for a no. */
+  readonly tooMany?: 403
+}
+
+export interface Question {
+  readonly credentials: ClientCredentials
+  readonly original: OriginalRequest
+  readonly needs: Needs
+  /** None, or more than one, is the client's fault. */
+  readonly bearers: readonly string[]
+}
+
+/** Throws where something is missing, or was not said by the proxy alone. */
+export function openReader({ path, contract, needsHeader }: Door): (request: FastifyRequest) => Question {
+  const names = new Set([serviceHeader, 'authorization', ...contract.headers])
+  if (needsHeader) names.add(needsHeader)
+  const before = path.replace('/*', '').length
+  return ({ raw }) => {
+    const { url = '', method = '' } = raw
+    const head = readHead(raw.rawHeaders, names)
+    return {
+      credentials: readService(head),
+      original: contract.read(head, method, url.slice(before)),
+      needs: parseNeeds(needsHeader ? readNeeds(head, needsHeader) : queryOf(url)),
+      bearers: head.get('authorization') ?? [],
+    }
+  }
+}
+
+/** A proxy that adds to a header instead of replacing it parts the two by a comma. */
+function readNeeds(head: Head, name: string): string {
+  const text = readOnce(head, name, 'needs')
+  if (text.includes(',')) throw new Misconfigured('needs_doubled', `${name} may hold no comma.`)
+  return text
+}
+
+/** Node would take the first, and the system behind the proxy perhaps another. */
+export function requireOneBearer({ bearers }: Question): void {
+  if (bearers.length > 1)
+    throw new BearerError(401, 'invalid_token', 'The Authorization header was sent more than once.')
+}
