@@ -12,9 +12,9 @@ export class Misconfigured extends Problem {
 }
 
 /** By name, in small letters. */
-export type Head = ReadonlyMap<string, readonly string[]>
+export type HeaderLines = ReadonlyMap<string, readonly string[]>
 
-export function readHead(rawHeaders: readonly string[], names: ReadonlySet<string>): Head {
+export function readHead(rawHeaders: readonly string[], names: ReadonlySet<string>): HeaderLines {
   const head = new Map<string, string[]>()
   for (let place = 0; place < rawHeaders.length; place += 2) {
     const name = rawHeaders[place]!.toLowerCase()
@@ -28,7 +28,7 @@ export function readHead(rawHeaders: readonly string[], names: ReadonlySet<strin
 }
 
 /** `fact` is what the header tells, in a word. */
-export function readOnce(head: Head, name: string, fact: string): string {
+export function readOnce(head: HeaderLines, name: string, fact: string): string {
   const [value = '', another] = head.get(name) ?? []
   if (another !== undefined)
     throw new Misconfigured(`${fact}_doubled`, `${name} was sent more than once. The proxy must replace it.`)

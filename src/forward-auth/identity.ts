@@ -6,11 +6,26 @@
 import type { Bearer } from '../oauth/bearer.ts'
 import { describeBearer, type Introspection } from '../oauth/introspection.ts'
 import type { Service } from '../services/service.ts'
+import { keysOf } from '../vocabulary/record-of.ts'
 
 export interface Identity {
   readonly headers: Readonly<Record<string, string>>
-  readonly claims: Omit<Introspection, 'active' | 'token_type' | 'iss' | 'iat' | 'exp' | 'aud' | 'tags'>
+  readonly claims: Partial<Introspection>
 }
+
+/** By what is said in introspection. */
+const fields = {
+  'x-countersign-subject': 'sub',
+  'x-countersign-username': 'username',
+  'x-countersign-customer': 'customer',
+  'x-countersign-client': 'client_id',
+  'x-countersign-partner': 'branch_id',
+  'x-countersign-scope': 'scope',
+  'x-countersign-accounts': 'account_numbers',
+  'x-countersign-grant': 'grant_id',
+  'x-countersign-auth-time': 'auth_time',
+  'x-countersign-acr': 'acr',
+} as const
 
 export const assertionHeader = 'x-countersign-assertion'
 
@@ -26,27 +41,29 @@ export function identityOf(bearer: Bearer, service: Service, issuer: string): Id
 
 function describe(bearer: Bearer, service: Service, issuer: string): Identity {
   const told = describeBearer(service.sees, bearer, issuer)
-  const { active: _, token_type, iss, iat, exp, aud, ...claims } = told
+  const said = keysOf(fields).map((header) => ({
+    header,
+    field: fields[header],
+    value: told[fields[header]],
+  }))
   return {
     headers: {
-      'x-countersign-subject': printValue(claims.sub),
-      'x-countersign-username': printValue(claims.username),
-      'x-countersign-customer': printValue(claims.customer),
-      'x-countersign-client': printValue(claims.client_id),
-      'x-countersign-partner': printValue(claims.branch_id),
-      'x-countersign-scope': claims.scope ?? '',
-      'x-countersign-accounts': (claims.account_numbers ?? []).map(printValue).join(' '),
-      'x-countersign-grant': printValue(claims.grant_id),
-      'x-countersign-auth-time': printValue(claims.auth_time),
-      'x-countersign-acr': printValue(claims.acr),
-      'x-countersign-expires': printValue(exp),
+      ...Object.fromEntries(said.map(({ header, value }) => [header, printValue(value)])),
+      // An assertion has an end of its own.
+      'x-countersign-expires': printValue(told.exp),
       [assertionHeader]: '',
     },
-    claims,
+    claims: Object.fromEntries(
+      said.flatMap(({ field, value }) => (value === undefined ? [] : [[field, value]])),
+    ),
   }
 }
 
-/** What a header cannot hold, and what parts a list, is percent-encoded. */
-function printValue(value: string | number | undefined): string {
-  return String(value ?? '').replace(/[^!-$&-+\--~]/gu, encodeURIComponent)
+/** What a header cannot hold, and what may part values, is percent-encoded. */
+function printValue(value: Introspection[(typeof fields)[keyof typeof fields] | 'exp']): string {
+  if (value === undefined) return ''
+  return String(Array.isArray(value) ? value.join(' ') : value).replace(
+    /[^ !-$&-+\--~]/gu,
+    encodeURIComponent,
+  )
 }

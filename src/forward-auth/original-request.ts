@@ -2,7 +2,7 @@
  * The request that a proxy asks about, as each contract tells it. Nothing is guessed or mended: what does not
  * look exactly as the proxy writes it was not written by the proxy alone.
  */
-import { type Head, Misconfigured, readOnce } from './head.ts'
+import { type HeaderLines, Misconfigured, readOnce } from './head.ts'
 
 export interface OriginalRequest {
   readonly method: string
@@ -16,7 +16,7 @@ export interface Contract {
   /** The headers that tell it. */
   readonly headers: readonly string[]
   /** `rest` is what stands behind the address of the door. */
-  read(head: Head, method: string, rest: string): OriginalRequest
+  read(head: HeaderLines, method: string, rest: string): OriginalRequest
 }
 
 const shapes = {
@@ -37,7 +37,7 @@ function check(fact: Fact, value: string): RegExpExecArray {
   )
 }
 
-function readFact(head: Head, name: string, fact: Fact): string {
+function readFact(head: HeaderLines, name: string, fact: Fact): string {
   const value = readOnce(head, name, fact)
   check(fact, value)
   return value

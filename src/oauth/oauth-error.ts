@@ -41,7 +41,7 @@ export const noAccountText = 'The user no longer holds any of the accounts that 
 export const noScopeText = 'Nothing of what was approved is allowed to this application any more.'
 
 /** What an address asks of a bearer token, and where that is written (RFC 9728, 5.1). */
-export interface Demand {
+interface Demand {
   readonly scopes: readonly Scope[]
   readonly metadataUrl?: string | undefined
   /** RFC 9470: how long ago its user may have signed in, and how. */

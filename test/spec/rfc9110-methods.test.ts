@@ -63,7 +63,9 @@ function addressesOf(site: Site): Map<string, Set<string>> {
   const pages = pageRoutes.filter(({ sites }) => sites.some((each) => each === site))
   const others = ['/healthz', '/readyz', ...(site === 'internal' ? [] : [assetUrl('countersign.css')])]
   for (const { method, path } of [
-    ...apiRoutes.filter(({ path }) => isInternal(path) === (site === 'internal')),
+    ...apiRoutes.filter(
+      ({ path, takesEveryMethod }) => !takesEveryMethod && isInternal(path) === (site === 'internal'),
+    ),
     ...pages,
     ...others.map((path) => ({ method: 'GET', path })),
   ])

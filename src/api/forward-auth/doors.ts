@@ -17,7 +17,7 @@ import type { Service } from '../../services/service.ts'
 import type { Route } from '../frame/route.ts'
 import { admitBearer } from '../gates/gates.ts'
 import { admitService, environmentOf } from './proxy-gate.ts'
-import { type Door, openReader, type Question, requireOneBearer } from './question.ts'
+import { type Door, openReader, type ProxyQuestion, requireOneBearer } from './question.ts'
 
 const doors: readonly Door[] = [
   { path: '/forward-auth/forwarded', contract: forwarded },
@@ -72,7 +72,7 @@ function announcesBody({ headers }: FastifyRequest): boolean {
 function answer(
   context: Context,
   door: Door,
-  question: Question,
+  question: ProxyQuestion,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
@@ -100,7 +100,7 @@ function answer(
 
 function letPass(
   context: Context,
-  { original: request, needs }: Question,
+  { original: request, needs }: ProxyQuestion,
   service: Service,
   bearer: Bearer,
   reply: FastifyReply,
@@ -117,7 +117,7 @@ function letPass(
 }
 
 /** As a proxy can hand it on. */
-function translate({ tooMany }: Door, { needs }: Question, error: unknown): unknown {
+function translate({ tooMany }: Door, { needs }: ProxyQuestion, error: unknown): unknown {
   if (error instanceof BearerError) return error.challenge(needs)
   if (tooMany && error instanceof Problem && error.status === 429)
     return new Problem(tooMany, error.code, error.message, { headers: error.headers })

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
 import { environmentOfToken } from '../../crypto/token.ts'
-import { type Head, Misconfigured, readOnce } from '../../forward-auth/head.ts'
+import { type HeaderLines, Misconfigured, readOnce } from '../../forward-auth/head.ts'
 import type { ClientCredentials } from '../../oauth/client-credentials.ts'
 import type { Service } from '../../services/service.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
@@ -11,7 +11,7 @@ import { countFailure, failureKey } from '../gates/gates.ts'
 /** `Authorization` is the client's. */
 export const serviceHeader = 'x-countersign-service'
 
-export function readService(head: Head): ClientCredentials {
+export function readService(head: HeaderLines): ClientCredentials {
   const text = readOnce(head, serviceHeader, 'service')
   const colon = text.indexOf(':')
   if (colon >= 0) return { id: text.slice(0, colon), secret: text.slice(colon + 1) }

@@ -1,6 +1,6 @@
 /** What a proxy asks at a door: who it is, which request it has, and what its route needs. */
 import type { FastifyRequest } from 'fastify'
-import { type Head, Misconfigured, readHead, readOnce } from '../../forward-auth/head.ts'
+import { type HeaderLines, Misconfigured, readHead, readOnce } from '../../forward-auth/head.ts'
 import { type Needs, parseNeeds } from '../../forward-auth/needs.ts'
 import type { Contract, OriginalRequest } from '../../forward-auth/original-request.ts'
 import { queryOf } from '../../http/form.ts'
@@ -17,7 +17,7 @@ export interface Door {
   readonly tooMany?: 403
 }
 
-export interface Question {
+export interface ProxyQuestion {
   readonly credentials: ClientCredentials
   readonly original: OriginalRequest
   readonly needs: Needs
@@ -26,7 +26,11 @@ export interface Question {
 }
 
 /** Throws where something is missing, or was not said by the proxy alone. */
-export function openReader({ path, contract, needsHeader }: Door): (request: FastifyRequest) => Question {
+export function openReader({
+  path,
+  contract,
+  needsHeader,
+}: Door): (request: FastifyRequest) => ProxyQuestion {
   const names = new Set([serviceHeader, 'authorization', ...contract.headers])
   if (needsHeader) names.add(needsHeader)
   const before = path.replace('/*', '').length
@@ -43,14 +47,14 @@ export function openReader({ path, contract, needsHeader }: Door): (request: Fas
 }
 
 /** A proxy that adds to a header instead of replacing it parts the two by a comma. */
-function readNeeds(head: Head, name: string): string {
+function readNeeds(head: HeaderLines, name: string): string {
   const text = readOnce(head, name, 'needs')
   if (text.includes(',')) throw new Misconfigured('needs_doubled', `${name} may hold no comma.`)
   return text
 }
 
 /** Node would take the first, and the system behind the proxy perhaps another. */
-export function requireOneBearer({ bearers }: Question): void {
+export function requireOneBearer({ bearers }: ProxyQuestion): void {
   if (bearers.length > 1)
     throw new BearerError(401, 'invalid_token', 'The Authorization header was sent more than once.')
 }
