@@ -12,6 +12,7 @@ import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
 import { delivery } from './delivery.ts'
 import { dispatch } from './dispatch.ts'
+import { forwardAuth, forwardAuthAssertion, forwardAuthNginx } from './forward-auth.ts'
 import { idle } from './idle.ts'
 import { importing } from './import.ts'
 import { introspection } from './introspection.ts'
@@ -45,6 +46,7 @@ import { years } from './years.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection, resource],
+  ...[forwardAuth, forwardAuthAssertion, forwardAuthNginx],
   ...[
     publish,
     publishBatch,

@@ -30,8 +30,8 @@ export function useOnce(
   }
 }
 
-export function bearerGet(path: string, token: string): PrintedRequest {
-  return print([`GET ${path} HTTP/1.1`, `authorization: Bearer ${token}`], '')
+export function bearerGet(path: string, token: string, headers: readonly string[] = []): PrintedRequest {
+  return print([`GET ${path} HTTP/1.1`, `authorization: Bearer ${token}`, ...headers], '')
 }
 
 export function formPost(path: string, client: Credentials, fields: Record<string, string>): PrintedRequest {

@@ -11,5 +11,5 @@ const written = ['connection', 'content-length', 'date', 'keep-alive']
 const same = Object.fromEntries(Object.entries(headers).filter(([name]) => !written.includes(name)))
 
 const app = fastify()
-app.get(path, (_request, reply) => reply.headers(same).send(text))
+app.get(path, (_request, reply) => reply.headers(same).send(text || undefined))
 announce(await app.listen({ host: '127.0.0.1', port: 0 }))
