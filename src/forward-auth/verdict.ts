@@ -2,7 +2,7 @@
 import type { Bearer } from '../oauth/bearer.ts'
 import { BearerError, tooWeakSignIn } from '../oauth/oauth-error.ts'
 import { Problem } from '../problem.ts'
-import { acrs } from '../vocabulary/acr.ts'
+import { meets } from '../vocabulary/acr.ts'
 import { covers } from '../vocabulary/scope.ts'
 import type { Needs } from './needs.ts'
 
@@ -33,7 +33,6 @@ function isSignInEnough({ authenticatedAtMs, acr }: Bearer, needs: Needs, nowMs:
   const isRecent =
     maxAgeSeconds === undefined ||
     (authenticatedAtMs !== undefined && nowMs <= authenticatedAtMs + maxAgeSeconds * 1000)
-  const isStrong =
-    asked.length === 0 || (acr !== undefined && asked.some((each) => acrs.indexOf(acr) >= acrs.indexOf(each)))
+  const isStrong = asked.length === 0 || asked.some((each) => meets(acr, each))
   return isRecent && isStrong
 }

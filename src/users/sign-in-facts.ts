@@ -1,5 +1,5 @@
 /** When and how a person signed in, as OAuth tells it (RFC 9470). A stronger way meets a weaker demand. */
-import { type Acr, acrs } from '../vocabulary/acr.ts'
+import { type Acr, meets } from '../vocabulary/acr.ts'
 import type { Proofs, Session } from './session.ts'
 
 /** What a sign-in is known by; null where nobody says. */
@@ -25,10 +25,6 @@ export function meetsAny({ proofs }: Session, asked: readonly Acr[]): boolean {
 export function isSignedInSince({ proofs }: Session, bound: Date): boolean {
   const at = findSignInTime(proofs)
   return at !== undefined && at >= bound
-}
-
-function meets(acr: Acr | undefined, demanded: Acr): boolean {
-  return acr !== undefined && acrs.indexOf(acr) >= acrs.indexOf(demanded)
 }
 
 /**

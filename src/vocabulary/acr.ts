@@ -13,3 +13,7 @@ export function parseAcrs(text: string): Acr[] {
 export function printAcr(acr: Acr): string {
   return prefix + acr
 }
+
+export function meets(acr: Acr | undefined, demanded: Acr): boolean {
+  return acr !== undefined && acrs.indexOf(acr) >= acrs.indexOf(demanded)
+}
