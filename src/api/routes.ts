@@ -29,6 +29,7 @@ import { type Route, route } from './frame/route.ts'
 import { admin } from './gates/admin-gate.ts'
 import { anyone, bearer, branch, client, clientOrService } from './gates/gates.ts'
 import { provisioner, service } from './gates/service-gates.ts'
+import { tellAudit } from './internal/audit.ts'
 import { fetchCustomers } from './internal/customers.ts'
 import { publishEvents } from './internal/events.ts'
 import { continuesImport, fetchImport, fetchImports, startsImport } from './internal/imports.ts'
@@ -118,6 +119,7 @@ const table: readonly Route[] = [
   route('GET', '/internal/v1/imports', provisioner, fetchImports),
   route('GET', '/internal/v1/imports/:id', provisioner, fetchImport),
   route('PATCH', '/internal/v1/imports/:id', provisioner, continuesImport),
+  route('GET', '/internal/v1/audit', admin('audit.export'), tellAudit),
   route('GET', '/internal/openapi.json', service, internalOpenApi),
 
   ...forwardAuthRoutes,

@@ -6,6 +6,7 @@
 import { Invalid } from '../problem.ts'
 import { isRecord, keysOf } from '../vocabulary/record-of.ts'
 import type { BlockEntry } from './block.ts'
+import { count, fits, hex, moment, orNull, type Shape, text } from './line-shape.ts'
 
 export const evidenceVersion = 1
 
@@ -64,16 +65,6 @@ interface PrintedEntry extends Omit<BlockEntry, 'at'> {
   readonly at: string
 }
 
-/** By name and in the order in which they are printed: what a value must be. */
-type Shape = Readonly<Record<string, (value: unknown) => boolean>>
-
-const text = (value: unknown) => typeof value === 'string'
-const count = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-const moment = (value: unknown) => text(value) && isMoment(value)
-const hex = (bytes: number) => (value: unknown) =>
-  text(value) && new RegExp(`^[0-9a-f]{${2 * bytes}}$`).test(value)
-const orNull = (rule: (value: unknown) => boolean) => (value: unknown) => value === null || rule(value)
-
 const entryShape: Shape = {
   ...{ id: count, at: moment, actor: text, action: text, subject: text },
   ...{ environment: orNull(text), address: orNull(text), requestId: orNull(text), details: text },
@@ -82,7 +73,7 @@ const entry = (value: unknown) => fits(value, entryShape)
 const path = (value: unknown) => Array.isArray(value) && value.every(hex(32))
 const search = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.values(value).every(text)
-const key = (value: unknown) => text(value) && /^[A-Za-z0-9_-]{43}$/.test(value)
+const key = (value: unknown) => typeof value === 'string' && /^[A-Za-z0-9_-]{43}$/.test(value)
 
 const shapes: Readonly<Record<EvidenceLine['kind'], Shape>> = {
   evidence: { kind: text, version: (value) => value === evidenceVersion, madeAt: moment, search, key },
@@ -91,22 +82,6 @@ const shapes: Readonly<Record<EvidenceLine['kind'], Shape>> = {
   entry: { kind: text, index: count, path, entry },
   head: { kind: text, position: count, hash: hex(32), at: moment, signature: hex(64) },
   end: { kind: text, entries: count, sha256: hex(32), signature: hex(64) },
-}
-
-/** `2026-03-02T10:00:00.123Z`, and no other way to write it. */
-function isMoment(text: string): boolean {
-  const date = new Date(text)
-  return !Number.isNaN(date.getTime()) && date.toISOString() === text
-}
-
-function fits(value: unknown, shape: Shape): boolean {
-  if (!isRecord(value)) return false
-  const names = Object.keys(value)
-  const wanted = Object.entries(shape)
-  return (
-    names.length === wanted.length &&
-    wanted.every(([name, rule], place) => names[place] === name && rule(value[name]))
-  )
 }
 
 export function printLine(line: EvidenceLine): string {
@@ -124,7 +99,7 @@ export function parseLine(printed: string): EvidenceLine | undefined {
   const named = isRecord(value) ? value.kind : undefined
   const kind = keysOf(shapes).find((each) => each === named)
   return kind && fits(value, shapes[kind]) && JSON.stringify(value) === printed
-    ? (value as EvidenceLine)
+    ? (value as unknown as EvidenceLine)
     : undefined
 }
 

@@ -3,10 +3,11 @@ import { findEntries, printEntry } from '../audit/audit.ts'
 import { parseHead, printHead } from '../audit/block.ts'
 import { containsHead, verifyChain } from '../audit/chain.ts'
 import { openHeadSigner } from '../audit/head-signer.ts'
+import { readPushState } from '../audit-push/push-state.ts'
 import type { Sql } from '../database/database.ts'
 import { Invalid } from '../problem.ts'
 import { type Command, UsageError } from './command.ts'
-import { verifyEvidence } from './evidence.ts'
+import { verifyFile } from './evidence.ts'
 
 export const auditCommands: readonly Command[] = [
   {
@@ -33,8 +34,8 @@ export const auditCommands: readonly Command[] = [
     name: 'audit verify',
     needs: 'database',
     summary:
-      'Walks the whole chain of the audit log and compares it with the heads in AUDIT_ANCHOR_FILE, which show what was removed. --anchor compares with one that you kept elsewhere. With a file of evidence that the console exported: says what it proves, and needs neither database nor configuration.',
-    optional: { word: 'file', run: verifyEvidence },
+      'Walks the whole chain of the audit log and compares it with the heads in AUDIT_ANCHOR_FILE, which show what was removed. --anchor compares with one that you kept elsewhere. With a file of evidence that the console exported, or of lines that a listener kept: says what it proves, and needs neither database nor configuration.',
+    optional: { word: 'file', run: verifyFile },
     options: [
       { name: 'anchor', value: 'POSITION:HASH', meaning: 'a head printed by an earlier run' },
       {
@@ -44,7 +45,7 @@ export const auditCommands: readonly Command[] = [
       },
     ],
     async run({ db, vault, config, clock, print }, words) {
-      if (words.has('key')) throw new UsageError('--key goes with a file of evidence.')
+      if (words.has('key')) throw new UsageError('--key goes with a file.')
       const anchor = words.find('anchor')
       const result = await verifyChain(db, clock.now(), (position) => print.progress(`block ${position}`))
       print.progress('')
@@ -58,6 +59,21 @@ export const auditCommands: readonly Command[] = [
       print.record({ intact: true, entries: result.entries, head: printHead(result.head), ...compared })
       if (!written)
         print.say(`\nThere is no file of anchors to compare with${file === undefined ? '' : ` at ${file}`}.`)
+    },
+  },
+  {
+    name: 'audit listener',
+    needs: 'reading',
+    summary: 'Shows how far the collector of AUDIT_PUSH_URL has heard the audit log, and why no further.',
+    async run({ db, config, clock, print }) {
+      if (!config.auditPush) return print.say('The audit log is pushed to nobody: AUDIT_PUSH_URL is not set.')
+      const { host, address } = config.auditPush
+      const state = await readPushState(db, address, clock.now())
+      print.record({
+        ...{ collector: host, heard_block: state.position, heard_at: state.heardAt },
+        ...{ unheard_blocks: state.unheardBlocks, unheard_seconds: Math.round(state.unheardMs / 1_000) },
+        ...{ failing_since: state.failingSince, failure: state.failure },
+      })
     },
   },
   {

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../settings/config.ts'
 import { ConfigError } from '../settings/read.ts'
 import { checkAnchors } from './audit-anchors.ts'
+import { checkAuditListener } from './audit-listener.ts'
 import { checkCertificateFile, checkShownCertificate } from './certificate.ts'
 import { checkClock } from './clocks.ts'
 import { checkDataFolder } from './data-folder.ts'
@@ -79,6 +80,9 @@ async function examineStorage(
   await round.ask('sealed secrets', both(vault, schema), ([given, db]) => checkSealed(given, db))
   await round.ask('audit anchors', both(both(config, vault), schema), ([[given, keys], db]) =>
     checkAnchors(given, keys, db),
+  )
+  await round.ask('audit listener', both(config, schema), ([given, db]) =>
+    checkAuditListener(given, db, clock),
   )
   await round.ask('workers', schema, checkWorkers)
   await round.ask('parts', schema, (db) => checkParts(db, clock))

@@ -48,7 +48,7 @@ import { internalAddress, openInternalApp } from './internal.ts'
 import { type ListenerAddress, listen } from './listen.ts'
 import { alone, type Sibling } from './sibling.ts'
 import { addressOf, openApp, openSite } from './site.ts'
-import { openAlerts, openDelivery, openNotices } from './worker-role.ts'
+import { openAlerts, openAuditPush, openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
   readonly baseUrl: string
@@ -125,7 +125,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
     })
     // As OpenTelemetry: loaded only where the operator has asked for it.
     const metrics =
-      config.metrics && (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock)
+      config.metrics &&
+      (await import('../metrics/metrics.ts')).openMetrics({ db, streamDb }, clock, config.auditPush?.address)
     // A day is opened on all servers of parts at once: while one is away, those that were opened ahead do.
     await openDaysAhead(db, clock.now()).catch((error: unknown) => {
       if (!isDistributed()) throw error
@@ -160,7 +161,8 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
     if (metricsServer) closers.push(metricsServer.close)
     if (config.roles.includes('worker'))
-      for (const open of [openNotices, openAlerts]) closers.push(open(shared, { live, sandbox }, rounds))
+      for (const open of [openNotices, openAlerts, openAuditPush])
+        closers.push(open(shared, { live, sandbox }, rounds))
     const metricsUrl = metricsServer ? metricsServer.url : undefined
     return { baseUrl: live, sandboxUrl: sandbox, internalUrl: internal, metricsUrl, context: shared, close }
   } catch (error) {

@@ -1,8 +1,11 @@
-/** What a node with the role `worker` does beside answering: deliveries, notices, and alerts. */
+/** What a node with the role `worker` does beside answering: deliveries, notices, alerts, and the audit log. */
 import { areAlertsDue } from '../alerts/alerts.sql.ts'
 import { sendDueAlerts } from '../alerts/dispatch.ts'
 import { findDue, removeOldAlerts } from '../alerts/due.ts'
 import { openOwnTroubles } from '../alerts/own-troubles.ts'
+import { isPushDue } from '../audit-push/listeners.sql.ts'
+import { openCollector } from '../audit-push/open-collector.ts'
+import { pushAudit } from '../audit-push/push.ts'
 import type { ImageStore } from '../brands/image.ts'
 import { minute } from '../clock.ts'
 import { repeat } from '../concurrency/repeat.ts'
@@ -95,6 +98,28 @@ export function openAlerts(
   return async () => {
     await sender.close()
     await Promise.all(tasks.map((task) => task.stop()))
+  }
+}
+
+/** To the collector that the settings name, if they do. */
+export function openAuditPush(
+  shared: SharedContext,
+  { live }: SiteAddresses,
+  rounds: Rounds,
+): () => Promise<void> {
+  const { config, db, clock, log, vault, closing } = shared
+  const { auditPush } = config
+  if (!auditPush) return async () => {}
+  const collector = openCollector(auditPush, new URL(live).hostname)
+  const deps = { db, clock, log, vault, closing, config: auditPush, collector }
+  const task = rounds.add({
+    name: 'audit push',
+    question: isPushDue(auditPush.address.toString('hex')),
+    work: () => pushAudit(deps),
+  })
+  return async () => {
+    await task.stop()
+    await collector.close()
   }
 }
 

@@ -51,6 +51,8 @@ export interface OperationSchema {
   readonly response: Readonly<Record<number, TSchema>>
   /** What the same answer is as a stream of events; the same schema where it is nothing else. */
   readonly stream?: TSchema
+  /** The same for lines of JSON. */
+  readonly lines?: TSchema
   /** What the same answer is, signed (RFC 9701). */
   readonly signed?: TSchema
   readonly answerHeaders?: readonly HeaderName[]

@@ -33,3 +33,19 @@ export function endEventStream(out: ServerResponse): void {
   out.once('close', () => clearTimeout(timer))
   out.end()
 }
+
+/** Until a slow reader has taken what was written, or nobody reads any more. */
+export function drained(out: ServerResponse, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      out.off('drain', done)
+      out.off('close', done)
+      over.removeEventListener('abort', done)
+      resolve()
+    }
+    if (out.destroyed || over.aborted) return resolve()
+    out.on('drain', done)
+    out.on('close', done)
+    over.addEventListener('abort', done)
+  })
+}

@@ -23,6 +23,7 @@ import { findAwayParts } from '../webhooks/events/away-parts.ts'
 import { conditions } from '../webhooks/health/condition.ts'
 import { type Depths, readDepths } from '../webhooks/health/depths.ts'
 import { type BrokenPromise, promises } from '../webhooks/health/invariants.ts'
+import { addAuditListener } from './audit-listener.ts'
 import { addApprovals, addProviders } from './people-wait.ts'
 
 const depthsForMs = 1_000
@@ -76,7 +77,8 @@ const ofSeveralProcesses = new Map<string, Aggregator>([
   ['nodejs_eventloop_lag_p99_seconds', 'max'],
 ])
 
-export function openMetrics(pools: Pools, clock: Clock): Metrics {
+/** `listener`: the address that the audit log is pushed to, by its hash, where there is one. */
+export function openMetrics(pools: Pools, clock: Clock, listener?: Buffer): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry, prefix: 'countersign_' })
@@ -132,6 +134,7 @@ export function openMetrics(pools: Pools, clock: Clock): Metrics {
   addSources(registers, pools.db, clock)
   addProviders(registers, pools.db, clock)
   addApprovals(registers, pools.db, clock)
+  addAuditListener(registers, pools.db, clock, listener)
   addPools(registers, pools)
   return {
     request({ site, method, route, status, seconds }) {

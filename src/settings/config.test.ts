@@ -193,6 +193,7 @@ test('a file that cannot be read is told by where it was looked for and why, wha
     DATABASE_URL_FILE: { SECRET_KEY: printKey(generateKey()) },
     SMTP_URL_FILE: { MAIL_FROM: 'notices@broker.example' },
     SMTP_CA_FILE: { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'notices@broker.example' },
+    AUDIT_PUSH_CA_FILE: { AUDIT_PUSH_URL: 'https://localhost' },
   }
   for (const [name, others] of Object.entries(readers)) {
     const told = (path: string) => problemsOf({ ...others, [name]: path })
@@ -220,6 +221,7 @@ test('a file of certificate authorities holds certificates: a key, half of one o
     WEBHOOK_CA_FILE: {},
     PROVIDER_CA_FILE: {},
     SMTP_CA_FILE: { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'notices@broker.example' },
+    AUDIT_PUSH_CA_FILE: { AUDIT_PUSH_URL: 'https://localhost' },
   }
   for (const [name, others] of Object.entries(readers)) {
     const told = (held: string) => {
@@ -230,6 +232,57 @@ test('a file of certificate authorities holds certificates: a key, half of one o
       assert.deepEqual(told(held), [`${name} names a file that does not hold certificates in PEM: ${file}.`])
     for (const held of [cert, `# ours\n${cert}\n${cert}`]) assert.deepEqual(told(held), [])
   }
+})
+
+test('the audit log is pushed over TLS, or to this machine; a token in the address is never shown', () => {
+  const addresses = {
+    'syslog+tls://logs.example.com': { kind: 'syslog', host: 'logs.example.com', port: 6514 },
+    'syslog+tls://[2001:db8::1]:7000/': { kind: 'syslog', host: '2001:db8::1', port: 7000 },
+    'https://logs.example.com/in?channel=7': {
+      ...{ kind: 'http', url: 'https://logs.example.com/in?channel=7', host: 'logs.example.com' },
+    },
+    'http://127.0.0.1:8088': { kind: 'http', url: 'http://127.0.0.1:8088/', host: '127.0.0.1:8088' },
+  }
+  for (const [AUDIT_PUSH_URL, target] of Object.entries(addresses))
+    assert.deepEqual(readConfig({ AUDIT_PUSH_URL }).auditPush?.target, target)
+  const wrong = [
+    ...[
+      'http://logs.example.com',
+      'syslog://logs.example.com',
+      'tcp://x',
+      'logs.example.com:6514',
+      'https://',
+    ],
+    ...[
+      'syslog+tls://',
+      'syslog+tls://a/path',
+      'syslog+tls://a?x',
+      'https://u:hunter2@a',
+      'https://a#hunter2',
+    ],
+  ]
+  for (const AUDIT_PUSH_URL of wrong) {
+    const [problem, ...others] = problemsOf({ AUDIT_PUSH_URL })
+    assert.match(problem ?? '', /^AUDIT_PUSH_URL must be an address such as/, AUDIT_PUSH_URL)
+    assert.deepEqual(others, [])
+    assert.doesNotMatch(problem!, /hunter2/)
+  }
+  const AUDIT_PUSH_URL = 'https://logs.example.com/hunter2?token=hunter2'
+  assert.doesNotMatch(JSON.stringify(readConfig({ AUDIT_PUSH_URL }).settings), /hunter2/)
+  const file = join(folder, 'authorization')
+  writeFileSync(file, 'Splunk a-token\n')
+  const known = readConfig({ AUDIT_PUSH_URL, AUDIT_PUSH_AUTHORIZATION_FILE: file })
+  assert.equal(known.auditPush?.authorization, 'Splunk a-token')
+  writeFileSync(file, 'Splunk\nhunter2')
+  assert.deepEqual(problemsOf({ AUDIT_PUSH_URL, AUDIT_PUSH_AUTHORIZATION_FILE: file }), [
+    'AUDIT_PUSH_AUTHORIZATION_FILE must be the value of a header, on one line.',
+  ])
+  assert.match(
+    problemsOf({ AUDIT_PUSH_URL, AUDIT_PUSH_KEY_FILE: file })[0]!,
+    /^AUDIT_PUSH_CERT_FILE must be set/,
+  )
+  assert.match(problemsOf({ AUDIT_PUSH_URL, AUDIT_PUSH_URL_FILE: file }).join(), /both set: keep one/)
+  assert.equal(readConfig({}).auditPush, undefined)
 })
 
 test('a setting that is kept back is not judged: what another program is told is not our mistake', () => {

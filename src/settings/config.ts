@@ -1,8 +1,10 @@
 /** Environment → one typed Config, by the table of settings. The only file that reads the environment. */
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { KeySource } from '../crypto/vault.ts'
 import { isLoopbackUrl } from '../network/loopback.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import type { AuditTarget } from './kinds.ts'
 import { type LoadedSettings, openGiven, readSettings } from './read.ts'
 import type { SettingValues } from './table.ts'
 
@@ -17,6 +19,9 @@ export type SiteConfig = SettingValues['live'] & { readonly environment: Environ
 export type Limits = Config['limits']
 export type MailConfig = Config['mail']
 export type MailServer = NonNullable<MailConfig['server']>
+export type AuditPushConfig = NonNullable<Config['auditPush']>
+export type HttpTarget = Extract<AuditTarget, { kind: 'http' }>
+export type SyslogTarget = Extract<AuditTarget, { kind: 'syslog' }>
 export type TracingConfig = NonNullable<Config['tracing']>
 
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
@@ -37,7 +42,7 @@ function arrange({
   internalTls,
   ...others
 }: SettingValues) {
-  const { mailServer, mail, ...groups } = others
+  const { mailServer, mail, auditPush, ...groups } = others
   const sites: readonly [live: SiteConfig, sandbox: SiteConfig] = [
     { environment: 'live', ...live },
     { environment: 'sandbox', ...sandbox },
@@ -52,6 +57,7 @@ function arrange({
     databaseUrl: database.url ?? database.urlInFile,
     parts: database.parts,
     keySource: keySourceOf(secrets),
+    auditPush: auditPushOf(auditPush),
     mail: { ...mail, server: mailServerOf(mailServer), outbox: join(node.dataDir, 'outbox') },
   }
 }
@@ -65,6 +71,16 @@ function keySourceOf({ keys, keyFile, keyCommand }: SettingValues['secrets']): K
 function mailServerOf(group: SettingValues['mailServer']) {
   const address = group?.url ?? group?.urlInFile
   return address && { ...address, certificateAuthority: group?.certificateAuthority }
+}
+
+/** Undefined where nobody is to hear the audit log. */
+function auditPushOf(group: SettingValues['auditPush']) {
+  const target = group?.target ?? group?.targetInFile
+  if (!group || !target) return undefined
+  const { authorization, certificateAuthority, cert, key } = group
+  const said = target.kind === 'http' ? target.url : `syslog+tls://${target.host}:${target.port}`
+  const address = hash('sha256', said, 'buffer')
+  return { target, host: target.host, address, authorization, certificateAuthority, cert, key }
 }
 
 /** What `countersign listen` takes from the environment. */

@@ -212,6 +212,30 @@ export const collector: ValueKind<string> = (text) => {
   return isFit ? url : must('be an address such as http://localhost:4318')
 }
 
+export type AuditTarget =
+  | { readonly kind: 'http'; readonly url: string; readonly host: string }
+  | { readonly kind: 'syslog'; readonly host: string; readonly port: number }
+
+/** Where the audit log is pushed to: always over TLS, but to this machine. */
+export const auditTarget: ValueKind<AuditTarget> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const wrong = must(
+    'be an address such as syslog+tls://logs.example.com:6514 or https://logs.example.com/in',
+  )
+  if (!url || url.hostname === '' || url.username !== '' || url.password !== '' || url.hash !== '')
+    return wrong
+  if (url.protocol === 'syslog+tls:') {
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const isPlain = /^\/?$/.test(url.pathname) && url.search === ''
+    return isPlain ? { kind: 'syslog', host, port: Number(url.port || 6514) } : wrong
+  }
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))
+  return isSafe ? { kind: 'http', url: url.href, host: url.host } : wrong
+}
+
+export const headerValue: ValueKind<string> = (text) =>
+  /^[\x21-\x7e][\x20-\x7e]{0,4000}$/.test(text) ? text : must('be the value of a header, on one line')
+
 /** As OpenTelemetry writes them, percent-encoded. */
 export const headers: ValueKind<Readonly<Record<string, string>>> = (text) => {
   try {

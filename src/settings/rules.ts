@@ -32,6 +32,9 @@ export const rules: readonly Rule[] = [
   keepOne('SECRET_KEY', 'SECRET_KEY_COMMAND'),
   keepOne('SECRET_KEY_FILE', 'SECRET_KEY_COMMAND'),
   keepOne('SMTP_URL', 'SMTP_URL_FILE'),
+  keepOne('AUDIT_PUSH_URL', 'AUDIT_PUSH_URL_FILE'),
+  together('AUDIT_PUSH_CERT_FILE', 'AUDIT_PUSH_KEY_FILE'),
+  together('AUDIT_PUSH_KEY_FILE', 'AUDIT_PUSH_CERT_FILE'),
   ({ has }) =>
     ['DATABASE_URL', 'DATABASE_URL_FILE'].some(has) &&
     !['SECRET_KEY', 'SECRET_KEY_FILE', 'SECRET_KEY_COMMAND'].some(has)
@@ -49,6 +52,10 @@ export const rules: readonly Rule[] = [
 
 function keepOne(one: string, other: string): Rule {
   return ({ has }) => (has(one) && has(other) ? `${one} and ${other} are both set: keep one` : undefined)
+}
+
+function together(one: string, other: string): Rule {
+  return ({ has }) => (has(one) && !has(other) ? `${other} must be set with ${one}` : undefined)
 }
 
 /** An address that begins with https is no better than the proxy that ends TLS for it. */

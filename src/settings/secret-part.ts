@@ -4,7 +4,7 @@ export type SecretPart = 'all' | 'credentials'
 export const hidden = '••••••'
 /** Parameters of a connection string that say where and how, and never who. */
 const harmless = ['host', 'port', 'sslmode', 'target_session_attrs', 'application_name', 'connect_timeout']
-const address = /^([a-z]+:\/\/)([^/?#@]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/i
+const address = /^([a-z+]+:\/\/)([^/?#@]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#@]*))?$/i
 
 /**
  * An address that can be read in two ways is not shown at all: what looks like its host may be half a

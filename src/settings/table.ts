@@ -332,6 +332,40 @@ export const table = {
       'sender of notices: Name <address> or an address; needed with SMTP_URL',
     ),
   }),
+  auditPush: onlyWith(['AUDIT_PUSH_URL', 'AUDIT_PUSH_URL_FILE'], {
+    target: setting(
+      'AUDIT_PUSH_URL',
+      '',
+      kind.optional(kind.auditTarget),
+      'collector that the audit log is pushed to: syslog+tls://HOST:6514 or https://…',
+      'credentials',
+    ),
+    targetInFile: setting(
+      'AUDIT_PUSH_URL_FILE',
+      '',
+      kind.optional(kind.inFile(kind.auditTarget)),
+      'a file that holds AUDIT_PUSH_URL, for addresses with a token in them',
+    ),
+    authorization: setting(
+      'AUDIT_PUSH_AUTHORIZATION_FILE',
+      '',
+      kind.optional(kind.inFile(kind.headerValue)),
+      'a file that holds the Authorization header for it, such as Splunk TOKEN',
+    ),
+    certificateAuthority: setting(
+      'AUDIT_PUSH_CA_FILE',
+      '',
+      kind.optional(kind.authorities),
+      'certificate authorities (PEM) that it may use instead of the usual ones',
+    ),
+    cert: setting(
+      'AUDIT_PUSH_CERT_FILE',
+      '',
+      kind.optional(kind.file),
+      'certificate (PEM) by which it knows this gateway, with AUDIT_PUSH_KEY_FILE',
+    ),
+    key: setting('AUDIT_PUSH_KEY_FILE', '', kind.optional(kind.file), 'private key (PEM) of the same'),
+  }),
   metrics: onlyWith(['METRICS_PORT'], {
     port: setting('METRICS_PORT', '', kind.port, 'port on which Prometheus may ask for /metrics'),
     host: setting('METRICS_HOST', '127.0.0.1', kind.text, 'address of the same; keep it inside'),

@@ -76,6 +76,11 @@ const cases: Readonly<Record<string, Case>> = {
     labels: { promise: 'order' },
     stays: { 'countersign_broken_promises_total{promise="order"}': '3x20' },
   },
+  CountersignAuditUnheard: {
+    at: '10m',
+    fires: onBoth('countersign_audit_unheard_seconds', '901+60x20'),
+    stays: onBoth('countersign_audit_unheard_seconds', '1000x3 0x20'),
+  },
   CountersignOutboxGrows: {
     at: '10m',
     fires: onBoth('countersign_outbox_events', '10001x20'),

@@ -229,7 +229,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
       'keys list',
       'audit list',
     ],
-    ...['audit verify', 'audit key', 'keys generate', 'source list'],
+    ...['audit verify', 'audit key', 'audit listener', 'keys generate', 'source list'],
   ],
   [takesAway]: [
     ...['user disable', 'user release', 'provider unlink', 'partner decline', 'partner suspend'],

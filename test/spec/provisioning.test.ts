@@ -613,7 +613,7 @@ test('whatever two records of a version say differently shows in the checksums',
 
 /** Everything that says who there is, or tells it, as rows of the table. */
 const provisioningRoutes = apiRoutes.filter(({ path }) =>
-  /^\/internal\/v1\/(?!events|revocations)/.test(path),
+  /^\/internal\/v1\/(?!events|revocations|audit)/.test(path),
 )
 
 test('a service speaks for the sources that it was given, at every address, and for no other', async () => {

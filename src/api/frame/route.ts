@@ -142,6 +142,14 @@ export const mediaTypes: Readonly<Record<BodyKind, string>> = {
   lines: 'application/x-ndjson',
 }
 
+/**
+ * Generated clients name every type that the document lists, and would read a stream to its end: a client
+ * that takes JSON as well gets a page.
+ */
+export function wantsStream({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return /text\/event-stream/i.test(accept) && !/application\/json/i.test(accept)
+}
+
 /** The parser takes both; an endpoint takes one. */
 function refuseOtherMediaTypes(request: FastifyRequest, takes: BodyKind): void {
   if (request.body === undefined && takes !== 'lines') return

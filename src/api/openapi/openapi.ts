@@ -141,7 +141,7 @@ function headerName(name: string): string {
 }
 
 function describeAnswers(row: DescribedRoute, place: Place): Record<string, object> {
-  const { response, stream, signed, answerHeaders = [] } = row.schema
+  const { response, stream, lines, signed, answerHeaders = [] } = row.schema
   const names: HeaderName[] = [
     ...answerHeaders,
     ...(takesTokens(row) ? rateHeaders : []),
@@ -152,9 +152,10 @@ function describeAnswers(row: DescribedRoute, place: Place): Record<string, obje
     Object.entries(response).map(([status, schema]) => {
       const { type, description } = schema as { type?: string; description?: string }
       const content = {
-        ...(schema !== stream && {
+        ...(![stream, lines].includes(schema) && {
           'application/json': { schema: place(schema), example: exampleOf(schema) },
         }),
+        ...(lines && { [mediaTypes.lines]: describeContent(lines, place) }),
         ...(stream && { 'text/event-stream': describeContent(stream, place) }),
         ...(signed && { [signedIntrospectionType]: describeContent(signed, place) }),
       }

@@ -2,17 +2,16 @@
  * The branch's log, for partners who pull: numbered without a gap, so that a missing number proves a missing
  * event. As pages, or, with `Accept: text/event-stream`, as a stream that resumes by `Last-Event-ID`.
  */
-import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
-import { cutEventStream, endEventStream, openEventStream } from '../../http/event-stream.ts'
+import { cutEventStream, drained, endEventStream, openEventStream } from '../../http/event-stream.ts'
 import { watchStanding } from '../../http/standing.ts'
 import { Conflict, TooManyRequests } from '../../problem.ts'
 import { instant, integer, latestInstantMs, Type, text } from '../../vocabulary/schema.ts'
 import { findLogBounds, type LoggedEvent, readLog } from '../../webhooks/events/branch-log.ts'
 import { printEventId } from '../../webhooks/events/event.ts'
 import { KindBody } from '../../webhooks/subscriptions/webhook-bodies.ts'
-import type { Endpoint } from '../frame/route.ts'
+import { type Endpoint, wantsStream } from '../frame/route.ts'
 import type { BranchCaller } from '../gates/gates.ts'
 import { EventId } from './delivery-resource.ts'
 import { limitOf, PageQuery, webhookSchema } from './webhook-resource.ts'
@@ -120,14 +119,6 @@ class BeyondHead extends Conflict {
   }
 }
 
-/**
- * Generated clients name every type that the document lists, and would read a stream to its end: a client
- * that takes JSON as well gets a page.
- */
-function wantsStream({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return /text\/event-stream/i.test(accept) && !/application\/json/i.test(accept)
-}
-
 function printEvent({ sequence, uid, kind, action, entity, simulated, createdAt, body }: LoggedEvent) {
   return {
     sequence,
@@ -186,19 +177,4 @@ async function stream(
     endEventStream(out)
   }
   return reply
-}
-
-function drained(out: ServerResponse, over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      out.off('drain', done)
-      out.off('close', done)
-      over.removeEventListener('abort', done)
-      resolve()
-    }
-    if (out.destroyed || over.aborted) return resolve()
-    out.on('drain', done)
-    out.on('close', done)
-    over.addEventListener('abort', done)
-  })
 }
