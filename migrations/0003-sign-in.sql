@@ -13,8 +13,8 @@ CREATE TABLE identity_providers (
   client_id       text NOT NULL CHECK (length(client_id) BETWEEN 1 AND 500),
   proof           text NOT NULL
     CHECK (proof IN ('client_secret_basic', 'client_secret_post', 'private_key_jwt')),
-  -- The secret, or the private key.
-  sealed          bytea NOT NULL,
+  -- The secret, or the private key. Null: it is written down, and was given none yet.
+  sealed          bytea CHECK (sealed IS NOT NULL OR enabled_at IS NULL),
   -- Since when the gateway asks with this one: client secrets run out, and are replaced.
   credential_at   timestamptz NOT NULL,
   scopes          text[] NOT NULL CHECK ('openid' = ANY (scopes)),

@@ -64,7 +64,9 @@ INSERT INTO object_names (kind, site, name, object_id) SELECT 'sources', environ
 
 CREATE FUNCTION name_provider() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-  INSERT INTO object_names (kind, site, name, object_id) VALUES ('providers', 'both', NEW.name, NEW.id::text);
+  INSERT INTO object_names (kind, site, name, object_id)
+    SELECT kind, 'both', NEW.name, NEW.id::text FROM unnest(ARRAY['providers', 'role-maps']) AS kind
+    WHERE kind = 'providers' OR NEW.kind = 'staff';
   RETURN NULL;
 END $$;
 CREATE TRIGGER name_provider AFTER INSERT ON identity_providers FOR EACH ROW EXECUTE FUNCTION name_provider();
@@ -81,6 +83,8 @@ CREATE TRIGGER free_name AFTER UPDATE OF state ON webhooks FOR EACH ROW
   WHEN (NEW.state = 'deleted') EXECUTE FUNCTION free_name('webhooks');
 CREATE TRIGGER free_name AFTER DELETE ON identity_providers
   FOR EACH ROW EXECUTE FUNCTION free_name('providers');
+CREATE TRIGGER free_role_map_name AFTER DELETE ON identity_providers
+  FOR EACH ROW EXECUTE FUNCTION free_name('role-maps');
 
 -- What a POST with an Idempotency-Key was answered, for a day. It may hold a secret, and is sealed with what
 -- was asked.

@@ -28,6 +28,8 @@ export interface Work extends AdministrationDependencies {
   reasoned(): Act & { readonly reason: string }
   /** Whatever FOUR_EYES says: another person decides. */
   propose<Kind extends WiredKind>(kind: Kind, values: ProposedActs[Kind]): Promise<void>
+  /** It is not done yet, and nobody can decide about it so far: something is missing first. */
+  wait(): void
   /** Refuses people who belong to the partner: for whom the credential acts, and its readers. */
   refuseOwn(branchId: number): Promise<void>
 }
@@ -55,7 +57,7 @@ export interface DeclaredKind<Spec extends object> {
   /** What the functions below call a field, where that is another name. */
   readonly fields: Readonly<Record<string, keyof Spec & string>>
   /** As the audit log has it. */
-  subjectOf(id: string): string
+  subjectOf(id: string, name: string): string
   /** Held still until the transaction ends. */
   hold(sql: Sql, id: string): Promise<void>
   /** Those that there are, by id. */

@@ -141,7 +141,7 @@ export function declareObject<Spec extends object>(
     const before = held ? fieldsOf(held) : {}
     if (id === undefined)
       return { before, after: before, wanted: fieldsOf({ spec, owner: label }), isNew: false }
-    const subject = kind.subjectOf(id)
+    const subject = kind.subjectOf(id, name)
     if (!held || label !== held.owner)
       await nameObject(work.sql, { kind: kind.kind, objectId: id, name, owner: label, subject }, act)
     const object = (await kind.read(work.sql, [id], act.at)).get(id)
@@ -186,7 +186,7 @@ export function endObject<Spec extends object>(
     work.reasoned()
     await kind.end(work, id, spec)
     const object = (await kind.read(work.sql, [id], act.at)).get(id)
-    const subject = kind.subjectOf(id)
+    const subject = kind.subjectOf(id, name)
     if (object && owner !== null)
       await nameObject(work.sql, { kind: kind.kind, objectId: id, name, owner: null, subject }, act)
     const after = object ? fieldsOf({ spec: object.spec, owner: null }) : undefined
@@ -213,7 +213,7 @@ export function actOnObject<Spec extends object, Answer extends object>(
 ): Promise<Answer> {
   return db.transaction(async (sql) => {
     const credentialId = await holdCredential(sql, kind.manages, act)
-    const work = openWork(sql, deps, { proposals: [], dryRun: false }, act)
+    const work = openWork(sql, deps, { proposals: [], isWaiting: false, dryRun: false }, act)
     const doIt = async () => {
       const row = await holdName(sql, placeOf(kind, deps), name)
       const held = row && (await holdObject(sql, kind, row, act.at))
@@ -263,9 +263,9 @@ async function inWork<Spec extends object>(
       const row = await holdName(sql, placeOf(kind, deps), name)
       const held = row && (await holdObject(sql, kind, row, act.at))
       checkVersion(held, options)
-      const proposals: MadeProposal[] = []
-      const work = openWork(sql, deps, { proposals, dryRun }, act)
-      const outcome = summarize(kind, name, await doWork(work, held), proposals, dryRun)
+      const notes: WorkNotes = { proposals: [], isWaiting: false, dryRun }
+      const work = openWork(sql, deps, notes, act)
+      const outcome = summarize(kind, name, await doWork(work, held), notes)
       if (dryRun) throw new Undone(outcome)
       return outcome
     })
@@ -306,10 +306,12 @@ function checkVersion(
 
 interface WorkNotes {
   readonly proposals: MadeProposal[]
+  isWaiting: boolean
   readonly dryRun: boolean
 }
 
-function openWork(sql: Sql, deps: Dependencies, { proposals, dryRun }: WorkNotes, act: Act): Work {
+function openWork(sql: Sql, deps: Dependencies, notes: WorkNotes, act: Act): Work {
+  const { proposals, dryRun } = notes
   const reasoned = () => withReason(dryRun ? { reason: 'A dry run.', ...act } : act)
   const people = [act.by.credential?.userId ?? [], act.by.credential?.readers ?? []].flat()
   return {
@@ -320,6 +322,9 @@ function openWork(sql: Sql, deps: Dependencies, { proposals, dryRun }: WorkNotes
     async propose(kind, values) {
       const made = await proposeAct(sql, kind, values, reasoned())
       if (made) proposals.push(dryRun && made.isNew ? { ...made, id: 0 } : made)
+    },
+    wait() {
+      notes.isWaiting = true
     },
     async refuseOwn(branchId) {
       for (const person of people)
@@ -353,14 +358,14 @@ function summarize(
   { kind }: Pick<Kind<object>, 'kind'>,
   name: string,
   { before, after, wanted, isNew }: DeclarationResult,
-  proposals: readonly MadeProposal[],
-  dryRun: boolean,
+  { proposals, isWaiting, dryRun }: WorkNotes,
 ): DeclarationOutcome {
+  const hasMore = isWaiting || proposals.length > 0
   const at = (fields: Record<string, unknown>, field: string) => fields[field] ?? null
   const done = findChanged(before, after ?? {}).map((field) => ({
     ...{ field, before: at(before, field), after: at(after ?? {}, field), proposed: false },
   }))
-  const waiting = proposals.length === 0 || !after || !wanted ? [] : findChanged(after, wanted)
+  const waiting = !hasMore || !after || !wanted ? [] : findChanged(after, wanted)
   const proposed = waiting.map((field) => ({
     ...{ field, before: at(after ?? {}, field), after: at(wanted ?? {}, field), proposed: true },
   }))
@@ -370,7 +375,7 @@ function summarize(
       ? 'created'
       : done.length > 0
         ? 'changed'
-        : proposals.length > 0
+        : hasMore
           ? 'proposed'
           : 'unchanged'
   return {

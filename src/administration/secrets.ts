@@ -1,9 +1,10 @@
 /** Secrets are no fields: each is made by itself, and shown once. */
 import { randomLetters } from '../crypto/random.ts'
 import { tokenHint } from '../crypto/token.ts'
+import { findProviderById, replaceCredential } from '../identity/provider.ts'
 import { getClient } from '../partners/client.ts'
 import { addSecret, revokeSecret } from '../partners/client-secret.ts'
-import { NotFound } from '../problem.ts'
+import { Invalid, NotFound } from '../problem.ts'
 import { rotateServiceSecret } from '../services/service.ts'
 import { holdWebhook, rotateWebhookSecret } from '../webhooks/subscriptions/webhook.ts'
 import type { Work } from './kind.ts'
@@ -50,4 +51,21 @@ export async function makeWebhookSecret(
   const secret = randomLetters(webhookSecretLetters)
   await rotateWebhookSecret({ db: sql, vault, policy: guard }, webhook, secret, act.at, act)
   return { secret, hint: secret.slice(-4) }
+}
+
+/** Which the provider gave. Used from the next sign-in on; it is never shown. */
+export async function setProviderCredential(
+  { sql, vault, act }: Work,
+  id: string,
+  credential: string,
+): Promise<{ readonly credentialAt: number }> {
+  const provider = await findProviderById(sql, Number(id))
+  if (!provider) throw new NotFound(`There is no identity provider ${id}.`)
+  const given = { proof: provider.proof, credential }
+  await replaceCredential(sql, vault, provider, given, act).catch((error: unknown) => {
+    throw error instanceof Invalid
+      ? new Invalid(error.fields.map(({ problem }) => ({ field: 'credential', problem })))
+      : error
+  })
+  return { credentialAt: act.at.getTime() }
 }

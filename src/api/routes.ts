@@ -11,14 +11,18 @@ import { fetchOneImport, listAllImports, proposeRemoval, stopOneImport } from '.
 import {
   clientEndpoints as clients,
   partnerEndpoints as partners,
+  providerEndpoints as providers,
+  roleMapEndpoints as roleMaps,
   serviceEndpoints as services,
   sourceEndpoints as sources,
   webhookEndpoints as webhooks,
 } from './admin/kinds.ts'
 import { fetchProposal, listProposals, withdraw } from './admin/proposals.ts'
+import { fetchRole, listRoles } from './admin/roles.ts'
 import {
   deleteClientSecret,
   postClientSecret,
+  postProviderCredential,
   postServiceSecret,
   postWebhookSecret,
 } from './admin/secrets.ts'
@@ -149,6 +153,17 @@ const table: readonly Route[] = [
   route('PUT', '/admin/v1/webhooks/:name', admin('partners.manage'), webhooks.put),
   route('DELETE', '/admin/v1/webhooks/:name', admin('partners.manage'), webhooks.end),
   route('POST', '/admin/v1/webhooks/:name/secrets', admin('partners.manage'), postWebhookSecret),
+  route('GET', '/admin/v1/providers', admin('providers.manage'), providers.list),
+  route('GET', '/admin/v1/providers/:name', admin('providers.manage'), providers.fetch),
+  route('PUT', '/admin/v1/providers/:name', admin('providers.manage'), providers.put),
+  route('DELETE', '/admin/v1/providers/:name', admin('providers.manage'), providers.end),
+  route('POST', '/admin/v1/providers/:name/credential', admin('providers.manage'), postProviderCredential),
+  route('GET', '/admin/v1/role-maps', admin('providers.manage'), roleMaps.list),
+  route('GET', '/admin/v1/role-maps/:name', admin('providers.manage'), roleMaps.fetch),
+  route('PUT', '/admin/v1/role-maps/:name', admin('providers.manage'), roleMaps.put),
+  route('DELETE', '/admin/v1/role-maps/:name', admin('providers.manage'), roleMaps.end),
+  route('GET', '/admin/v1/roles', admin('staff.see'), listRoles),
+  route('GET', '/admin/v1/roles/:name', admin('staff.see'), fetchRole),
   route('GET', '/admin/v1/users', admin('users.see'), listUsers),
   route('GET', '/admin/v1/users/:id', admin('users.see'), fetchUser),
   route('POST', '/admin/v1/users/:id/lock', admin('users.manage'), lockUser),

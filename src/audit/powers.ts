@@ -121,10 +121,12 @@ const powers = {
       ...provider,
       console: ['/console/providers/:provider/credential'],
       commands: ['provider credential'],
+      endpoints: ['POST /admin/v1/providers/:name/credential'],
     },
   },
   'provider.removed': {
     ...{ ...provider, console: ['/console/providers/:provider/remove'], commands: ['provider remove'] },
+    endpoints: ['DELETE /admin/v1/providers/:name'],
   },
   'credential.created': { commands: ['credential create'], tells: ['administrators'] },
   'service.created': { ...system, fourEyes: 'service.create', commands: ['service create'] },

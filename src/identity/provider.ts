@@ -6,12 +6,13 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { type Sql, violates } from '../database/database.ts'
 import type { SealedRow, SealedTable } from '../database/reseal.ts'
-import { Invalid, NotFound } from '../problem.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { dropProvidedRoles } from '../users/staff-role.ts'
 import { refuseHandingOut } from './handed-out.ts'
 import {
   findCredentialProblems,
   findDraftProblems,
+  findFactsProblems,
   type ProviderCredential,
   type ProviderDraft,
 } from './provider-draft.ts'
@@ -31,6 +32,8 @@ export interface Provider extends ProviderFacts {
   /** How far a node was ahead of it, by the last ID token that it issued, and when that was. */
   readonly aheadMs: number | null
   readonly aheadAt: Date | null
+  /** A draft may wait for it. */
+  readonly hasCredential: boolean
 }
 
 /** Whether it says when a second factor was given. */
@@ -58,15 +61,32 @@ async function write(
 ): Promise<Provider> {
   const problems = await findDraftProblems(draft, allowLoopback)
   if (problems.length > 0) throw new Invalid(problems)
-  const values = {
-    ...factsOf(draft),
-    label: draft.label.trim(),
-    sealed: sealFor(vault, draft.issuer, draft.credential),
-    createdAt: act.at,
-    enabledAt: action === 'provider.added' ? act.at : null,
-  }
+  const sealed = sealFor(vault, draft.issuer, draft.credential)
+  return insert(db, action, { ...factsOf(draft), sealed }, act)
+}
+
+/** A draft that has to be given its credential before it can be enabled. */
+export async function declareProvider(
+  db: Sql,
+  facts: ProviderFacts,
+  { allowLoopback }: Development,
+  act: Act,
+): Promise<Provider> {
+  const problems = findFactsProblems(facts, allowLoopback)
+  if (problems.length > 0) throw new Invalid(problems)
+  return insert(db, 'provider.drafted', { ...factsOf(facts), sealed: null }, act)
+}
+
+function insert(
+  db: Sql,
+  action: ProviderAction,
+  given: ProviderFacts & { readonly sealed: Buffer | null },
+  act: Act,
+): Promise<Provider> {
+  const enabledAt = action === 'provider.added' ? act.at : null
+  const values = { ...given, label: given.label.trim(), createdAt: act.at, enabledAt }
   return db.transaction(async (sql) => {
-    await refuseHandingOut(sql, draft, act)
+    await refuseHandingOut(sql, given, act)
     const written = await sql.one(table.insertProvider, values).catch(tellTaken)
     await record(sql, action, written, act)
     return written
@@ -103,6 +123,10 @@ function tellTaken(error: unknown): never {
       { field: 'issuer', problem: 'is a provider already: its people are holders or staff, not both' },
     ])
   throw error
+}
+
+export function listProvidersByIds(sql: Sql, ids: readonly number[]): Promise<Provider[]> {
+  return sql.query(table.selectProvidersByIds, { ids })
 }
 
 /** At which people sign in. */
@@ -201,6 +225,7 @@ export async function readCredential(
   { id, issuer }: Provider,
 ): Promise<ProviderCredential> {
   const [row] = await sql.query(table.selectCredential, { id })
+  if (row?.sealed === null) throw new Conflict(`The identity provider ${issuer} was given no credential yet.`)
   const credential = row && vault.open(purposeOf(issuer), row.sealed)
   if (row && credential !== undefined) return { proof: row.proof, credential }
   throw new Error(`The credential of the identity provider ${issuer} cannot be opened.`)

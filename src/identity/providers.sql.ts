@@ -10,7 +10,7 @@ const columns = `id, name, kind, label, issuer, client_id AS "clientId", proof, 
    created_at AS "createdAt", credential_at AS "credentialAt",
      enabled_at AS "enabledAt", logout_ends AS "logoutEnds",
    looked_at AS "lookedAt", answered_at AS "answeredAt", away_since AS "awaySince", away_why AS "awayWhy",
-     ahead_ms AS "aheadMs", ahead_at AS "aheadAt"`
+     ahead_ms AS "aheadMs", ahead_at AS "aheadAt", sealed IS NOT NULL AS "hasCredential"`
 
 /** What can be set up otherwise. */
 const settings = {
@@ -43,6 +43,7 @@ const row = {
   awayWhy: orNull(text),
   aheadMs: orNull(int),
   aheadAt: orNull(instant),
+  hasCredential: sure(bool),
 }
 
 export const insertProvider = statement({
@@ -52,7 +53,7 @@ export const insertProvider = statement({
     kind: text,
     issuer: text,
     proof: text,
-    sealed: bytes,
+    sealed: orNull(bytes),
     ...settings,
     createdAt: instant,
     enabledAt: orNull(instant),
@@ -99,8 +100,16 @@ export const enableDraft = statement({
   name: 'enable_identity_provider',
   takes: { id: int, enabledAt: instant },
   gives: row,
-  text: `UPDATE identity_providers SET enabled_at = :enabledAt WHERE id = :id AND enabled_at IS NULL
+  text: `UPDATE identity_providers SET enabled_at = :enabledAt
+   WHERE id = :id AND enabled_at IS NULL AND sealed IS NOT NULL
    RETURNING ${columns}`,
+})
+
+export const selectProvidersByIds = statement({
+  name: 'select_identity_providers_by_ids',
+  takes: { ids: list(int) },
+  gives: row,
+  text: `SELECT ${columns} FROM identity_providers WHERE id = ANY (:ids::bigint[])`,
 })
 
 export const selectProviderById = statement({
@@ -153,7 +162,7 @@ export const deleteDocuments = statement({
 export const selectCredential = statement({
   name: 'select_provider_credential',
   takes: { id: int },
-  gives: { proof: oneOf(...providerProofs), sealed: bytes },
+  gives: { proof: oneOf(...providerProofs), sealed: orNull(bytes) },
   text: 'SELECT proof, sealed FROM identity_providers WHERE id = :id',
 })
 
@@ -165,8 +174,9 @@ export const updateCredential = statement({
    WHERE id = :id RETURNING id`,
 })
 
-const page = 'SELECT id, issuer, sealed FROM identity_providers WHERE id > :id ORDER BY id LIMIT :most'
-const sealedRow = { id: int, issuer: text, sealed: bytes }
+const page = `SELECT id, issuer, sealed FROM identity_providers WHERE id > :id AND sealed IS NOT NULL
+   ORDER BY id LIMIT :most`
+const sealedRow = { id: int, issuer: text, sealed: sure(bytes) }
 
 export const selectSealed = statement({
   name: 'select_sealed_providers',

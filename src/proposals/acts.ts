@@ -351,7 +351,7 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       const draft = await holdProvider(sql, providerId)
       const isAsSaid = draft && findDifferences(draft, facts).length === 0
       // A draft is enabled as it is; what is enabled is changed into something else.
-      if (!draft || isAsSaid !== (draft.enabledAt === null)) return undefined
+      if (!draft?.hasCredential || isAsSaid !== (draft.enabledAt === null)) return undefined
       const others = (await listProviders(sql)).filter(({ kind }) => kind === draft.kind)
       // The decider has tested it with one credential, and not with another.
       const { createdAt, credentialAt, enabledAt } = draft

@@ -276,7 +276,7 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['DELETE /internal/v1/customers/:externalId', 'DELETE /internal/v1/accounts/:externalId'],
     'DELETE /internal/v1/holdings/:customer/:account',
-    ...['partners', 'clients', 'services', 'sources', 'webhooks'].map(
+    ...['partners', 'clients', 'services', 'sources', 'webhooks', 'role-maps'].map(
       (kind) => `DELETE /admin/v1/${kind}/:name`,
     ),
     'DELETE /admin/v1/clients/:name/secrets/:id',
@@ -300,7 +300,9 @@ const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
     'POST /v2/deliveries/:id/redeliver',
   ],
   'what gives power is proposed': [
-    ...['partners', 'clients', 'services', 'sources'].map((kind) => `PUT /admin/v1/${kind}/:name`),
+    ...['partners', 'clients', 'services', 'sources', 'providers', 'role-maps'].map(
+      (kind) => `PUT /admin/v1/${kind}/:name`,
+    ),
     'POST /admin/v1/imports/:id/removal',
   ],
   'it goes on with what was started': ['PATCH /internal/v1/imports/:id'],

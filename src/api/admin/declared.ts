@@ -243,7 +243,7 @@ export function declared<Spec extends object>(kind: DeclaredKind<Spec>, { one, m
 
 const usualLimit = 50
 
-function describeItem<Spec extends object>(
+export function describeItem<Spec extends object>(
   { specification, status }: Pick<DeclaredKind<Spec>, 'specification' | 'status'>,
   one: string,
 ): TObject {
@@ -269,9 +269,9 @@ export function refuseOtherSite({ site }: Pick<DeclaredKind<object>, 'site'>, co
 }
 
 function sendOutcome(reply: FastifyReply, result: DeclarationOutcome) {
-  const { outcome, dryRun, proposals, kind, name } = result
+  const { outcome, dryRun, changes, kind, name } = result
   const isNew = outcome === 'created' && !dryRun
-  const status = dryRun ? 200 : proposals.length > 0 ? 202 : isNew ? 201 : 200
+  const status = dryRun ? 200 : changes.some(({ proposed }) => proposed) ? 202 : isNew ? 201 : 200
   if (result.etag !== null) reply.header('etag', result.etag)
   if (isNew) reply.header('location', `/admin/v1/${kind}/${name}`)
   return reply.status(status).send(result)

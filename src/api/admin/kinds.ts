@@ -1,6 +1,8 @@
 /** The kinds that are declared, as the interface calls them. */
 import { clients } from '../../administration/clients.ts'
 import { partners } from '../../administration/partners.ts'
+import { providers } from '../../administration/providers.ts'
+import { roleMaps } from '../../administration/role-maps.ts'
 import { services } from '../../administration/services.ts'
 import { sources } from '../../administration/sources.ts'
 import { webhooks } from '../../administration/webhooks.ts'
@@ -15,3 +17,9 @@ export const webhookEndpoints = declared(webhooks, {
   many: 'PartnerWebhooks',
   a: 'a webhook',
 })
+export const providerEndpoints = declared(providers, {
+  one: 'Provider',
+  many: 'Providers',
+  a: 'an identity provider',
+})
+export const roleMapEndpoints = declared(roleMaps, { one: 'RoleMap', many: 'RoleMaps', a: 'a role map' })

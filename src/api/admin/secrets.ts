@@ -3,15 +3,17 @@
 import { clients } from '../../administration/clients.ts'
 import type { DeclaredKind, Work } from '../../administration/kind.ts'
 import { actOnObject } from '../../administration/object.ts'
+import { providers } from '../../administration/providers.ts'
 import {
   makeClientSecret,
   makeServiceSecret,
   makeWebhookSecret,
   revokeClientSecret,
+  setProviderCredential,
 } from '../../administration/secrets.ts'
 import { services } from '../../administration/services.ts'
 import { webhooks } from '../../administration/webhooks.ts'
-import { integer, Type, text } from '../../vocabulary/schema.ts'
+import { instant, integer, Type, text } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { Administrator } from '../gates/admin-gate.ts'
 import { dependenciesOf, type NameOnly, NameParams, refuseOtherSite } from './declared.ts'
@@ -149,6 +151,54 @@ export const deleteClientSecret: Endpoint<
         await revokeClientSecret(work, clientId, id)
         return { id }
       },
+    )
+  },
+}
+
+export const postProviderCredential: Endpoint<
+  Administrator,
+  SecretRequest & { Body: { readonly credential: string } }
+> = {
+  schema: {
+    ...administration,
+    operationId: 'setProviderCredential',
+    summary: 'Give a provider its credential',
+    description: 'In place of the one that it has: used from the next sign-in on, and never shown.',
+    params: NameParams,
+    querystring: OptionalReason,
+    headers: Type.Object({ 'idempotency-key': IdempotencyKey }),
+    body: Type.Object(
+      {
+        credential: text('The secret that the provider gave, or a private key in PEM.', 'a secret', {
+          minLength: 1,
+          maxLength: 10_000,
+        }),
+      },
+      {
+        title: 'GivenCredential',
+        description: 'What the gateway shows the provider who it is by.',
+        additionalProperties: false,
+      },
+    ),
+    response: {
+      200: Type.Object(
+        { credentialAt: instant('Since when it is asked with this one') },
+        { title: 'CredentialSet', description: 'It is used from now on.' },
+      ),
+    },
+    mayConflict: true,
+  },
+  async handle(context, caller, request) {
+    refuseOtherSite(providers, context)
+    const { credential } = request.body
+    return actOnObject(
+      context.db,
+      dependenciesOf(context),
+      providers,
+      request.params.name,
+      { idempotencyKey: request.headers['idempotency-key'], asked: { credential } },
+      actFor(caller, request.query),
+      (work, id) => setProviderCredential(work, id, credential),
     )
   },
 }
