@@ -128,7 +128,10 @@ const powers = {
     ...{ ...provider, console: ['/console/providers/:provider/remove'], commands: ['provider remove'] },
     endpoints: ['DELETE /admin/v1/providers/:name'],
   },
-  'credential.created': { commands: ['credential create'], tells: ['administrators'] },
+  'credential.created': {
+    ...{ permission: 'staff.manage', bound: 'hands out', console: ['/console/credentials/create'] },
+    ...{ commands: ['credential create'], tells: ['administrators'] },
+  },
   'service.created': { ...system, fourEyes: 'service.create', commands: ['service create'] },
   'service.provisioning_set': { ...system, fourEyes: 'service.widen', commands: ['service update'] },
   'service.reading_set': { ...system, fourEyes: 'service.widen', commands: ['service update'] },

@@ -3,6 +3,7 @@
  * people sign in, who of them may do what, and what takes two.
  */
 import * as alertForms from './console/alerts/forms.ts'
+import * as credentialForms from './console/credentials/forms.ts'
 import * as importForms from './console/imports/forms.ts'
 import * as peopleForms from './console/people/forms.ts'
 import * as proposalForms from './console/proposals/forms.ts'
@@ -11,6 +12,7 @@ import { staff, strongly, withReason } from './gates/gates.ts'
 import { page, type Row, send, whenVisited } from './route.ts'
 
 const alerts = whenVisited(() => import('./console/alerts/alerts.ts'))
+const credentials = whenVisited(() => import('./console/credentials/credentials.ts'))
 const imports = whenVisited(() => import('./console/imports/imports.ts'))
 const upload = whenVisited(() => import('./console/imports/upload.ts'))
 const importPages = whenVisited(() => import('./console/imports/import.ts'))
@@ -55,6 +57,9 @@ export const administrationRows: readonly Row[] = [
   send(providerForms.changeProvider, providerKeeper, providers.change),
   send(providerForms.replaceCredential, providerKeeper, providers.giveCredential),
   send(providerForms.removeProvider, providerKeeper.and(withReason), providers.remove),
+  page('/console/credentials', staff('staff.see'), credentials.showCredentials),
+  send(credentialForms.createCredential, roleGiver, credentials.createCredential),
+  send(credentialForms.revokeCredential, roleGiver, credentials.revokeCredential),
   page('/console/staff', staff('staff.see'), staffPages.showStaff),
   page('/console/staff/new', staff('staff.manage'), newStaff.showNewStaff),
   send(peopleForms.createStaff, roleGiver, newStaff.createNewStaff),

@@ -160,7 +160,7 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
     ...['/console/users/:id/sessions/close', '/console/users/:id/sessions/close/all'],
     ...['/console/users/:id/tokens/revoke', '/console/users/:id/applications/revoke'],
     ...['/console/proposals/:id/decline', '/console/proposals/:id/withdraw'],
-    ...['/partner/:branch/alerts/remove', '/console/alerts/remove'],
+    ...['/partner/:branch/alerts/remove', '/console/alerts/remove', '/console/credentials/revoke'],
   ],
   [asks]: [
     ...['/partner/apply', '/partner/:branch/apply', '/partner/:branch/messages/send'],

@@ -17,6 +17,9 @@ export interface AdminProgram {
   readonly credentialId: number
   readonly maker: User
   readonly headers: Readonly<Record<string, string>>
+  /** Where it calls, and what it is known by. */
+  readonly url: string
+  readonly credential: string
   call(method: AdminMethod, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
 }
 
@@ -44,6 +47,8 @@ export async function openAdminProgram(
     credentialId: credential.id,
     maker: person,
     headers,
+    url: house.internalUrl,
+    credential: secret.text,
     call: (method, path, body, more = {}) =>
       send(house.internalUrl + path, {
         method,

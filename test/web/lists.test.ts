@@ -9,6 +9,7 @@ import { sendMessage } from '../../src/partners/partner-message.ts'
 import { permits, staffRoles } from '../../src/vocabulary/permission.ts'
 import { viewedLists } from '../../src/web/frame/saved-views.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
+import { openAdminProgram } from '../support/administration.ts'
 import { queueAddress } from '../support/alerts.ts'
 import { ask } from '../support/ask.ts'
 import type { Browser } from '../support/browser.ts'
@@ -48,6 +49,7 @@ const lists: Record<string, { readonly by: Browser; readonly says: string; reado
   '/console/partners': { by: admin.browser, says: own.partner.name },
   '/console/webhooks': { by: admin.browser, says: receiver.url('/hooks') },
   '/console/staff': { by: admin.browser, says: admin.user.username },
+  '/console/credentials': { by: admin.browser, says: 'Mia Maker' },
   '/console/imports': { by: admin.browser, says: 'nightly, changes, live' },
   [`${own.home}/webhooks`]: { by: own.browser, says: String(webhookId) },
   [`${own.home}/deliveries`]: { by: own.browser, says: String(deliveryId) },
@@ -104,6 +106,7 @@ async function fillLists(): Promise<void> {
     const { target } = await queueAddress(house, owner, true)
     await sendTest(db, owner, Number(target), house.act())
   }
+  await openAdminProgram(house)
   await draftUpstream(house)
   await proposeApproval(house, admin.user)
 }

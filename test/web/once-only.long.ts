@@ -32,7 +32,7 @@ import { openPartner, type PartnerHouse } from '../support/portal.ts'
 import { makeApp, makeGuardedUser, readSecret } from '../support/second-factor.ts'
 import { approveForm, countRows, openConsent } from '../support/web.ts'
 import { newProvider } from './console/provider-rows.ts'
-import { newStaff } from './console/staff-rows.ts'
+import { newCredential, newStaff } from './console/staff-rows.ts'
 
 const house = await openHouse({ HOST: 'localhost', ROLES: 'api', WEBHOOK_ALLOW_LOOPBACK: 'true' })
 const second = await keepOpen(openSecondNode(house))
@@ -290,6 +290,11 @@ const samples: Record<string, () => Promise<Sample>> = {
     const fields = { ...newStaff(newName()), reason: 'A new colleague.' }
     return fill(browser, '/console/staff/new', '/console/staff/new/create', fields)
   },
+  '/console/credentials/create': async () => {
+    const operator = await house.makeOperator()
+    const fields = { ...newCredential(operator.username), reason: 'A pipeline.' }
+    return fill(await house.signIn(operator), '/console/credentials', '/console/credentials/create', fields)
+  },
   '/console/providers/new/create': async () => {
     const browser = await house.signIn(await house.makeOperator())
     return fill(browser, '/console/providers/new', '/console/providers/new/create', newProvider(newName()))
@@ -448,6 +453,7 @@ const makeNothing = [
   '/console/imports/new/upload',
   '/console/imports/:id/remove',
   '/console/imports/:id/stop',
+  '/console/credentials/revoke',
   '/console/proposals/:id/approve',
   '/console/proposals/:id/decline',
   '/console/proposals/:id/withdraw',

@@ -77,6 +77,7 @@ const byAddress: readonly (readonly [RegExp, look: Permission, change: Permissio
   [/^\/console\/audit\/export$/, 'audit.export', 'audit.export'],
   [/^\/console\/audit/, 'audit.see', 'audit.see'],
   [/^\/console\/settings/, 'settings.see', 'settings.see'],
+  [/^\/console\/credentials/, 'staff.see', 'staff.manage'],
   [/^\/console\/staff\/new$/, 'staff.manage', 'staff.manage'],
   [/^\/console\/staff/, 'staff.see', 'staff.manage'],
 ]

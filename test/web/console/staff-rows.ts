@@ -1,4 +1,5 @@
 import type { StaffRole } from '../../../src/users/staff-role.ts'
+import { openAdminProgram } from '../../support/administration.ts'
 import { proposeApproval } from '../../support/console.ts'
 import type { Aim, ConsoleRows } from '../../support/console-rows.ts'
 import { makeUpWord } from '../../support/made-up-word.ts'
@@ -22,10 +23,15 @@ export const newStaff = (username = makeUpWord().toLowerCase()) => ({
   ...{ username, name: 'Nora New', email: `${username}@example.com`, role: 'viewer' },
 })
 
+export const newCredential = (person: string) => ({
+  ...{ name: 'pipeline', person, role: 'viewer', environment: 'live', readers: '', days: '30' },
+})
+
 export const staffRows: ConsoleRows = {
   pages: {
     '/console/proposals': async () => ({ address: '/console/proposals' }),
     '/console/proposals/:id': proposed(''),
+    '/console/credentials': async () => ({ address: '/console/credentials' }),
     '/console/staff': async () => ({ address: '/console/staff' }),
     '/console/staff/new': async () => ({ address: '/console/staff/new' }),
     '/console/staff/:id': onStaff('', ['viewer']),
@@ -34,6 +40,14 @@ export const staffRows: ConsoleRows = {
     '/console/proposals/:id/approve': proposed('/approve'),
     '/console/proposals/:id/decline': proposed('/decline'),
     '/console/proposals/:id/withdraw': proposed('/withdraw', 'self'),
+    '/console/credentials/create': async (_house, who) => ({
+      address: '/console/credentials/create',
+      fields: { ...newCredential(who.username), once: 'x'.repeat(22) },
+    }),
+    '/console/credentials/revoke': async (house) => ({
+      address: '/console/credentials/revoke',
+      fields: { credential: String((await openAdminProgram(house)).credentialId) },
+    }),
     '/console/staff/new/create': async () => ({
       address: '/console/staff/new/create',
       fields: { ...newStaff(), once: 'x'.repeat(22) },

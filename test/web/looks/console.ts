@@ -7,6 +7,7 @@ import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
+import { openAdminProgram } from '../../support/administration.ts'
 import { makeAddress } from '../../support/alerts.ts'
 import { check, drawPng, putSecondBrandInForce, secondWords, svgLogo } from '../../support/brand.ts'
 import { failCalls } from '../../support/calls.ts'
@@ -171,6 +172,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   )
   await registerUpstream(house, { issuer: 'https://127.0.0.1:9' }, 'bank')
   const staff = await house.makeOperator('Stan Staff', ['viewer', 'partner-manager'])
+  await openAdminProgram(house, { role: 'partner-manager', readers: [staff] })
   const at = ({ branchId }: Partner) => `/console/partners/${branchId}`
   return {
     'console-partners': '/console/partners',
@@ -190,6 +192,7 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
     'console-user-locked': `/console/users/${locked.id}`,
     'console-proposals': '/console/proposals',
     'console-proposal': `/console/proposals/${await proposeApproval(house, await house.makeOperator('Mary Maker'))}`,
+    'console-credentials': '/console/credentials',
     'console-staff': '/console/staff',
     'console-new-user': '/console/users/new',
     'console-new-staff': '/console/staff/new',

@@ -24,6 +24,7 @@ const sections: readonly Section[] = [
   { path: '/console/settings', label: 'Settings', permission: 'settings.see' },
   { path: '/console/providers', label: 'Sign-in', permission: 'providers.manage' },
   { path: '/console/staff', label: 'Staff', permission: 'staff.see' },
+  { path: '/console/credentials', label: 'Credentials', permission: 'staff.see' },
   { path: '/partner', label: 'Partner portal' },
   { path: '/account', label: 'My account' },
 ]
