@@ -18,7 +18,10 @@ export interface PublicKeys {
 const believedMs = 10 * 60_000
 /** From then on new ones are fetched while the old ones are used. */
 const freshMs = 5 * 60_000
+/** While there are keys to go by. */
 const betweenLooksMs = 10_000
+/** While there are none. */
+const betweenTriesMs = 1_000
 
 export function openPublicKeys(exchange: Exchange, issuer: string, clock: Clock): PublicKeys {
   const url = new URL('/.well-known/jwks.json', issuer)
@@ -43,7 +46,8 @@ export function openPublicKeys(exchange: Exchange, issuer: string, clock: Clock)
     })
     return underWay
   }
-  const mayLook = () => underWay !== undefined || clock.monotonicMs() - triedAtMs >= betweenLooksMs
+  const mayLook = (afterMs = betweenLooksMs) =>
+    underWay !== undefined || clock.monotonicMs() - triedAtMs >= afterMs
 
   async function lookFor(kid: string): Promise<KeyObject | undefined> {
     await look()
@@ -54,7 +58,7 @@ export function openPublicKeys(exchange: Exchange, issuer: string, clock: Clock)
       const ageMs = clock.monotonicMs() - fetchedAtMs
       const known = keys.get(kid)
       if (ageMs >= believedMs) {
-        if (mayLook()) return lookFor(kid)
+        if (mayLook(betweenTriesMs)) return lookFor(kid)
         return Promise.reject(new Unavailable('The keys of the gateway could not be fetched a moment ago.'))
       }
       if (!known) return mayLook() ? lookFor(kid) : undefined

@@ -6,7 +6,7 @@ import { createService } from '../../src/services/service.ts'
 import { eventually } from './eventually.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** Goes on like that of the gateway, and can be moved. */
+/** Stands still until it is moved, with that of the gateway or by itself. */
 export class MovedClock implements Clock {
   readonly #house: TestGateway
   #movedMs = 0
@@ -20,7 +20,7 @@ export class MovedClock implements Clock {
   }
 
   monotonicMs(): number {
-    return performance.now() + this.#movedMs
+    return this.#movedMs
   }
 
   advance(ms: number): void {
