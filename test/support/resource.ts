@@ -6,10 +6,11 @@ import { createService } from '../../src/services/service.ts'
 import { eventually } from './eventually.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** Stands still until it is moved, with that of the gateway or by itself. */
+/** Goes on a little with each look, and otherwise when it is moved, with that of the gateway or by itself. */
 export class MovedClock implements Clock {
   readonly #house: TestGateway
   #movedMs = 0
+  #lookMs = 0
 
   constructor(house: TestGateway) {
     this.#house = house
@@ -20,7 +21,8 @@ export class MovedClock implements Clock {
   }
 
   monotonicMs(): number {
-    return this.#movedMs
+    this.#lookMs += 0.001
+    return this.#movedMs + this.#lookMs
   }
 
   advance(ms: number): void {
