@@ -12,7 +12,7 @@ import type { Side } from './rounds.ts'
 import type { PeerProcess } from './server-process.ts'
 
 /** More than either can do; what is left over costs only its making. */
-const mostPerSecond = { ours: 12_000, theirs: 6_000 }
+export const mostPerSecond = { ours: 12_000, theirs: 6_000 }
 
 export const codeExchange = race({
   name: 'code-exchange',

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Benchmark, type Options, runAgainst } from './benchmark.ts'
 import { beside } from './beside.ts'
+import { callLogOfProfiles, callLogOfTokens } from './call-log.ts'
 import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
 import { delivery } from './delivery.ts'
@@ -46,6 +47,7 @@ import { years } from './years.ts'
 
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection, resource],
+  ...[callLogOfProfiles, callLogOfTokens],
   ...[forwardAuth, forwardAuthAssertion, forwardAuthNginx],
   ...[
     publish,

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { ask } from '../support/ask.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { openTestGateway, type TestGateway } from '../support/gateway.ts'
 import { deliverOne, openPartner, type PartnerHouse } from '../support/portal.ts'
@@ -120,6 +121,25 @@ test('on a phone each row of a table is a card that says what its cells are, and
   await close()
 })
 
+test('on a laptop the delivery log shows every column, however long its entities and addresses are', async () => {
+  const { db } = house.gateway.context
+  await ask(db, `UPDATE log SET entity = 'transaction:' || repeat('9', 60)`)
+  await ask(db, `UPDATE webhooks SET url = url || '/' || repeat('a', 200)`)
+  for (const width of [1024, 1280]) {
+    const { page, enter, close } = await openScreen(chromium, { viewport: { width, height: 800 } })
+    await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+    await page.getByRole('cell').nth(1).waitFor()
+    const scrolls = 'document.querySelector(".scrolls")'
+    assert.equal(await page.evaluate(`${scrolls}.scrollWidth <= ${scrolls}.clientWidth`), true, `${width}`)
+    await page
+      .getByRole('link', { name: /^transaction:9+$/ })
+      .first()
+      .click()
+    await page.waitForURL(/entity=transaction%3A9+/)
+    await close()
+  }
+})
+
 test('the bar of a phone takes 64 px on both sites, and unfolds without script', async () => {
   for (const [origin, width] of [
     [house.baseUrl, 320],
@@ -167,7 +187,7 @@ test('at every width the columns of a table stand beside each other, and a desk 
 
 test('Escape closes a menu and gives the focus back, and so does a click elsewhere without it', async () => {
   const { page, enter, close } = await openScreen(chromium)
-  await enter(`${house.baseUrl}${own.home}/deliveries`, own.user)
+  await enter(`${house.baseUrl}${own.home}/webhooks`, own.user)
   const menu = page.locator('.menu').first()
   await menu.locator('summary').click()
   await menu.getByRole('link').first().focus()
@@ -179,7 +199,7 @@ test('Escape closes a menu and gives the focus back, and so does a click elsewhe
   )
   await page.keyboard.press('Enter')
   await menu.getByRole('link').first().waitFor()
-  await page.getByRole('heading', { name: 'Deliveries' }).click()
+  await page.getByRole('heading', { name: 'Webhooks', exact: true }).click()
   await menu.getByRole('link').first().waitFor({ state: 'hidden' })
   await close()
 })

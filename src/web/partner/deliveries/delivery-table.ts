@@ -10,9 +10,8 @@ import { findNextAttempt, type NextAttempt } from '../../../webhooks/deliveries/
 import type { Branch } from '../../../webhooks/events/branch.ts'
 import { readLanes } from '../../../webhooks/health/lane-health.ts'
 import type { Webhook } from '../../../webhooks/subscriptions/webhook.ts'
-import { type Html, html } from '../../frame/html.ts'
+import { html } from '../../frame/html.ts'
 import { counted, type ListColumn, moment } from '../../frame/list.ts'
-import { menu } from '../../frame/parts.ts'
 import { printAnswered, printCourse } from '../../parts/attempt-words.ts'
 import { stateBadge, stateLabel } from '../../parts/health-words.ts'
 
@@ -83,7 +82,8 @@ export function deliveryList({ home, sendAgain }: ListOptions) {
     { name: 'Reason', text: ({ delivery }) => delivery.reason },
     {
       name: 'Event',
-      cell: ({ delivery: { kind, action, entity } }) => html`${kind} ${action}<br><code>${entity}</code>`,
+      cell: ({ delivery: { kind, action, entity } }) =>
+        html`${kind} ${action}<br><a class="entity" href="${home}/deliveries?${new URLSearchParams({ entity }).toString()}"><code>${entity}</code></a>`,
       text: ({ delivery: { kind, action } }) => `${kind} ${action}`,
     },
     { name: 'Entity', text: ({ delivery }) => delivery.entity },
@@ -95,7 +95,6 @@ export function deliveryList({ home, sendAgain }: ListOptions) {
     },
     counted('Attempts', ({ delivery }) => delivery.attempts),
     moment('Created (UTC)', ({ delivery }) => delivery.createdAt),
-    { name: 'Actions', cell: ({ delivery }) => printMenu(delivery, home) },
   ]
   return { name: 'deliveries', caption: 'Deliveries', empty: 'There are no deliveries here.', columns }
 }
@@ -108,14 +107,4 @@ function ticks(form: string): ListColumn<ListedDelivery> {
       state !== 'blocked' &&
       html`<input type="checkbox" name="delivery" value="${id}" form="${form}" aria-label="Delivery ${id}">`,
   }
-}
-
-/** What it allows depends on its state: its own page offers that. */
-function printMenu({ id, entity, webhookId }: Delivery, home: string): Html {
-  return menu(`delivery ${id}`, [
-    html`<a href="${home}/deliveries/${id}">Attempts</a>`,
-    html`<a href="${home}/deliveries?${new URLSearchParams({ entity }).toString()}">Deliveries of
-      ${entity}</a>`,
-    html`<a href="${home}/deliveries?webhook=${webhookId}">Deliveries of this webhook</a>`,
-  ])
 }
