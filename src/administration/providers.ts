@@ -89,7 +89,7 @@ export const providers: DeclaredKind<ProviderSpec> = {
       enabled: Type.Optional(
         Type.Boolean({
           description:
-            'Whether people sign in there. That they do is proposed, as soon as it has its credential; it is never taken back.',
+            'Whether people sign in there. That they do is proposed, as soon as it has its credential. One that is enabled is removed, not disabled.',
         }),
       ),
     },
@@ -139,7 +139,7 @@ export const providers: DeclaredKind<ProviderSpec> = {
   async change(work, id, before, wanted) {
     for (const field of ['type', 'issuer', 'proof'] as const) refuseOther(field, before, wanted)
     if (before.enabled && !wanted.enabled)
-      throw new Conflict('That it is enabled is not taken back: DELETE removes it.')
+      throw new Conflict('A provider that is enabled is not disabled again: DELETE removes it.')
     const provider = await findProviderById(work.sql, Number(id))
     if (!provider) throw new Error(`There is no provider ${id}.`)
     const after = changed(provider, factsIn(wanted))

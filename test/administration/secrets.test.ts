@@ -1,9 +1,12 @@
 /** Secrets are made by a POST that shows them once, and the same POST makes nothing more. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { apiRoutes } from '../../src/api/routes.ts'
 import { day } from '../../src/clock.ts'
+import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { addMember } from '../../src/partners/partner.ts'
-import { fetchItem, openAdminProgram } from '../support/administration.ts'
+import { createService } from '../../src/services/service.ts'
+import { fetchItem, nameOfObject, openAdminProgram } from '../support/administration.ts'
 import { ask } from '../support/ask.ts'
 import { openHouse, openTestGateway } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
@@ -83,6 +86,7 @@ test('a refusal is not remembered, and after a day the key is free', async () =>
   own.clock.advance(day - 1)
   assert.equal((await post()).text, first.text)
   own.clock.advance(1)
+  assert.equal((await removeDead(own.gateway.context)).adminAnswers, 1)
   assert.equal((await post()).status, 409, 'two live already')
   const { id } = first.json<MadeSecret>()
   assert.equal((await robot.call('DELETE', `${path}/${id}?reason=x`)).status, 200)
@@ -117,4 +121,36 @@ test('nobody makes or revokes a secret of their own partner, nor without the per
     assert.equal((await each.call('DELETE', `${path}/secrets/${id}?reason=x`)).status, 403)
   }
   assert.equal((await viewer.call('GET', path)).text, before.text)
+})
+
+test('no answer to a GET has a secret, of whatever kind', async () => {
+  const word = makeUpWord()
+  const spec = { type: 'staff', label: word, issuer: `https://${word}.example`, clientId: 'countersign' }
+  assert.equal((await program.call('PUT', `/admin/v1/providers/${word}`, { spec })).status, 201)
+  const credential = `hush-${word}-hush`
+  const given = await program.call('POST', `/admin/v1/providers/${word}/credential`, { credential })
+  assert.equal(given.status, 200, given.text)
+  const { path, partner, client } = await makeClient()
+  const hook = `/admin/v1/webhooks/hook-${word}`
+  const named = { partner: await nameOfObject(db, 'partners', partner.branchId), url: 'https://a.example/in' }
+  assert.equal((await program.call('PUT', hook, { spec: named })).status, 201)
+  const { service, secret: ofService } = await createService(db, word, 'live', house.act())
+  const systems = `/admin/v1/services/${await nameOfObject(db, 'services', service.id)}`
+  const made = await Promise.all(
+    [path, hook, systems].map((of) =>
+      program.call('POST', `${of}/secrets`, undefined, { 'idempotency-key': makeUpWord() }),
+    ),
+  )
+  const secrets = made.map((answer) => answer.json<MadeSecret>().secret)
+  const hidden = [...secrets, credential, client.secret, ofService.text]
+  const lists = apiRoutes
+    .filter(({ method, path: of }) => method === 'GET' && /^\/admin\/v1\/[^:]+$/.test(of))
+    .map(({ path: of }) => (of.endsWith('/authorizations') ? `${of}?client=${client.id}` : of))
+  const pages = await Promise.all(lists.map((of) => program.call('GET', of)))
+  const items = await Promise.all([path, hook, systems].map((of) => program.call('GET', of)))
+  for (const { status, text } of [...pages, ...items]) {
+    assert.equal(status, 200, text)
+    for (const secret of hidden) assert.ok(!text.includes(secret), text)
+  }
+  assert.equal(pages.length > 8, true)
 })

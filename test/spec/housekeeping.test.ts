@@ -60,6 +60,7 @@ test('with nothing dead nothing is removed', async () => {
     passwordResets: 0,
     providerSignIns: 0,
     logoutTokens: 0,
+    adminAnswers: 0,
   })
   assert.equal((await house.profile(access_token)).status, 200)
 })

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { apiRoutes } from '../../../src/api/routes.ts'
 import { findEntries } from '../../../src/audit/audit.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
 import {
@@ -174,7 +175,8 @@ for (const [role, staffSession] of sessions) {
 test('every permission opens something, and somebody beside administrators has it', () => {
   // Rows that are not here yet; and what an act on an administrator takes beside its row's.
   const elsewhere: readonly Permission[] = ['keys.manage', 'administrators.manage']
-  const named = new Set(ofConsole.map(({ gate }) => gate.permission))
+  const ofPrograms = apiRoutes.map(({ permission }) => permission)
+  const named = new Set([...ofConsole.map(({ gate }) => gate.permission), ...ofPrograms])
   for (const permission of permissions.filter((each) => !elsewhere.includes(each)))
     assert.ok(named.has(permission), permission)
 })
