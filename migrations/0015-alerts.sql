@@ -12,7 +12,7 @@ CREATE TABLE alert_targets (
   url          text CHECK (length(url) <= 2000),
   sealed       bytea,
   what         text[] NOT NULL CHECK (what <@
-    ARRAY['failing', 'recovered', 'disabled', 'expiring', 'lag', 'provider']),
+    ARRAY['failing', 'recovered', 'disabled', 'expiring', 'lag', 'provider', 'audit']),
   wait_minutes integer NOT NULL CHECK (wait_minutes BETWEEN 0 AND 1440),
   -- Wrong codes since the last one was sent.
   guesses      smallint NOT NULL DEFAULT 0 CHECK (guesses BETWEEN 0 AND 5),
@@ -20,7 +20,7 @@ CREATE TABLE alert_targets (
   CHECK ((branch_id IS NULL) = (environment IS NULL)),
   CHECK ((kind = 'mail') = (url IS NULL) AND (kind = 'mail') = (sealed IS NULL)),
   CHECK (kind = 'address' OR state = 'confirmed'),
-  CHECK (branch_id IS NULL OR NOT what && ARRAY['lag', 'provider'])
+  CHECK (branch_id IS NULL OR NOT what && ARRAY['lag', 'provider', 'audit'])
 );
 CREATE UNIQUE INDEX alert_targets_one_mail ON alert_targets (branch_id, environment) NULLS NOT DISTINCT
   WHERE kind = 'mail';
@@ -32,7 +32,7 @@ CREATE TABLE alerts (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   target_id  bigint NOT NULL REFERENCES alert_targets ON DELETE CASCADE,
   kind       text NOT NULL CHECK (kind IN
-    ('failing', 'recovered', 'disabled', 'expiring', 'lag', 'provider', 'test', 'confirmation')),
+    ('failing', 'recovered', 'disabled', 'expiring', 'lag', 'provider', 'audit', 'test', 'confirmation')),
   key        text NOT NULL CHECK (length(key) <= 200),
   webhook_id bigint REFERENCES webhooks,
   -- Nothing of an account holder, an event or a secret.
@@ -68,7 +68,7 @@ END $$;
 CREATE TRIGGER partners_have_mail AFTER INSERT ON partners FOR EACH ROW EXECUTE FUNCTION partners_have_mail();
 
 INSERT INTO alert_targets (kind, state, what, wait_minutes, created_at)
-VALUES ('mail', 'confirmed', ARRAY['disabled', 'expiring', 'lag', 'provider'], 60, now());
+VALUES ('mail', 'confirmed', ARRAY['disabled', 'expiring', 'lag', 'provider', 'audit'], 60, now());
 
 -- Whatever disables a webhook, the alert is written with it.
 CREATE FUNCTION webhooks_alert_disabled() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

@@ -14,6 +14,7 @@ const permissionFor: Readonly<Record<AlertKind, Permission>> = {
   lag: 'webhooks.operate',
   expiring: 'keys.manage',
   provider: 'providers.manage',
+  audit: 'audit.see',
 }
 
 /** `kind:role`: who is told of what. */

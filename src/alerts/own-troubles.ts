@@ -1,5 +1,6 @@
-/** What the brokerage alone is told of: deliveries that are late, providers, keys and certificates. */
+/** What the brokerage alone is told of: deliveries that are late, providers, keys and certificates, the audit log. */
 import { X509Certificate } from 'node:crypto'
+import { readPushState } from '../audit-push/push-state.ts'
 import { after, type Clock, day, hour, minute } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
 import type { Database } from '../database/database.ts'
@@ -35,6 +36,8 @@ const askedEveryMs = 5 * minute
 const certificateDays = 21
 /** People renew a program's credential, in their own time. */
 const credentialWarnedMs = 7 * day
+/** A collector that is restarted is back by then. */
+const unheardWarnedMs = 15 * minute
 /** Two sealing keys are as it should be for so long after a rotation. */
 const rotationMs = day
 
@@ -75,6 +78,16 @@ export function openOwnTroubles({ db, clock, vault, config }: TroubleDependencie
       found.push({ kind: 'provider', key, since, facts: { provider: label, found: problem.found } })
     }
     return found
+  }
+
+  async function findUnheard(now: Date): Promise<Trouble[]> {
+    if (!config.auditPush) return []
+    const { address, host: collector } = config.auditPush
+    const { position, unheardMs, failure } = await readPushState(db, address, now)
+    if (unheardMs < unheardWarnedMs) return []
+    const since = after(now, -unheardMs)
+    const key = `audit:${address.toString('hex', 0, 4)}:${position}`
+    return [{ kind: 'audit', key, since, facts: { since: since.toISOString(), collector, failure } }]
   }
 
   function findKeys(now: Date): Trouble[] {
@@ -122,6 +135,7 @@ export function openOwnTroubles({ db, clock, vault, config }: TroubleDependencie
       const found = [
         ...(wanted.has('lag') ? await findLate(now) : []),
         ...(wanted.has('provider') ? await findProviders(now) : []),
+        ...(wanted.has('audit') ? await findUnheard(now) : []),
         ...(wanted.has('expiring')
           ? [...findKeys(now), ...findCertificate(now), ...(await findCredentials(now))]
           : []),

@@ -17,6 +17,8 @@ export interface AlertFacts {
   /** Deliveries that are due and do not go out. */
   readonly lag: { readonly since: string; readonly webhooks: number }
   readonly provider: { readonly provider: string; readonly found: string }
+  /** The collector of the audit log, which does not hear it. */
+  readonly audit: { readonly since: string; readonly collector: string; readonly failure: string | null }
 }
 
 interface EndingThing {
@@ -79,6 +81,10 @@ const writers: { readonly [Kind in AlertKind]: Writer<Kind> } = {
   provider: ({ found }, addresses) => ({
     text: oneLine(found, 300),
     link: `${addresses.live}/console/providers`,
+  }),
+  audit: ({ since, collector, failure }, addresses) => ({
+    text: `${oneLine(collector, 100)} has not heard the audit log since ${momentOf(since)}${failure === null ? '' : ` (${oneLine(failure, 100)})`}. Nothing is lost; the log waits for it.`,
+    link: `${addresses.live}/console/audit`,
   }),
 }
 

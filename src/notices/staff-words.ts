@@ -83,6 +83,7 @@ const operationSubjects: Readonly<Record<AlertKind, string>> = {
   expiring: 'Something ends soon',
   lag: 'Deliveries are late',
   provider: 'An identity provider cannot be used',
+  audit: 'The audit log is not heard',
 }
 
 /** Whole, but for a part of others' words that is too long. */

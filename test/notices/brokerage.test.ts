@@ -7,9 +7,11 @@ import { test } from 'node:test'
 import { sendDueAlerts } from '../../src/alerts/dispatch.ts'
 import { openOwnTroubles } from '../../src/alerts/own-troubles.ts'
 import { changeTarget, theBrokerage } from '../../src/alerts/target.ts'
+import { recordAct } from '../../src/audit/audit.ts'
+import { sealAll } from '../../src/audit/chain.ts'
 import { after, day, hour, minute } from '../../src/clock.ts'
 import { generateKey, openVault, type Vault } from '../../src/crypto/vault.ts'
-import type { Config } from '../../src/settings/config.ts'
+import { type Config, readConfig } from '../../src/settings/config.ts'
 import { createCredential, revokeCredential } from '../../src/users/admin-credential.ts'
 import { setEmail } from '../../src/users/email.ts'
 import { staffAlertKinds } from '../../src/vocabulary/alert-kind.ts'
@@ -104,6 +106,35 @@ test('a provider that is away is told once each time, and not when it answers', 
   await upstream.leave()
   assert.equal((await again()).length, 1, 'away once more, although nobody signed in between')
   await upstream.return()
+})
+
+test('a collector that does not hear the audit log for a quarter of an hour is told once where it stands still', async () => {
+  const address = Buffer.alloc(32, 7)
+  const auditPush = {
+    ...readConfig({ AUDIT_PUSH_URL: 'https://siem.example/in?token=secret-of' }).auditPush!,
+    address,
+  }
+  const pushing = openTroubles({ config: { ...config, auditPush } })
+  const hear = async () => {
+    await sealAll(db, now(), 'wait')
+    await ask(
+      db,
+      `INSERT INTO audit_listeners (address, position, free_at) SELECT $1, max(position), $2 FROM audit_blocks
+       ON CONFLICT (address) DO UPDATE SET position = excluded.position`,
+      [address, now()],
+    )
+  }
+  const look = async () => (await tell([pushing])).filter((text) => text.startsWith('audit:'))
+  await hear()
+  await recordAct(db, house.act(), 'client.updated', 'client:1')
+  await sealAll(db, now(), 'wait')
+  assert.deepEqual(await look(), [], 'not yet')
+  house.clock.advance(16 * minute)
+  const [told, ...more] = await look()
+  assert.match(told!, /^audit: siem\.example has not heard the audit log since [^.]+\. Nothing is lost/)
+  assert.deepEqual([more, await look()], [[], []])
+  await hear()
+  assert.deepEqual(await look(), [], 'it has heard all')
 })
 
 test('sealing keys that stay a day after a rotation are told once, and not when the older are pruned', async () => {

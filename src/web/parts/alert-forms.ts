@@ -11,6 +11,7 @@ export const alertKindWords: Readonly<Record<AlertKind, string>> = {
   expiring: 'A secret or a credential ends soon',
   lag: 'Deliveries are late',
   provider: 'An identity provider cannot be used',
+  audit: 'The audit log is not heard',
 }
 
 const waits = {

@@ -61,7 +61,7 @@ function printMail(target: AlertTarget, { mailGoesTo, ...page }: AlertPage): Htm
 
 function printChoice({ what, waitMinutes }: AlertTarget): Html {
   if (what.length === 0) return html`Tells of nothing.`
-  const waits = what.some((kind) => kind === 'failing' || kind === 'lag' || kind === 'provider')
+  const waits = what.some((kind) => ['failing', 'lag', 'provider', 'audit'].includes(kind))
   return html`Tells of: ${what.map((kind) => alertKindWords[kind].toLowerCase()).join(', ')}.${
     waits && html` Failures ${nameWait(waitMinutes)}.`
   }`
