@@ -1,5 +1,5 @@
 /** Clients as they are declared. More than what members may choose by themselves is proposed. */
-import { findNames } from '../naming/object-name.ts'
+import { findNames, namePattern } from '../naming/object-name.ts'
 import {
   type Client,
   declareClient,
@@ -49,7 +49,7 @@ export const clients: DeclaredKind<ClientSpec> = {
   specification: Type.Object(
     {
       partner: Type.Optional(
-        text('The name of its partner; required of a new one. It stays.', 'acme', { maxLength: 100 }),
+        text('The name of its partner; required of a new one. It stays.', 'acme', { pattern: namePattern }),
       ),
       displayName: Type.Optional(
         text('The name that account holders see; required of a new one.', 'Acme Trader', { maxLength: 200 }),

@@ -32,7 +32,7 @@ interface ProviderSpec
 
 const words = (description: string, example: string) =>
   Type.Optional(
-    Type.Array(text('A word.', example, { minLength: 1, maxLength: 200 }), { description, maxItems: 50 }),
+    Type.Array(text('A word.', example, { pattern: '^[!-~]{1,200}$' }), { description, maxItems: 50 }),
   )
 
 export const providers: DeclaredKind<ProviderSpec> = {
@@ -49,7 +49,9 @@ export const providers: DeclaredKind<ProviderSpec> = {
         text('What people read; required of a new one.', 'Example Bank', { maxLength: 200 }),
       ),
       issuer: Type.Optional(
-        text('Its issuer; required of a new one. It stays.', 'https://login.example.com', { maxLength: 500 }),
+        text('Its issuer; required of a new one. It stays.', 'https://login.example.com', {
+          pattern: '^[!-~]{1,500}$',
+        }),
       ),
       clientId: Type.Optional(
         text('The id that it gave to this gateway; required of a new one.', 'countersign', {

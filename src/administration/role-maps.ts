@@ -12,6 +12,7 @@ import {
 } from '../identity/provider.ts'
 import { changed, changeProvider, isNarrower } from '../identity/provider-change.ts'
 import { Invalid } from '../problem.ts'
+import { findNameProblem } from '../text/name.ts'
 import { type StaffRole, staffRoles } from '../vocabulary/permission.ts'
 import { oneOf, Type } from '../vocabulary/schema.ts'
 import type { DeclaredKind, Work } from './kind.ts'
@@ -31,8 +32,7 @@ export const roleMaps: DeclaredKind<RoleMapSpec> = {
       rolesClaim: Type.Optional(
         Type.Unsafe<string | null>({
           type: ['string', 'null'],
-          minLength: 1,
-          maxLength: 100,
+          pattern: '^[!-~]{1,100}$',
           description: 'The claim that names groups; null: no roles come from there.',
           examples: ['groups'],
         }),
@@ -69,6 +69,11 @@ export const roleMaps: DeclaredKind<RoleMapSpec> = {
   },
   async change(work, id, before, wanted) {
     const isOff = wanted.rolesClaim === null
+    const strange = Object.keys(wanted.roles).some((group) => findNameProblem(group, 200) !== undefined)
+    if (strange)
+      throw new Invalid([
+        { field: 'roles', problem: 'must name groups in one line of 200 characters at most' },
+      ])
     const kept = Object.entries(before.roles).filter(([group, role]) => wanted.roles[group] === role)
     const now = isOff ? none : { rolesClaim: before.rolesClaim, roles: Object.fromEntries(kept) }
     if (isOff && Object.keys(wanted.roles).length > 0)

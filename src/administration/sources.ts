@@ -25,10 +25,13 @@ export const sources: DeclaredKind<SourceSpec> = {
   specification: Type.Object(
     {
       roles: Type.Optional(
-        Type.Array(text('A role of the database.', 'crm_system', { minLength: 1, maxLength: 63 }), {
-          description: 'Which may speak for it by provision(); none unless given. More is proposed.',
-          maxItems: 100,
-        }),
+        Type.Array(
+          text('A role of the database.', 'crm_system', { pattern: '^[^\\u0000-\\u001f\\u007f]{1,63}$' }),
+          {
+            description: 'Which may speak for it by provision(); none unless given. More is proposed.',
+            maxItems: 100,
+          },
+        ),
       ),
     },
     { title: 'SourceSpec', description: 'A source as it is declared.', additionalProperties: false },

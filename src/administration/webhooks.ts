@@ -1,6 +1,6 @@
 /** Webhooks as they are declared: where what happens is sent. Nothing of it waits for another person. */
 import { isDeepStrictEqual } from 'node:util'
-import { findNamed, findNames } from '../naming/object-name.ts'
+import { findNamed, findNames, namePattern } from '../naming/object-name.ts'
 import { UrlText } from '../network/address-guard.ts'
 import { getClient } from '../partners/client.ts'
 import { Invalid } from '../problem.ts'
@@ -43,12 +43,12 @@ export const webhooks: DeclaredKind<WebhookSpec> = {
   specification: Type.Object(
     {
       partner: Type.Optional(
-        text('The name of its partner; required of a new one. It stays.', 'acme', { maxLength: 100 }),
+        text('The name of its partner; required of a new one. It stays.', 'acme', { pattern: namePattern }),
       ),
       client: Type.Optional(
         Type.Unsafe<string | null>({
           type: ['string', 'null'],
-          maxLength: 100,
+          pattern: namePattern,
           description:
             'The name of the client whose secret signs while it has none of its own: one of the partner, unless given. It stays.',
           examples: ['acme-trader'],

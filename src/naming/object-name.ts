@@ -14,6 +14,8 @@ export type ObjectKind =
   | 'providers'
   | 'role-maps'
 
+export const namePattern = '^[a-z0-9][a-z0-9.-]{0,99}$'
+
 /** Where a name is one: what both sites share is named once. */
 interface NamePlace {
   readonly kind: ObjectKind

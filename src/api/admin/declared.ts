@@ -10,13 +10,13 @@ import {
   listObjects,
 } from '../../administration/object.ts'
 import type { Context } from '../../context.ts'
+import { namePattern } from '../../naming/object-name.ts'
 import { isDevelopment } from '../../settings/config.ts'
 import { integer, oneOf, Type, text } from '../../vocabulary/schema.ts'
 import type { Endpoint } from '../frame/route.ts'
 import type { Administrator } from '../gates/admin-gate.ts'
 import { actFor, administration, MadeProposal, nextPage, reason, refuseSandbox } from './frame.ts'
 
-const namePattern = '^[a-z0-9][a-z0-9.-]{0,99}$'
 const ownerPattern = '^[A-Za-z0-9._/-]{1,100}$'
 
 export const NameParams = Type.Object({
