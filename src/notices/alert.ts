@@ -59,7 +59,10 @@ const writers: { readonly [Kind in AlertKind]: Writer<Kind> } = {
   }),
   expiring: (facts, addresses, reader) => {
     if ('thing' in facts)
-      return { text: oneLine(facts.found, 300), link: `${addresses.live}/console/settings` }
+      return {
+        text: oneLine(facts.found, 300),
+        link: `${addresses.live}/console/${facts.thing === 'credential' ? 'credentials' : 'settings'}`,
+      }
     if ('webhookId' in facts)
       return {
         text: `A signing secret of webhook ${nameWebhook(facts)} ends on ${momentOf(facts.endsAt)}. A receiver that knows no newer one refuses deliveries from then on.`,

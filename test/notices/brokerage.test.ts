@@ -62,8 +62,8 @@ async function tell(nodes: readonly ReturnType<typeof openTroubles>[] = [trouble
   const bodies = receiver.at(path).slice(before)
   for (const { body } of bodies) assert.doesNotMatch(body, /holder|transaction:|secret-of/)
   return bodies.flatMap(({ body }) =>
-    (JSON.parse(body) as { alerts: { kind: string; text: string }[] }).alerts.map(
-      ({ kind, text }) => `${kind}: ${text}`,
+    (JSON.parse(body) as { alerts: { kind: string; text: string; link: string }[] }).alerts.map(
+      ({ kind, text, link }) => `${kind}: ${text} ${link}`,
     ),
   )
 }
@@ -178,7 +178,10 @@ test('an administration credential in use is told a week before it ends; one at 
   assert.deepEqual(await tell(), [])
   house.clock.advance(4 * day)
   const told = (await tell()).join()
-  assert.match(told, /^expiring: The administration credential “terraform”, which is in use, ends on /)
+  assert.match(
+    told,
+    /^expiring: The administration credential “terraform”, which is in use, ends on .*\/console\/credentials$/,
+  )
   assert.ok(!told.includes(used.secret.text))
   assert.deepEqual(await tell(), [])
 })

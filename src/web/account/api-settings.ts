@@ -175,7 +175,9 @@ function printToken(token: ApiToken, visitor: UserSession): Html {
   }<br>
 <span class="faint">ends in
   <code>${token.hint}</code> · may: ${mayWords(token)} · created ${printDate(token.createdAt)} · ${
-    token.expiresAt === null ? 'has no end' : html`${isOver ? 'ended' : 'ends'} ${printDate(token.expiresAt)}`
+    token.expiresAt === null
+      ? 'never expires'
+      : html`${isOver ? 'ended' : 'ends'} ${printDate(token.expiresAt)}`
   } · last used
   ${token.lastUsedAt ? printDate(token.lastUsedAt) : 'never'}</span></div>
 ${visitor.forms.ask(forms.revokeToken, {

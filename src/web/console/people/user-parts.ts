@@ -174,7 +174,7 @@ export function printTokens({ operator, mayAct }: UserPage, tokens: readonly Api
         }`,
       html`ends in <code>${each.hint}</code> · made ${printDate(each.createdAt)} ·
         may: ${each.scopes.join(' ')} ·
-        ${each.expiresAt === null ? 'has no end' : html`ends ${printDate(each.expiresAt)}`} · ${lastUse(each)}`,
+        ${each.expiresAt === null ? 'never expires' : html`ends ${printDate(each.expiresAt)}`} · ${lastUse(each)}`,
       mayAct &&
         operator.forms.ask(forms.revokeToken, {
           ...{ standing: { token: each.id }, label: 'Revoke', of: each.name },
