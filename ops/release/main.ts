@@ -19,7 +19,7 @@ const lock = JSON.parse(readFileSync(join(home, 'package-lock.json'), 'utf8')) a
 
 const packages: readonly PackageSource[] = [
   { folder: '.', project: 'tsconfig.build.json', page: 'README.md' },
-  { folder: 'resource', project: 'tsconfig.json', page: 'docs/resource.md' },
+  { folder: 'resource', project: 'tsconfig.json', page: 'resource/README.md' },
 ]
 
 const files = new Map<string, Buffer>()
