@@ -11,27 +11,27 @@ export class Misconfigured extends Problem {
   }
 }
 
-/** By name, in small letters. */
-export type HeaderLines = ReadonlyMap<string, readonly string[]>
+/** By name, in small letters: what it holds, or that there are several of it. */
+export type HeaderLines = ReadonlyMap<string, string | undefined>
 
 export function readHead(rawHeaders: readonly string[], names: ReadonlySet<string>): HeaderLines {
-  const head = new Map<string, string[]>()
+  const head = new Map<string, string | undefined>()
   for (let place = 0; place < rawHeaders.length; place += 2) {
     const name = rawHeaders[place]!.toLowerCase()
-    if (!names.has(name)) continue
-    const value = rawHeaders[place + 1]!
-    const before = head.get(name)
-    if (before) before.push(value)
-    else head.set(name, [value])
+    if (names.has(name)) head.set(name, head.has(name) ? undefined : rawHeaders[place + 1]!)
   }
   return head
 }
 
 /** `fact` is what the header tells, in a word. */
 export function readOnce(head: HeaderLines, name: string, fact: string): string {
-  const [value = '', another] = head.get(name) ?? []
-  if (another !== undefined)
+  const value = head.get(name)
+  if (value) return value
+  if (isDoubled(head, name))
     throw new Misconfigured(`${fact}_doubled`, `${name} was sent more than once. The proxy must replace it.`)
-  if (value === '') throw new Misconfigured(`${fact}_missing`, `${name} is missing. The proxy must set it.`)
-  return value
+  throw new Misconfigured(`${fact}_missing`, `${name} is missing. The proxy must set it.`)
+}
+
+export function isDoubled(head: HeaderLines, name: string): boolean {
+  return head.has(name) && head.get(name) === undefined
 }

@@ -33,10 +33,12 @@ export const assertionHeader = 'x-countersign-assertion'
 const known = new WeakMap<Bearer, WeakMap<Service, Identity>>()
 
 export function identityOf(bearer: Bearer, service: Service, issuer: string): Identity {
+  const identity = known.get(bearer)?.get(service)
+  if (identity) return identity
+  const described = describe(bearer, service, issuer)
   const ofBearer = known.get(bearer) ?? new WeakMap<Service, Identity>()
-  const identity = ofBearer.get(service) ?? describe(bearer, service, issuer)
-  known.set(bearer, ofBearer.set(service, identity))
-  return identity
+  known.set(bearer, ofBearer.set(service, described))
+  return described
 }
 
 function describe(bearer: Bearer, service: Service, issuer: string): Identity {

@@ -1,4 +1,5 @@
 /** What a proxy's route asks of a token. It comes from the proxy's configuration, and never from a client. */
+import { BoundedMap } from '../concurrency/bounded-map.ts'
 import { type Form, parseForm } from '../http/form.ts'
 import { type Acr, acrs, printAcr } from '../vocabulary/acr.ts'
 import { parseScopes, type Scope } from '../vocabulary/scope.ts'
@@ -18,8 +19,19 @@ export interface Needs {
 
 const names = ['scope', 'account', 'max_age', 'acr_values', 'assertion']
 
+/** A route says the same each time, unless it says which account it is about. */
+const known = new BoundedMap<string, Needs>(256 * 1024)
+
 /** `text` is spelled as a query. */
-export function parseNeeds(text: string): Needs {
+export function readNeeds(text: string): Needs {
+  const before = known.get(text)
+  if (before) return before
+  const needs = parseNeeds(text)
+  known.set(text, needs)
+  return needs
+}
+
+function parseNeeds(text: string): Needs {
   const form = parseForm(text)
   const unknown = Object.keys(form).find((name) => !names.includes(name))
   if (unknown !== undefined)

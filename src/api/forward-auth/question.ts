@@ -1,7 +1,7 @@
 /** What a proxy asks at a door: who it is, which request it has, and what its route needs. */
 import type { FastifyRequest } from 'fastify'
-import { type HeaderLines, Misconfigured, readHead, readOnce } from '../../forward-auth/head.ts'
-import { type Needs, parseNeeds } from '../../forward-auth/needs.ts'
+import { type HeaderLines, isDoubled, Misconfigured, readHead, readOnce } from '../../forward-auth/head.ts'
+import { type Needs, readNeeds } from '../../forward-auth/needs.ts'
 import type { Contract, OriginalRequest } from '../../forward-auth/original-request.ts'
 import { queryOf } from '../../http/form.ts'
 import type { ClientCredentials } from '../../oauth/client-credentials.ts'
@@ -21,8 +21,8 @@ export interface ProxyQuestion {
   readonly credentials: ClientCredentials
   readonly original: OriginalRequest
   readonly needs: Needs
-  /** None, or more than one, is the client's fault. */
-  readonly bearers: readonly string[]
+  /** Which is the client's fault. */
+  readonly hasTwoBearers: boolean
 }
 
 /** Throws where something is missing, or was not said by the proxy alone. */
@@ -40,21 +40,21 @@ export function openReader({
     return {
       credentials: readService(head),
       original: contract.read(head, method, url.slice(before)),
-      needs: parseNeeds(needsHeader ? readNeeds(head, needsHeader) : queryOf(url)),
-      bearers: head.get('authorization') ?? [],
+      needs: readNeeds(needsHeader ? readHeader(head, needsHeader) : queryOf(url)),
+      hasTwoBearers: isDoubled(head, 'authorization'),
     }
   }
 }
 
 /** A proxy that adds to a header instead of replacing it parts the two by a comma. */
-function readNeeds(head: HeaderLines, name: string): string {
+function readHeader(head: HeaderLines, name: string): string {
   const text = readOnce(head, name, 'needs')
   if (text.includes(',')) throw new Misconfigured('needs_doubled', `${name} may hold no comma.`)
   return text
 }
 
 /** Node would take the first, and the system behind the proxy perhaps another. */
-export function requireOneBearer({ bearers }: ProxyQuestion): void {
-  if (bearers.length > 1)
+export function requireOneBearer({ hasTwoBearers }: ProxyQuestion): void {
+  if (hasTwoBearers)
     throw new BearerError(401, 'invalid_token', 'The Authorization header was sent more than once.')
 }
