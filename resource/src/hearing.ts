@@ -3,7 +3,7 @@
  * at work: one tells what has changed, another may be the one that answers, and each of them may be
  * `staleAtMostMs` behind. So an answer is remembered only if
  *
- * - the feed was open, and heard up to `staleAtMostMs` ago, from the question to the answer;
+ * - one stream of the feed was open from the question to the answer;
  * - none of its tags was told since the question, or in the `staleAtMostMs` before: the node that answered
  *   may not have heard of that change yet;
  * - it was not asked for within `staleAtMostMs` of the feed's opening, when a change that nobody told here may
@@ -131,7 +131,7 @@ export class Hearing {
     const isLate = this.#clock.monotonicMs() - askedAtMs > this.#answerTimeoutMs
     if (isLate || this.#wasTold(tags, isAnew ? askedAtMs : askedAtMs - staleAtMostMs))
       return isAnew ? 'once' : 'stale'
-    return stream && stream === this.#stream && tags[0] === stream.own && this.isLive ? 'lasting' : 'once'
+    return stream && stream === this.#stream && tags[0] === stream.own ? 'lasting' : 'once'
   }
 
   #wasTold(tags: readonly string[], sinceMs: number): boolean {

@@ -116,7 +116,7 @@ const act = fc.oneof(
 test('however questions, answers and changes meet, nothing that is remembered is behind', () => {
   let remembered = 0
   fc.assert(
-    fc.property(fc.array(act, { minLength: 5, maxLength: 60 }), (acts) => {
+    fc.property(fc.array(act, { minLength: 5, maxLength: 60, size: 'max' }), (acts) => {
       const model = new Model()
       model.open(0)
       for (const each of acts) {
@@ -131,7 +131,7 @@ test('however questions, answers and changes meet, nothing that is remembered is
         if (model.remembered !== undefined) remembered++
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: 2_000 },
   )
   assert.ok(remembered > 1_000, `${remembered} times something was remembered`)
 })
