@@ -1,12 +1,12 @@
 /**
  * An API that @countersign/resource protects, called with a thousand living access tokens that it remembers,
- * beside a bare Fastify route that answers the same.
+ * beside the same Fastify route without protection.
  */
 import { createService } from '../src/services/service.ts'
 import { race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { startGateway } from './gateway.ts'
-import { type Load, probe, send, underLoad } from './load.ts'
+import { type Load, send, underLoad } from './load.ts'
 import { bearerGet, cycle } from './requests.ts'
 import { startPeer } from './server-process.ts'
 
@@ -24,21 +24,17 @@ export const resource = race({
       internalUrl: gateway.internal,
       credential: { id: service.id, secret: secret.text },
     }
-    const program = new URL('peers/protected-fastify.ts', import.meta.url)
+    const program = new URL('peers/fastify-api.ts', import.meta.url)
     const api = await startPeer(stage, program, [path, JSON.stringify(options)])
     const requests = (await gateway.makeAccessTokens(holders)).map((token) => bearerGet(path, token))
     const load = (origin: string): Load => ({ origin, prepareRound: cycle(requests), expected: 'ACME' })
-    const ours = load(api.origin)
     // What is measured is what it remembers.
     for (const request of requests) await send(api.origin, request)
     return {
-      ours: underLoad(ours),
+      ours: underLoad(load(api.origin)),
       async openPeers() {
-        const bare = await startPeer(stage, new URL('peers/bare-fastify.ts', import.meta.url), [
-          path,
-          JSON.stringify(await probe(ours)),
-        ])
-        return [{ against: 'a bare Fastify route', goal: 0.9, side: underLoad(load(bare.origin)) }]
+        const bare = await startPeer(stage, program, [path])
+        return [{ against: 'the route unprotected', goal: 0.9, side: underLoad(load(bare.origin)) }]
       },
     }
   },

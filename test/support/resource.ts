@@ -3,8 +3,10 @@ import { openBearers } from '../../resource/src/bearers.ts'
 import type { BearerEvent, BearerOptions, Clock, Judgement, Requirements } from '../../resource/src/index.ts'
 import { Refusal } from '../../resource/src/index.ts'
 import { createService } from '../../src/services/service.ts'
+import { ask } from './ask.ts'
 import { eventually } from './eventually.ts'
 import type { TestGateway } from './gateway.ts'
+import { makeUpWord } from './made-up-word.ts'
 
 /** Goes on a little with each look, and otherwise when it is moved, with that of the gateway or by itself. */
 export class MovedClock implements Clock {
@@ -38,6 +40,13 @@ export interface TestApi {
   call(token: string | undefined, requirements?: Partial<Requirements>, account?: string): Promise<Judgement>
   /** The status that a caller gets; 200 for one who is let in. */
   status(token: string): Promise<number>
+  /**
+   * Resolves when a request was let in without a call. A change that is told twice, or a machine that stood
+   * still, may make it ask once more.
+   */
+  remembers(token: string): Promise<unknown>
+  /** Resolves when all that has happened until now was told, or may have been: the feed has begun anew. */
+  hearsAll(): Promise<unknown>
   /** Resolves when something that answers to this has happened since it was opened. */
   until(what: string, isIt: (event: BearerEvent) => boolean): Promise<BearerEvent>
   close(): void
@@ -59,10 +68,11 @@ export async function openApi(
 ): Promise<TestApi> {
   const events: BearerEvent[] = []
   const clock = new MovedClock(house)
+  const credential = options.credential ?? (await makeService(house))
   const bearers = openBearers({
     issuer: house.baseUrl,
     internalUrl: house.internalUrl,
-    credential: options.credential ?? (await makeService(house)),
+    credential,
     clock,
     onEvent: (event) => events.push(event),
     ...options,
@@ -81,6 +91,21 @@ export async function openApi(
     async status(token) {
       const judgement = await api.call(token)
       return judgement instanceof Refusal ? judgement.status : 200
+    },
+    remembers: (token) =>
+      eventually('it is remembered', async () => {
+        const before = api.asked
+        return (await api.status(token)) === 200 && api.asked === before
+      }),
+    async hearsAll() {
+      const { db, opaqueTags } = house.gateway.context
+      const before = events.length
+      const tag = `user:${makeUpWord()}`
+      await ask(db, 'SELECT announce($1)', [tag])
+      const word = opaqueTags.ofService(credential.id).print(tag)
+      const isIt = (event: BearerEvent) =>
+        event.kind === 'feed-opened' || (event.kind === 'changed' && event.tags.includes(word))
+      return eventually('all is told', () => events.slice(before).some(isIt))
     },
     until: (what, isIt) => eventually(what, () => events.find(isIt)),
     close: () => bearers.close(),
