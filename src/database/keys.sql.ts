@@ -38,6 +38,7 @@ export const countWithoutKey = statement({
  * is made anew.
  */
 const sealedTables = [
+  'admin_answers',
   ...['client_secrets', 'webhook_secrets', 'webhook_headers', 'totp_factors', 'audit_anchor_keys'],
   'identity_providers',
 ]
