@@ -71,6 +71,8 @@ test('what a house exports makes an empty house the same, when another person ha
   await furnish(from, here, oneDecider)
   const exported = await finish(['export'], here)
   assert.equal(exported.code, 0, exported.text)
+  for (const kind of ['partner', 'source', 'service', 'client', 'webhook'])
+    assert.match(exported.stdout, new RegExp(`^kind: ${kind}$`, 'm'))
   const folder = makeFolder()
   writeFileSync(join(folder, 'house.yaml'), exported.stdout)
   // What is proposed on what was proposed before takes another turn.
@@ -90,6 +92,17 @@ async function furnish(from: TestGateway, by: AdminProgram, decider: ConsoleSess
     ...partnersOf(label, 3, 'approved'),
     clientOf(`${label}-0`),
     clientOf(`${label}-1`, { scopes: ['read', 'trade'], scopesAtMost: ['read', 'market', 'trade'] }),
+    { kind: 'source', name: 'ledger', owner: label, spec: { roles: [] } },
+    {
+      kind: 'service',
+      name: 'books',
+      owner: label,
+      spec: { displayName: 'Books', mayProvision: ['ledger'] },
+    },
+    {
+      ...{ kind: 'webhook', name: 'hook', owner: label },
+      spec: { partner: `${label}-0`, url: 'https://app.example/hook', description: 'Yes: no' },
+    },
     { kind: 'partner', name: 'nobodys', spec: { displayName: 'Nobody’s: “a” #1 \\ é' } },
   ]
   const folder = folderOf(documents)
@@ -145,11 +158,15 @@ test('what gives power becomes a proposal, once, which is named; the house is as
 
 test('what names what is only proposed is left, with code 3', async () => {
   const label = owner()
-  const service = { kind: 'service', name: `${label}-s`, owner: label, spec: { displayName: `S ${label}` } }
-  const folder = folderOf([service])
+  const spec = { displayName: `S ${label}`, mayProvision: [label] }
+  const folder = folderOf([
+    { kind: 'service', name: label, owner: label, spec },
+    { kind: 'source', name: label, owner: label, spec: { roles: [] } },
+  ])
   const first = await finish(['apply', '-f', folder, '--yes'])
-  assert.ok([0, 3].includes(first.code!), first.text)
-  assert.match(first.stdout, /service\.create/)
+  assert.equal(first.code, 3, first.text)
+  assert.match(first.stdout, /proposal \d+ \(source\.create\)/)
+  assert.match(first.stderr, new RegExp(`Left: service ${label} \\(waits for source ${label}`))
   assert.deepEqual(await namesOf(label, 'services'), [])
 })
 
