@@ -59,9 +59,10 @@ async function readMetric(name: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line.split(' ').at(-1))
 }
 
-test('three processes answer on each of the two ports, and the parent says once that they are ready', async () => {
+test('three processes answer on each of the three ports, and the parent says once that they are ready', async () => {
   assert.equal((await meetAll(gateway.baseUrl, processes)).size, processes)
   assert.equal((await meetAll(gateway.sandboxUrl, processes)).size, processes)
+  assert.equal((await meetAll(gateway.internalUrl, processes)).size, processes)
   assert.equal(findChildren(gateway.pid).length, processes)
   const ready = linesOf(gateway.stdout).filter(({ msg }) => msg === 'Countersign is ready')
   assert.equal(ready.length, 1)

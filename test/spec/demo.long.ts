@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { type Demo, printDemo } from '../../src/demo/demo.ts'
 import { ask } from '../support/ask.ts'
-import { postForm } from '../support/browser.ts'
+import { postForm, send } from '../support/browser.ts'
 import { withCluster } from '../support/copied-cluster.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -57,6 +57,7 @@ test('demo.json has exactly the facts it promises, and only its owner can read i
   assert.deepEqual(shapeOf(JSON.parse(readFileSync(demoFile, 'utf8'))), {
     baseUrl: 'string',
     sandboxUrl: 'string',
+    internalUrl: 'string',
     ...client,
     username: 'string',
     password: 'string',
@@ -71,6 +72,7 @@ test('demo.json has exactly the facts it promises, and only its owner can read i
 test('every fact of it is true', async () => {
   assert.equal((await readProfile(demo.baseUrl, demo.apiToken)).status, 200)
   assert.equal((await readProfile(demo.sandboxUrl, demo.sandboxToken)).status, 200)
+  assert.equal((await send(`${demo.internalUrl}/internal/v1/customers`)).status, 401)
   for (const site of [
     { url: demo.baseUrl, ...demo },
     { url: demo.sandboxUrl, ...demo.sandbox },
@@ -167,7 +169,8 @@ test('a second start keeps everything and tells the new addresses', async () => 
   await endGateway(gateway)
   gateway = await startGateway(settings)
   const again = await readDemo(gateway, settings.DATA_DIR)
-  assert.deepEqual(again, { ...demo, baseUrl: gateway.baseUrl, sandboxUrl: gateway.sandboxUrl })
+  const { baseUrl, sandboxUrl, internalUrl } = gateway
+  assert.deepEqual(again, { ...demo, baseUrl, sandboxUrl, internalUrl })
   await eventually('it is printed again', () => gateway.stdout.includes(printDemo(again)))
   for (const token of [demo.apiToken, mine])
     assert.equal((await readProfile(gateway.baseUrl, token)).status, 200)
