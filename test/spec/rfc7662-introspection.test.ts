@@ -71,7 +71,7 @@ test('a service learns of a token what its row lets it, and no more', async () =
   const code = (await house.approve(client, browser)).get('code')!
   const { access_token } = (await house.exchange(client, code)).json<TokenBody>()
   const plain = { active: true, scope: 'read', token_type: 'Bearer', sub: holder.user.id }
-  const always = ['active', 'scope', 'token_type', 'sub', 'iss', 'iat', 'exp']
+  const always = ['active', 'scope', 'token_type', 'sub', 'iss', 'iat', 'exp', 'tags']
   const [{ grant }] = (await ask(db, 'SELECT max(id)::int AS grant FROM grants')) as [{ grant: number }]
   const told: Record<TokenFact, Record<string, unknown>> = {
     username: { username: holder.user.username },
@@ -85,7 +85,7 @@ test('a service learns of a token what its row lets it, and no more', async () =
   const narrow = await makeService('live', { sees: [] })
   for (const fact of tokenFacts) {
     await changeReading(db, narrow.id, { sees: [fact] }, house.act())
-    const { iss, iat, exp, ...rest } = (await introspect(access_token, narrow)).json()
+    const { iss, iat, exp, tags, ...rest } = (await introspect(access_token, narrow)).json()
     assert.deepEqual(rest, { ...plain, ...told[fact] }, fact)
   }
   await changeReading(db, narrow.id, { sees: [] }, house.act())
