@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { day, second } from '../../src/clock.ts'
+import { issueToken } from '../../src/crypto/token.ts'
 import { changeReading, createService, revokeService } from '../../src/services/service.ts'
 import type { Environment } from '../../src/vocabulary/environment.ts'
 import { type TokenFact, tokenFacts } from '../../src/vocabulary/token-fact.ts'
@@ -96,6 +97,19 @@ test('a service learns of a token what its row lets it, and no more', async () =
     for (const [name, value] of Object.entries(facts)) assert.deepEqual(everything[name], value, name)
   // One who may see everything has asked meanwhile: the other still learns nothing of it.
   assert.deepEqual(Object.keys((await introspect(access_token, narrow)).json()).sort(), always.sort())
+})
+
+test('a service may ask as often as it likes, also past what is remembered: it is no client that fails', async () => {
+  const strict = await openHouse({ CLIENT_FAILURES_PER_MINUTE: '5' })
+  const { service, secret } = await createService(strict.gateway.context.db, 'Orders', 'live', strict.act())
+  const token = await strict.makeToken(await strict.makeUser())
+  const headers = { ...basic({ id: service.id, secret: secret.text }), 'cache-control': 'no-cache' }
+  for (let n = 0; n < 10; n++)
+    assert.equal((await postForm(`${strict.baseUrl}/v1/oauth/introspect`, { token }, headers)).status, 200)
+  const wrong = basic({ id: service.id, secret: issueToken('serviceSecret', 'live').text })
+  const guess = () => postForm(`${strict.baseUrl}/v1/oauth/introspect`, { token }, wrong)
+  for (let n = 0; n < 5; n++) assert.equal((await guess()).status, 401)
+  assert.equal((await guess()).status, 429)
 })
 
 async function accountsOf(token: string): Promise<string[]> {

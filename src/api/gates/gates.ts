@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
+import { parseToken } from '../../crypto/token.ts'
 import type { Form } from '../../http/form.ts'
 import { printUsage, type Usage } from '../../http/rate-limit.ts'
 import type { StandingCheck } from '../../http/standing.ts'
@@ -84,13 +85,24 @@ async function admitAsker(
   reply: FastifyReply,
 ): Promise<IntrospectionCaller> {
   const readings = readCredentials(request)
-  const service = asksAnew(request) ? undefined : context.services.recall(readings, context.environment)
+  const service =
+    (asksAnew(request) ? undefined : context.services.recall(readings, context.environment)) ??
+    (await findService(context, request, readings))
   if (service) return askingService(context, request, service)
   const found = await authenticateClient(context, request, reply, readings)
   if (found) return askerOf(request, found)
-  const other = await context.services.authenticate(readings, context.environment)
-  if (other) return askingService(context, request, other)
   throw refusal()
+}
+
+/** A service says by its secret what it is: one that asks is no client that failed. */
+async function findService(
+  context: Context,
+  request: FastifyRequest,
+  readings: ClientCredentials[],
+): Promise<Service | undefined> {
+  if (!readings.some(({ secret }) => parseToken(secret)?.kind === 'serviceSecret')) return undefined
+  context.clientFailures.check(failureKey(request, readings[0]!.id))
+  return context.services.authenticate(readings, context.environment)
 }
 
 function askerOf(request: FastifyRequest, client: Registration): IntrospectionCaller {
