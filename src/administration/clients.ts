@@ -1,5 +1,6 @@
 /** Clients as they are declared. More than what members may choose by themselves is proposed. */
 import { findNames, namePattern } from '../naming/object-name.ts'
+import { findCallbackProblem } from '../partners/callback-url.ts'
 import {
   type Client,
   declareClient,
@@ -55,9 +56,13 @@ export const clients: DeclaredKind<ClientSpec> = {
         text('The name that account holders see; required of a new one.', 'Acme Trader', { maxLength: 200 }),
       ),
       callbackUrl: Type.Optional(
-        text('Where codes are sent; required of a new one.', 'https://acme.example/callback', {
-          maxLength: 2_000,
-        }),
+        text(
+          'Where codes are sent; required of a new one. Another one on the live site is proposed.',
+          'https://acme.example/callback',
+          {
+            maxLength: 2_000,
+          },
+        ),
       ),
       scopes: scopeList('What it may ask for now; all that it may at most, unless given to a new one.', 1),
       scopesAtMost: scopeList(
@@ -230,15 +235,22 @@ async function changeClient(
   before: ClientSpec,
   wanted: ClientSpec,
 ): Promise<void> {
-  const { sql, act, isDevelopment: development } = work
+  const { sql, act, environment, isDevelopment: development } = work
   await work.refuseOwn(client.branchId)
   const { displayName, callbackUrl, rotateRefreshTokens } = wanted
+  const isElsewhere = callbackUrl !== before.callbackUrl
   const changes = {
     ...(displayName !== before.displayName && { name: displayName }),
-    ...(callbackUrl !== before.callbackUrl && { callbackUrl }),
+    ...(isElsewhere && environment === 'sandbox' && { callbackUrl }),
     ...(rotateRefreshTokens !== before.rotateRefreshTokens && { rotateRefreshTokens }),
   }
   if (Object.keys(changes).length > 0) await updateClient(sql, client, changes, { ...act, development })
+  // Codes of account holders go there.
+  if (isElsewhere && environment === 'live') {
+    const problem = findCallbackProblem(callbackUrl, { environment, development })
+    if (problem) throw new Invalid([{ field: 'callbackUrl', problem }])
+    await work.propose('client.redirect', { branchId: client.branchId, clientId: client.id, callbackUrl })
+  }
   await changeScopes(work, client, wanted)
   if (wanted.state === before.state) return
   if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', work.reasoned())

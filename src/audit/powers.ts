@@ -202,6 +202,7 @@ const powers = {
   },
   'client.created': { own: ['/partner/:branch/clients/create'], commands: ['client create'], tells: [] },
   'client.updated': {
+    ...{ ...partner, fourEyes: 'client.redirect' },
     own: ['/partner/:branch/clients/:client/update'],
     commands: ['client update'],
     tells: [],

@@ -18,7 +18,13 @@ import {
 } from '../identity/provider.ts'
 import { changeProvider, findDifferences, isNarrower } from '../identity/provider-change.ts'
 import { holdName, nameObject } from '../naming/object-name.ts'
-import { getClient, setClientStatus, setScopesAtMost, setScopesRequired } from '../partners/client.ts'
+import {
+  getClient,
+  setClientStatus,
+  setScopesAtMost,
+  setScopesRequired,
+  updateClient,
+} from '../partners/client.ts'
 import { lockClient } from '../partners/clients.sql.ts'
 import {
   decide,
@@ -69,6 +75,11 @@ export interface ProposedActs {
     readonly required?: readonly Scope[]
   }
   readonly 'client.activate': { readonly branchId: number; readonly clientId: string }
+  readonly 'client.redirect': {
+    readonly branchId: number
+    readonly clientId: string
+    readonly callbackUrl: string
+  }
   readonly 'service.create': Label & {
     readonly environment: Environment
     readonly displayName: string
@@ -234,6 +245,29 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
     },
     async apply(db, { clientId }, act) {
       await setClientStatus(db, await getClient(db, clientId), 'active', act)
+      return true
+    },
+  },
+  'client.redirect': {
+    sees: 'partners.see',
+    branchOf: ({ branchId }) => branchId,
+    subjectOf: ({ clientId }) => `client:${clientId}`,
+    async readState(sql, { clientId, callbackUrl: next }) {
+      const [held] = await sql.query(lockClient, { id: clientId })
+      if (!held) return undefined
+      const { name, branchId, environment, callbackUrl } = await getClient(sql, clientId)
+      if (callbackUrl === next) return undefined
+      const partner = await getPartner(sql, String(branchId))
+      const shows = shown({
+        ...{ Client: name, Partner: partner.name, Site: environment },
+        ...{ 'Callback URL': callbackUrl, 'New callback URL': next },
+      })
+      return { shows, callbackUrl, partner: partner.status }
+    },
+    async apply(db, { clientId, callbackUrl }, act) {
+      // Whether it may be an address of this machine was judged where it was proposed.
+      const acting = { ...act, development: true }
+      await updateClient(db, await getClient(db, clientId), { callbackUrl }, acting)
       return true
     },
   },

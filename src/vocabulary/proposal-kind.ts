@@ -14,6 +14,7 @@ type FourEyesKind = (typeof fourEyesKinds)[number]
 export const proposalKinds = [
   ...fourEyesKinds,
   'client.activate',
+  'client.redirect',
   'service.create',
   'service.widen',
   'source.create',

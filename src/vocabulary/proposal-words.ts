@@ -10,6 +10,7 @@ export const proposalWords: Readonly<Record<ProposalKind, string>> = {
   'user.reset-two-factor': 'reset two-factor sign-in of',
   'import.removal': 'remove what is missing in',
   'client.activate': 'activate client',
+  'client.redirect': 'change the callback URL of client',
   'service.create': 'register service',
   'service.widen': 'let more be done or learned by service',
   'source.create': 'name source',

@@ -140,6 +140,34 @@ test('what takes away says why, a suspended client waits for another person, and
   assert.deepEqual([item.spec.state, item.owner], ['suspended', null])
 })
 
+test('where codes are sent on the live site is for another person to say, and is checked before they are asked', async () => {
+  const name = `moved-${makeUpWord()}`
+  outcomeOf(await program.call('PUT', pathOf(name), { spec: draftOf(name) }), 201)
+  const { spec: before } = await fetchItem(program, pathOf(name))
+  const path = `${pathOf(name)}?reason=Moved`
+  const wrong = await program.call('PUT', path, { spec: { callbackUrl: 'http://elsewhere.example/cb' } })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /callbackUrl/)
+  const spec = { callbackUrl: 'https://elsewhere.example/cb', displayName: 'Renamed' }
+  const moved = outcomeOf(await program.call('PUT', path, { spec }), 202)
+  assert.deepEqual(
+    moved.changes.map(({ field, proposed }) => [field, proposed]),
+    [
+      ['spec.displayName', false],
+      ['spec.callbackUrl', true],
+    ],
+  )
+  assert.equal((await fetchItem(program, pathOf(name))).spec.callbackUrl, before.callbackUrl)
+  const again = outcomeOf(await program.call('PUT', path, { spec }), 202)
+  assert.deepEqual([again.proposals[0]!.id, again.proposals[0]!.isNew], [moved.proposals[0]!.id, false])
+  assert.equal(await approveProposal(house, decider, moved.proposals[0]!.id), 'applied')
+  assert.equal((await fetchItem(program, pathOf(name))).spec.callbackUrl, spec.callbackUrl)
+  assert.equal(outcomeOf(await program.call('PUT', path, { spec }), 200).outcome, 'unchanged')
+  const box = `box-${makeUpWord()}`
+  outcomeOf(await sandbox.call('PUT', pathOf(box), { spec: draftOf(box) }), 201)
+  assert.equal(outcomeOf(await sandbox.call('PUT', pathOf(box), { spec }), 200).outcome, 'changed')
+})
+
 test('a dry run changes nothing, a version of before is told what moved, and of two one wins', async () => {
   const name = `dry-${makeUpWord()}`
   const spec = { ...draftOf(name), scopesAtMost: ['read', 'trade'] }
