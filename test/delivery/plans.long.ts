@@ -351,6 +351,8 @@ const notHot: Record<string, string> = {
   delete_old_receipts: 'twenty rows a partner, once a minute',
   select_webhooks_addressed: 'a person searches: web/search-plan',
   select_signing_secret: 'a person looks at a webhook',
+  select_webhooks_by_ids: 'a program administers webhooks, a hundred at a time',
+  select_own_webhook_secrets: 'a program administers webhooks, a hundred at a time',
   notify_workers: 'reads nothing',
   tell_of_act: 'reads nothing',
   set_lock_timeout: 'reads nothing',

@@ -49,7 +49,8 @@ export const selectNewestOfEntity = statement({
      AND (l.entity, l.seq) > (:entity, 0) AND (l.entity, l.seq) < (:entity, 9223372036854775807)
      GROUP BY l.feed) of_feed
    CROSS JOIN LATERAL (SELECT l.* FROM log l WHERE l.part = :part AND l.feed = of_feed.feed
-     AND (l.entity, l.seq) = (:entity, of_feed.seq) LIMIT 1) newest
+     AND (l.entity, l.seq) >= (:entity, of_feed.seq) AND (l.entity, l.seq) <= (:entity, of_feed.seq)
+     LIMIT 1) newest
    ORDER BY newest.created_at DESC LIMIT :most`,
 })
 
