@@ -172,7 +172,10 @@ test('the command says it of a database of the release before, and changes nothi
   const settings = { DATABASE_URL: before.url, SECRET_KEY: randomBytes(32).toString('hex') }
   const checked = await runCommand(['upgrade', 'check'], settings)
   assert.deepEqual([checked.code, checked.stderr], [0, ''])
-  assert.match(checked.stdout, /^migration +table +rows +bytes +lock +stops +contents +statement$/m)
+  assert.match(
+    checked.stdout,
+    /^(migration +table +rows +bytes +lock +stops +contents +statement|The migrations touch no table that is there\.)$/m,
+  )
   assert.match(checked.stdout, new RegExp(`^${newest.name}: one transaction`, 'm'))
   assert.equal((await ask(there, 'SELECT FROM schema_migrations')).length, newest.version - 1)
   await there.close()

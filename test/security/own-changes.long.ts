@@ -298,7 +298,7 @@ test('the table of memories in ARCHITECTURE names every file that remembers, and
     if (!/ = openMemory[<(]/.test(text)) continue
     found.set(
       path,
-      [...text.matchAll(/`(\w+):\$\{/g)].map(([, kind]) => kind!),
+      [...text.matchAll(/(?:`(?=\w+:\$\{)|tagOf\(')(\w+)/g)].map(([, kind]) => kind!),
     )
   }
   const sorted = (map: Map<string, string[]>) =>
