@@ -24,6 +24,7 @@ export const otherAnswers: Readonly<Record<string, string>> = {
   '/account/security/recovery': once,
   '/partner/:branch/alerts/add': once,
   '/console/alerts/add': once,
+  '/console/credentials/create': once,
   '/partner/:branch/clients/create': once,
   '/partner/:branch/clients/:client/rotate': once,
   '/partner/:branch/signature/check': 'it changes nothing, and shows what it found',

@@ -147,6 +147,8 @@ async function openNode(
   const settings = {
     PORT: String(await findFreePort()),
     SANDBOX_PORT: String(await findFreePort()),
+    // One of the system's choice is another when all processes were gone at once.
+    INTERNAL_PORT: String(await findFreePort()),
     DATABASE_URL: urlOf(relays.map((relay) => relay.port)),
     DATABASE_CONNECTIONS: '5',
     SECRET_KEY: key,

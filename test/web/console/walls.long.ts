@@ -95,7 +95,7 @@ function tooLong(path: string): string {
  * one is not forgotten. The image of a draft is nobody's yet.
  */
 const dangerous =
-  /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|stop|staff\/new\/create|upload|(?<!image\/)remove)$/
+  /\/(suspend|lock|decline|reset|revoke|withdraw|pause|close|close\/all|give|take|email|stop|staff\/new\/create|credentials\/create|upload|(?<!image\/)remove)$/
 
 test('whatever an operator takes from somebody takes a reason', () => {
   const asked = Object.keys(forms).filter((path) => asksWhy(path))
