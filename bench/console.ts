@@ -50,7 +50,6 @@ export async function measureConsole(
     'search by an address': '/console/search?q=app.example.com',
     'search by a request id': '/console/search?q=r-500000',
     'search by a request id that never was': '/console/search?q=r-nothing',
-    'search by an e-mail address': '/console/search?q=holder-500000%40example.com',
     'a person': `/console/users/${someone}`,
     partners: '/console/partners',
     'a partner': `/console/partners/${branchId}`,
