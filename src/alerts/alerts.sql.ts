@@ -155,6 +155,18 @@ export const countOwnRows = statement({
 
 export const areAlertsDue = `EXISTS (SELECT FROM alerts WHERE state = 'waiting' AND due_at <= round.now)`
 
+const anyKind = oneOf(
+  'failing',
+  'recovered',
+  'disabled',
+  'expiring',
+  'lag',
+  'provider',
+  'audit',
+  'test',
+  'confirmation',
+)
+
 /**
  * Everything that is due at one address, as one message. Not while a message is on its way there, nor after so
  * many to the addresses of its owner within the hour: then all that comes up waits, and goes out together.
@@ -164,17 +176,7 @@ export const claimAlerts = statement({
   takes: { claimId: uuid, now: instant, until: instant, hourAgo: instant, most: int, listed: int },
   gives: {
     id: int,
-    kind: oneOf(
-      'failing',
-      'recovered',
-      'disabled',
-      'expiring',
-      'lag',
-      'provider',
-      'audit',
-      'test',
-      'confirmation',
-    ),
+    kind: anyKind,
     facts,
     attempts: int,
     createdAt: instant,
@@ -229,17 +231,7 @@ export const selectLastAlerts = statement({
   gives: {
     id: int,
     targetId: int,
-    kind: oneOf(
-      'failing',
-      'recovered',
-      'disabled',
-      'expiring',
-      'lag',
-      'provider',
-      'audit',
-      'test',
-      'confirmation',
-    ),
+    kind: anyKind,
     webhookId: orNull(int),
     state: oneOf('waiting', 'sent', 'given up'),
     outcome: orNull(text),

@@ -6,7 +6,7 @@ import { type HeaderLines, Misconfigured, readOnce } from '../../forward-auth/he
 import type { ClientCredentials } from '../../oauth/client-credentials.ts'
 import type { Service } from '../../services/service.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
-import { countFailure, failureKey } from '../gates/gates.ts'
+import { authenticateService } from '../gates/service-gates.ts'
 
 /** `Authorization` is the client's. */
 export const serviceHeader = 'x-countersign-service'
@@ -43,10 +43,7 @@ async function authenticate(
   request: FastifyRequest,
   credentials: ClientCredentials,
 ): Promise<Service> {
-  const key = failureKey(request, credentials.id)
-  context.clientFailures.check(key)
-  const found = await context.services.authenticate([credentials], context.environment)
+  const found = await authenticateService(context, request, [credentials])
   if (found) return found
-  await countFailure(context, request, key)
   throw new Misconfigured('service_unknown', `${serviceHeader} holds no living service, or a wrong secret.`)
 }

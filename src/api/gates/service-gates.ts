@@ -51,16 +51,18 @@ async function admit(context: Context, request: FastifyRequest): Promise<Provisi
   const { authorization } = request.headers
   const readings = authorization === undefined ? [] : parseBranchBasic(authorization)
   const found =
-    context.services.recall(readings, context.environment) ?? (await authenticate(context, request, readings))
+    context.services.recall(readings, context.environment) ??
+    (await authenticateService(context, request, readings))
   if (!found) throw branchRefusal('Send the id and the secret of a service by HTTP Basic.')
   request.who = { serviceId: found.id }
   return { act: actOf(context, request, `service:${found.id}`), service: found }
 }
 
-async function authenticate(
+/** Undefined for no living service, or a wrong secret, which is counted. */
+export async function authenticateService(
   context: Context,
   request: FastifyRequest,
-  readings: ClientCredentials[],
+  readings: readonly ClientCredentials[],
 ): Promise<Service | undefined> {
   const [first] = readings
   if (!first) return undefined
