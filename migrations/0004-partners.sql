@@ -149,6 +149,15 @@ CREATE TABLE clients (
   scopes_required       text[] NOT NULL DEFAULT '{}',
   status                text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'suspended')),
   rotate_refresh_tokens boolean NOT NULL DEFAULT false,
+  -- From when on FAPI 2.0 is demanded of it (src/oauth/profile.ts); until then both ways are taken. Null: never.
+  fapi2_from            timestamptz,
+  -- Whether the bearer tokens that it has then end at that moment, or live out their time.
+  fapi2_ends_bearers    boolean NOT NULL DEFAULT true,
+  -- Where its keys are, if they are not given.
+  jwks_uri              text CHECK (length(jwks_uri) <= 2000),
+  -- Of the certificate that it authenticates with, if an authority of MTLS_CA_FILE issued it.
+  certificate_subject   text CHECK (length(certificate_subject) <= 500),
+  demands_dpop_nonces   boolean NOT NULL DEFAULT false,
   created_at            timestamptz NOT NULL,
   updated_at            timestamptz NOT NULL,
   CONSTRAINT clients_scopes_within_most CHECK (scopes <@ scopes_at_most
@@ -208,6 +217,19 @@ CREATE INDEX client_secrets_by_end ON client_secrets (expires_at)
   WHERE revoked_at IS NULL AND expires_at IS NOT NULL;
 -- Secrets that have ended too, newest first: a partner asks whether a signature was made by one of them.
 CREATE INDEX client_secrets_of_client ON client_secrets (client_id, id);
+
+-- Public keys that a client proves itself by, given or read at its address: up to ten live at once. With a
+-- certificate (x5c) a key proves a connection. What is removed leaves; the log has it.
+CREATE TABLE client_keys (
+  id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  client_id    text NOT NULL REFERENCES clients,
+  -- RFC 7638.
+  thumbprint   text NOT NULL CHECK (thumbprint ~ '^[A-Za-z0-9_-]{43}$'),
+  jwk          jsonb NOT NULL CHECK (NOT jwk ?| ARRAY['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']),
+  added_at     timestamptz NOT NULL,
+  last_used_at timestamptz,
+  UNIQUE (client_id, thumbprint)
+);
 
 -- The API calls of a day, for partners' developers and for operators. Three tables in a ring: today's,
 -- yesterday's, and the next, which is emptied before its day begins: nothing leaves by the row. A line holds

@@ -67,6 +67,8 @@ CREATE TABLE grants (
   -- When and how its holder had signed in who approved it (RFC 9470); null: nobody says. No refresh renews it.
   authenticated_at timestamptz,
   acr              text CHECK (acr IN ('password', 'second-factor', 'passkey')),
+  -- The key without whose proof its code is worth nothing (RFC 9449, 10); null: any.
+  dpop_jkt         text CHECK (dpop_jkt ~ '^[A-Za-z0-9_-]{43}$'),
   exchanged_at     timestamptz,
   revoked_at       timestamptz,
   revoked_reason   text,
@@ -91,6 +93,8 @@ CREATE TABLE access_tokens (
   scopes     text[] NOT NULL CHECK (cardinality(scopes) > 0),
   -- Those of the grant, or fewer.
   resources  text[] NOT NULL DEFAULT '{}',
+  -- Who sends it must prove this key (RFC 9449) or hold this certificate (RFC 8705); null: whoever has it.
+  binding    text CHECK (binding ~ '^(?:jkt|x5t#S256):[A-Za-z0-9_-]{43}$'),
   issued_at  timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   revoked_at timestamptz
@@ -110,3 +114,23 @@ CREATE TABLE refresh_tokens (
 );
 CREATE INDEX refresh_tokens_of_grant ON refresh_tokens (grant_id);
 CREATE UNIQUE INDEX refresh_tokens_by_parent ON refresh_tokens (parent_id) WHERE parent_id IS NOT NULL;
+
+-- What a client without a secret manages its webhooks with: nobody's approval is behind it, and it is good for
+-- nothing else.
+CREATE TABLE client_tokens (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash       bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
+  client_id  text NOT NULL REFERENCES clients,
+  binding    text NOT NULL CHECK (binding ~ '^(?:jkt|x5t#S256):[A-Za-z0-9_-]{43}$'),
+  issued_at  timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  revoked_at timestamptz
+);
+CREATE INDEX client_tokens_by_expiry ON client_tokens (expires_at);
+
+-- Assertions and proofs that count once: remembered, by their hash, until they would be refused for their age.
+CREATE TABLE used_proofs (
+  hash       bytea PRIMARY KEY CHECK (length(hash) = 32),
+  expires_at timestamptz NOT NULL
+);
+CREATE INDEX used_proofs_by_expiry ON used_proofs (expires_at);

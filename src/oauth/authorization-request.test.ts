@@ -33,6 +33,12 @@ const client: Registration = {
   partnerStatus: 'approved',
   refreshAccess: true,
   secrets: [],
+  keys: [],
+  fapi2From: null,
+  fapi2EndsBearers: true,
+  jwksUri: null,
+  certificateSubject: null,
+  demandsDpopNonces: false,
 }
 const now = new Date('2026-03-02T10:00:00Z')
 const vault = openVault({ kind: 'environment', keys: [generateKey()] })

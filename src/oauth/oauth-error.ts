@@ -2,7 +2,7 @@ import { Problem, printDescription } from '../problem.ts'
 import { type Acr, printAcr } from '../vocabulary/acr.ts'
 import { printScopes, type Scope } from '../vocabulary/scope.ts'
 
-/** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009, RFC 8707 (2) and RFC 9470 (5). */
+/** The closed list of RFC 6749 (5.2 and 4.1.2.1), RFC 7009, RFC 8707 (2), RFC 9470 (5), RFC 9101 (6) and RFC 9449 (12). */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -14,6 +14,9 @@ export type OAuthErrorCode =
   | 'access_denied'
   | 'invalid_target'
   | 'unmet_authentication_requirements'
+  | 'invalid_request_uri'
+  | 'invalid_dpop_proof'
+  | 'use_dpop_nonce'
 
 export class OAuthError extends Problem {
   declare readonly code: OAuthErrorCode

@@ -32,6 +32,15 @@ export interface Client {
   readonly status: 'active' | 'suspended'
   readonly rotateRefreshTokens: boolean
   readonly createdAt: Date
+  /** From when on FAPI 2.0 is demanded of it; null: never. */
+  readonly fapi2From: Date | null
+  /** Whether bearer tokens end then, or live out their time. */
+  readonly fapi2EndsBearers: boolean
+  /** Where its keys are; null where they are given. */
+  readonly jwksUri: string | null
+  /** Of its certificate, where an authority that the brokerage trusts issued it. */
+  readonly certificateSubject: string | null
+  readonly demandsDpopNonces: boolean
 }
 
 /** A client together with what decides whether it may act. */
@@ -41,6 +50,7 @@ export interface Registration extends Client {
   readonly refreshAccess: boolean
   /** In the order in which they were made. */
   readonly secrets: readonly table.LivingSecret[]
+  readonly keys: readonly table.LivingKey[]
 }
 
 interface ClientDraft {

@@ -1,3 +1,4 @@
+import type { PublicJwk } from '../crypto/jwk.ts'
 import { bool, bytes, instant, int, json, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
@@ -7,7 +8,10 @@ import { partnerStatuses } from './partner-status.ts'
 const columns = `clients.id, clients.branch_id AS "branchId", clients.environment, clients.name,
   clients.callback_url AS "callbackUrl", clients.scopes, clients.scopes_at_most AS "scopesAtMost",
   clients.scopes_required AS "scopesRequired",
-  clients.status, clients.rotate_refresh_tokens AS "rotateRefreshTokens", clients.created_at AS "createdAt"`
+  clients.status, clients.rotate_refresh_tokens AS "rotateRefreshTokens", clients.created_at AS "createdAt",
+  clients.fapi2_from AS "fapi2From", clients.fapi2_ends_bearers AS "fapi2EndsBearers",
+  clients.jwks_uri AS "jwksUri", clients.certificate_subject AS "certificateSubject",
+  clients.demands_dpop_nonces AS "demandsDpopNonces"`
 
 const secretColumns = `client_secrets.id, client_secrets.client_id AS "clientId", client_secrets.slot,
   client_secrets.hint, client_secrets.created_at AS "createdAt", client_secrets.signs_from AS "signsFrom",
@@ -26,6 +30,11 @@ const row = {
   status: oneOf('active', 'suspended'),
   rotateRefreshTokens: bool,
   createdAt: instant,
+  fapi2From: orNull(instant),
+  fapi2EndsBearers: bool,
+  jwksUri: orNull(text),
+  certificateSubject: orNull(text),
+  demandsDpopNonces: bool,
 }
 
 export const insertClient = statement({
@@ -126,7 +135,16 @@ export interface LivingSecret {
   readonly expiresAt: string | null
 }
 
-/** The client as the authorization server sees it: with its partner's state and its living secrets. */
+/** The same. */
+export interface LivingKey {
+  readonly id: number
+  readonly thumbprint: string
+  readonly jwk: PublicJwk
+}
+
+/**
+ * The client as the authorization server sees it: with its partner's state, its living secrets and its keys.
+ */
 export const selectRegistration = statement({
   name: 'select_registration',
   takes: { id: text },
@@ -136,12 +154,15 @@ export const selectRegistration = statement({
     partnerStatus: oneOf(...partnerStatuses),
     refreshAccess: bool,
     secrets: json<readonly LivingSecret[]>(),
+    keys: json<readonly LivingKey[]>(),
   },
   text: `SELECT ${columns}, p.name AS "partnerName", p.status AS "partnerStatus",
      p.refresh_access AS "refreshAccess",
      coalesce((SELECT json_agg(json_build_object('id', s.id, 'hash', encode(s.hash, 'hex'),
          'createdAt', s.created_at, 'expiresAt', s.expires_at) ORDER BY s.id)
-       FROM client_secrets s WHERE s.client_id = clients.id AND s.revoked_at IS NULL), '[]') AS secrets
+       FROM client_secrets s WHERE s.client_id = clients.id AND s.revoked_at IS NULL), '[]') AS secrets,
+     coalesce((SELECT json_agg(json_build_object('id', k.id, 'thumbprint', k.thumbprint, 'jwk', k.jwk) ORDER BY k.id)
+       FROM client_keys k WHERE k.client_id = clients.id), '[]') AS keys
    FROM clients JOIN partners p USING (branch_id) WHERE clients.id = :id`,
 })
 
