@@ -74,7 +74,7 @@ CREATE TRIGGER announce AFTER UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION a
 CREATE TRIGGER announce AFTER UPDATE ON partners
   FOR EACH ROW EXECUTE FUNCTION announce_change('branch', 'branch_id');
 CREATE TRIGGER announce AFTER UPDATE ON clients FOR EACH ROW EXECUTE FUNCTION announce_change('client', 'id');
-CREATE TRIGGER announce AFTER INSERT OR DELETE ON client_keys
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE OF jwk ON client_keys
   FOR EACH ROW EXECUTE FUNCTION announce_change('client', 'client_id');
 CREATE TRIGGER announce AFTER UPDATE ON client_tokens FOR EACH ROW
   WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at) EXECUTE FUNCTION announce_change('client_token', 'id');

@@ -211,6 +211,7 @@ const powers = {
     ...{ own: ['/partner/:branch/clients/:client/rotate'], commands: ['client rotate-secret'], tells: [] },
     endpoints: ['POST /admin/v1/clients/:name/secrets'],
   },
+  'client.key_added': { commands: ['client create', 'client add-key'], tells: [] },
   'client.activated': {
     ...{ ...partner, fourEyes: 'client.activate' },
     console: [`${ofClient}/activate`],

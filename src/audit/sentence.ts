@@ -144,6 +144,9 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.activated': ({ by, to }) => say`${by} activated client ${to}`,
   'client.secret_issued': ({ by, to }) => say`${by} issued a new secret of client ${to}`,
   'client.secret_revoked': ({ by, to }) => say`${by} revoked a secret of client ${to}`,
+  'client.key_added': ({ by, to, said }) => say`${by} gave client ${to} the public key ${said('thumbprint')}`,
+  'client.key_removed': ({ by, to, said }) =>
+    say`${by} removed the public key ${said('thumbprint')} of client ${to}`,
   'client.scopes_set': ({ by, to, said }) => say`${by} allowed client ${to} at most: ${said('scopesAtMost')}`,
   'client.scopes_required': ({ by, to, said }) =>
     say`${by} let client ${to} require: ${said('scopesRequired')}`,

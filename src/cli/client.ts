@@ -12,6 +12,7 @@ import {
   setScopesRequired,
   updateClient,
 } from '../partners/client.ts'
+import { addKeys } from '../partners/client-keys.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secret.ts'
 import { getPartner } from '../partners/partner.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
@@ -19,6 +20,7 @@ import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { isDevelopment } from '../settings/config.ts'
 import { covers, type Scope } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
+import { jwksOption, takeJwks } from './client-keys.ts'
 import type { Command, WriteContext } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 import { namePartners } from './names.ts'
@@ -54,8 +56,10 @@ export const clientCommands: readonly Command[] = [
       },
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       rotationOption,
+      jwksOption,
     ],
     async run(context, words) {
+      const keys = takeJwks(words)
       const partner = await getPartner(context.db, words.get('partner'))
       const draft = {
         name: words.get('name'),
@@ -67,14 +71,11 @@ export const clientCommands: readonly Command[] = [
       const atMost = parseClientScopes(draft.scope)
       if (!('field' in atMost) && !covers(scopesOfNewClients[environment], atMost))
         await breakGlass(context, 'partner.widen-scopes', `branch:${partner.branchId}`)
-      const { client, secret } = await createClient(
-        context.db,
-        context.vault,
-        partner,
-        environment,
-        draft,
-        acting(context),
-      )
+      const { client, secret } = await context.db.transaction(async (sql) => {
+        const made = await createClient(sql, context.vault, partner, environment, draft, acting(context))
+        if (keys) await addKeys(sql, made.client, keys, context.act())
+        return made
+      })
       context.print.record({ ...fieldsOf(client), client_secret: secret.text })
       context.print.say('\nKeep the secret now: it is not shown again.')
     },

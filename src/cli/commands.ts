@@ -12,6 +12,7 @@ import { applyCommands } from './apply.ts'
 import { auditCommands } from './audit.ts'
 import { callsCommand } from './calls.ts'
 import { clientCommands } from './client.ts'
+import { clientKeyCommands } from './client-keys.ts'
 import {
   type Command,
   type ConfigContext,
@@ -85,6 +86,7 @@ export const commands: readonly Command[] = [
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,
+  ...clientKeyCommands,
   ...tokenCommands,
   ...webhookCommands,
   ...deliveryCommands,

@@ -27,9 +27,14 @@ export function readSecret(path: string): string {
 }
 
 function readText(path: string): string {
+  return readFileOf('The secret', path)
+}
+
+/** A file, or standard input, that the command was told to take. */
+export function readFileOf(what: string, path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
-    throw new UsageError(`The secret could not be read: ${explain(error)}`)
+    throw new UsageError(`${what} could not be read: ${explain(error)}`)
   }
 }

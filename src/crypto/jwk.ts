@@ -97,6 +97,11 @@ export function readPublicJwk(value: unknown): VerifyingKey {
   }
 }
 
+/** Of a key that was read before. */
+export function algorithmOf({ kty }: PublicJwk): SignatureAlgorithm {
+  return kinds[kty].algorithm
+}
+
 /** RFC 9864 calls EdDSA by its curve. */
 export function isAlgorithmOf(said: unknown, algorithm: SignatureAlgorithm): boolean {
   return said === algorithm || (algorithm === 'EdDSA' && said === 'Ed25519')

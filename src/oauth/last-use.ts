@@ -4,6 +4,7 @@
  */
 import { inTurn } from '../concurrency/in-turn.ts'
 import type { Sql } from '../database/database.ts'
+import { touchKeys } from '../partners/client-keys.sql.ts'
 import { touchSecrets } from '../partners/clients.sql.ts'
 import { touchApiTokens } from '../users/api-tokens.sql.ts'
 import { touchAuthorizations } from './authorizations.sql.ts'
@@ -12,6 +13,7 @@ import type { Bearer } from './bearer.ts'
 export interface LastUse {
   ofBearer(bearer: Bearer, at: Date): void
   ofSecret(secretId: number, at: Date): void
+  ofKey(keyId: number, at: Date): void
   /** Answers when every use of before is written. */
   flush(): Promise<void>
 }
@@ -21,6 +23,7 @@ export function openLastUse(db: Sql): LastUse {
     authorizations: new Map<number, Date>(),
     apiTokens: new Map<number, Date>(),
     secrets: new Map<number, Date>(),
+    keys: new Map<number, Date>(),
   }
   async function write(statement: typeof touchSecrets, uses: Map<number, Date>): Promise<void> {
     if (uses.size === 0) return
@@ -37,10 +40,14 @@ export function openLastUse(db: Sql): LastUse {
     ofSecret(secretId, at) {
       used.secrets.set(secretId, at)
     },
+    ofKey(keyId, at) {
+      used.keys.set(keyId, at)
+    },
     flush: inTurn(async () => {
       await write(touchAuthorizations, used.authorizations)
       await write(touchApiTokens, used.apiTokens)
       await write(touchSecrets, used.secrets)
+      await write(touchKeys, used.keys)
     }),
   }
 }

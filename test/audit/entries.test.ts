@@ -15,12 +15,14 @@ import { parseWords } from '../../src/cli/command.ts'
 import { commands as allCommands } from '../../src/cli/commands.ts'
 import { minute, second } from '../../src/clock.ts'
 import { generateKey, writeKeyFile } from '../../src/crypto/vault.ts'
+import { listKeys } from '../../src/partners/client-keys.ts'
 import { applyAsPartner } from '../../src/partners/partner.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import type { User } from '../../src/users/user.ts'
 import { queueAddress } from '../support/alerts.ts'
 import { ask } from '../support/ask.ts'
 import { type Answer, type Browser, Browser as NewBrowser, postForm } from '../support/browser.ts'
+import { makeKey, printJwks } from '../support/client-keys.ts'
 import { basic, openHouse, password, type TestClient } from '../support/gateway.ts'
 import { askForConsent, makeFolder, secretFile } from '../support/process.ts'
 import { draftUpstream } from '../support/upstream.ts'
@@ -225,7 +227,7 @@ const commands = allCommands.filter(
 )
 
 const reading =
-  /^(\w+ (list|show|secrets|messages|members|invitations)|keys generate|audit verify|audit key|migrate)$/
+  /^(\w+ (list|show|secrets|keys|messages|members|invitations)|keys generate|audit verify|audit key|migrate)$/
 
 /** Runs a command of the command line in this process; answers what it printed. */
 async function runHere(name: string, ...args: string[]): Promise<Record<string, unknown>> {
@@ -339,6 +341,8 @@ test('every command of an operator that changes something is recorded, and those
     ['client activate', () => [client.id], ['client.activated']],
     ['client rotate-secret', () => [client.id], ['client.secret_issued']],
     ['client revoke-secret', () => [client.id, newestSecret], ['client.secret_revoked']],
+    ['client add-key', () => [client.id, '--jwks', secretFile(printJwks(makeKey()))], ['client.key_added']],
+    ['client remove-key', () => [client.id, newestKey], ['client.key_removed']],
     ['token create', () => ['--user', 'otto', '--name', 'report'], ['api_token.created']],
     [
       'token revoke-leaked',
@@ -410,9 +414,11 @@ test('every command of an operator that changes something is recorded, and those
     'every command that changes something is here',
   )
   let newestSecret = ''
+  let newestKey = ''
   const unrecorded: string[] = []
   for (const [name, args, actions] of acts) {
     if (name === 'client revoke-secret') newestSecret = await findNewestSecret(client)
+    if (name === 'client remove-key') newestKey = String((await listKeys(db, client.id))[0]!.id)
     const entries = await entriesOf(async () => {
       made[name] = await runHere(name, ...args())
     })
@@ -438,7 +444,7 @@ test('every command of an operator that changes something is recorded, and those
     'token list': ['--user', 'otto'],
   }
   for (const { name } of commands.filter((command) => reading.test(command.name))) {
-    const args = reads[name] ?? (/^client s/.test(name) ? [client.id] : [])
+    const args = reads[name] ?? (/^client [sk]/.test(name) ? [client.id] : [])
     assert.deepEqual(await entriesOf(() => runHere(name, ...args)), [], name)
   }
 })

@@ -8,6 +8,7 @@ import { alertCommands } from '../../src/cli/alert.ts'
 import { auditCommands } from '../../src/cli/audit.ts'
 import { callsCommand } from '../../src/cli/calls.ts'
 import { clientCommands } from '../../src/cli/client.ts'
+import { clientKeyCommands } from '../../src/cli/client-keys.ts'
 import { exitCodeOf, parseWords, printHelp } from '../../src/cli/command.ts'
 import { deliveryCommands } from '../../src/cli/delivery.ts'
 import { eventCommands } from '../../src/cli/event.ts'
@@ -38,6 +39,7 @@ export const commands = [
   ...partnerCommands,
   ...partnerMemberCommands,
   ...clientCommands,
+  ...clientKeyCommands,
   ...tokenCommands,
   ...webhookCommands,
   ...deliveryCommands,

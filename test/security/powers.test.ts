@@ -73,6 +73,7 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'partner.member_removed': takesAway,
   'client.suspended': takesAway,
   'client.secret_revoked': takesAway,
+  'client.key_removed': takesAway,
   'client.scopes_asked': asks,
   'client.scopes_declined': takesAway,
   'client.look_given': asks,
@@ -218,7 +219,15 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
       'partner invitations',
       'client list',
     ],
-    ...['client show', 'client secrets', 'token list', 'authorization list', 'service list', 'webhook list'],
+    ...[
+      'client show',
+      'client secrets',
+      'client keys',
+      'token list',
+      'authorization list',
+      'service list',
+      'webhook list',
+    ],
     ...['credential list', 'alert list', 'calls', 'export', 'diff', 'upgrade check'],
     ...[
       'webhook show',
@@ -237,6 +246,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
     ...[
       'client suspend',
       'client revoke-secret',
+      'client remove-key',
       'token revoke',
       'token revoke-leaked',
       'authorization revoke',

@@ -1,0 +1,93 @@
+/**
+ * The public keys that a client proves itself by. Several live at once: a partner adds the next one, signs
+ * with it, and removes the one before.
+ */
+import { type Act, recordAct } from '../audit/audit.ts'
+import { algorithmOf, type PublicJwk, type SignatureAlgorithm, type VerifyingKey } from '../crypto/jwk.ts'
+import type { Sql } from '../database/database.ts'
+import { Conflict, Invalid, NotFound } from '../problem.ts'
+import { getClient } from './client.ts'
+import * as table from './client-keys.sql.ts'
+import { lockClient } from './clients.sql.ts'
+import { findJwksProblems, mostKeys, type ReadJwks } from './jwks.ts'
+
+interface ClientKey {
+  readonly id: number
+  readonly clientId: string
+  readonly thumbprint: string
+  readonly kid: string | null
+  readonly algorithm: SignatureAlgorithm
+  readonly hasCertificate: boolean
+  readonly addedAt: Date
+  readonly lastUsedAt: Date | null
+}
+
+interface KeyOwner {
+  readonly id: string
+}
+
+/** At once. Answers those that are new; the same key again changes nothing. */
+export function addKeys(db: Sql, client: KeyOwner, given: ReadJwks, act: Act): Promise<readonly string[]> {
+  const faults = findJwksProblems(given)
+  if (faults.length > 0) throw new Invalid(faults)
+  return db.transaction(async (sql) => {
+    await sql.query(lockClient, { id: client.id })
+    if ((await getClient(sql, client.id)).jwksUri !== null)
+      throw new Conflict('The keys of this client are read at its own address. Add the key there.')
+    const added = await storeKeys(sql, client.id, given.keys, act)
+    const living = await sql.query(table.selectKeys, { clientId: client.id })
+    if (living.length > mostKeys)
+      throw new Conflict(`The client would have more than ${mostKeys} keys. Remove those of before first.`)
+    return added
+  })
+}
+
+export async function removeKey(db: Sql, client: KeyOwner, keyId: number, act: Act): Promise<void> {
+  await db.transaction(async (sql) => {
+    await sql.query(lockClient, { id: client.id })
+    if ((await getClient(sql, client.id)).jwksUri !== null)
+      throw new Conflict('The keys of this client are read at its own address. Remove the key there.')
+    const [removed] = await sql.query(table.deleteKey, { clientId: client.id, id: keyId })
+    if (!removed) throw new NotFound(`The client has no key ${keyId}.`)
+    await recordAct(sql, act, 'client.key_removed', `client:${client.id}`, { ...removed })
+  })
+}
+
+export async function listKeys(sql: Sql, clientId: string): Promise<ClientKey[]> {
+  const rows = await sql.query(table.selectKeys, { clientId })
+  return rows.map(({ jwk, ...row }) => ({
+    ...row,
+    kid: jwk.kid ?? null,
+    algorithm: algorithmOf(jwk),
+    hasCertificate: jwk.x5c !== undefined,
+  }))
+}
+
+async function storeKeys(
+  sql: Sql,
+  clientId: string,
+  keys: readonly VerifyingKey[],
+  act: Act,
+): Promise<readonly string[]> {
+  const stored = await sql.query(table.insertKeys, {
+    clientId,
+    thumbprints: keys.map((key) => key.thumbprint),
+    jwks: keys.map((key) => JSON.stringify(key.jwk)),
+    addedAt: act.at,
+  })
+  const added = new Set(stored.map((row) => row.thumbprint))
+  for (const { thumbprint, algorithm, jwk } of keys)
+    if (added.has(thumbprint))
+      await recordAct(
+        sql,
+        act,
+        'client.key_added',
+        `client:${clientId}`,
+        describe(thumbprint, algorithm, jwk),
+      )
+  return [...added]
+}
+
+function describe(thumbprint: string, algorithm: SignatureAlgorithm, { kid }: PublicJwk) {
+  return { thumbprint, algorithm, ...(kid !== undefined && { kid }) }
+}

@@ -1,0 +1,68 @@
+/**
+ * A set of a client's public keys (RFC 7517, 5), as it was given or read. A single key counts as a set.
+ */
+import { readPublicJwk, UnusableKey, type VerifyingKey } from '../crypto/jwk.ts'
+import type { FieldProblem } from '../problem.ts'
+
+export const mostKeys = 10
+const mostJwksBytes = 16 * 1024
+
+export interface ReadJwks {
+  /** Each once. */
+  readonly keys: readonly VerifyingKey[]
+  /** Of the set, and of each key that cannot be used. */
+  readonly problems: readonly string[]
+}
+
+export function readJwksText(text: string): ReadJwks {
+  if (Buffer.byteLength(text) > mostJwksBytes)
+    return unusable(`must have at most ${mostJwksBytes / 1024} KiB`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's own words quote what was given, which may be secret.
+    return unusable('must be a JWKS in JSON')
+  }
+  return readJwks(value)
+}
+
+function readJwks(value: unknown): ReadJwks {
+  const given = listOf(value)
+  if (!given) return unusable('must be an object with keys')
+  if (given.length === 0) return unusable('holds no key')
+  if (given.length > mostKeys) return unusable(`must hold at most ${mostKeys} keys`)
+  const keys = new Map<string, VerifyingKey>()
+  const problems: string[] = []
+  for (const [index, each] of given.entries())
+    try {
+      const key = readPublicJwk(each)
+      keys.set(key.thumbprint, key)
+    } catch (error) {
+      if (!(error instanceof UnusableKey)) throw error
+      problems.push(`${nameOf(each, index)} ${error.message}`)
+    }
+  return { keys: [...keys.values()], problems }
+}
+
+/** Every fault at once. */
+export function findJwksProblems({ problems }: ReadJwks): FieldProblem[] {
+  return problems.map((problem) => ({ field: 'jwks', problem }))
+}
+
+function listOf(value: unknown): readonly unknown[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if ('kty' in value) return [value]
+  return 'keys' in value && Array.isArray(value.keys) ? value.keys : undefined
+}
+
+/** By its place, and by its name where that is plain. */
+function nameOf(value: unknown, index: number): string {
+  const kid = typeof value === 'object' && value !== null && 'kid' in value ? value.kid : undefined
+  const isPlain = typeof kid === 'string' && /^[\w.:-]{1,60}$/.test(kid)
+  return `key ${index + 1}${isPlain ? ` (${kid})` : ''}`
+}
+
+function unusable(problem: string): ReadJwks {
+  return { keys: [], problems: [problem] }
+}
