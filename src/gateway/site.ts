@@ -56,6 +56,7 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
     limits: config.limits,
     compilers,
     trustProxy: config.trustProxy,
+    certificateProxies: config.mtls.proxyHeader ? config.trustProxy : [],
     tls: config.tls,
     log: log.child({ environment }),
     printErrorPage: (problem, request, reply) =>

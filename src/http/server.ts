@@ -20,6 +20,7 @@ import type { Limits } from '../settings/config.ts'
 import { collectAddresses, findMisuse, routerOptions } from './addresses.ts'
 import { addBodyParsers } from './body.ts'
 import { answerBrokenRequest, type BrokenRequest, refuseTunnel } from './broken-request.ts'
+import { takeCertificates } from './client-certificate.ts'
 import { type DoorOptions, guardEntrance, isHealthCheck } from './door.ts'
 import { errorHandler, type PrintPage, sendProblem } from './errors.ts'
 import { parseForm } from './form.ts'
@@ -48,6 +49,8 @@ interface ServerTls {
 export interface ServerOptions {
   readonly limits: Limits
   readonly trustProxy: readonly string[]
+  /** Those of them whose Client-Cert header counts. */
+  readonly certificateProxies?: readonly string[]
   readonly tls: ServerTls | undefined
   readonly log: Logger
   /** Given where people come too. */
@@ -137,6 +140,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
 
   collectAddresses(app)
   addBodyParsers(app)
+  takeCertificates(app, options.certificateProxies ?? [])
   app.decorateRequest('who', undefined)
   app.decorateRequest('formerly', undefined)
   app.decorateRequest('refusal', undefined)

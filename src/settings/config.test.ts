@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { makeCertificate } from '../../test/support/certificate.ts'
+import { issueCertificate, makeCertificate } from '../../test/support/certificate.ts'
 import { day, hour } from '../clock.ts'
 import { generateKey, printKey } from '../crypto/vault.ts'
 import { isLoopbackHost } from '../network/loopback.ts'
@@ -601,4 +601,27 @@ test('an authority for callers without a certificate to show them is a mistake: 
     problemsOf({ INTERNAL_TLS_CLIENT_CA_FILE: file }).map((each) => each.split(' ')[0]),
     ['INTERNAL_TLS_CERT_FILE', 'INTERNAL_TLS_KEY_FILE'],
   )
+})
+
+test('clients sign in by certificates of authorities alone, and a proxy that tells them is one that is trusted', () => {
+  const file = join(folder, 'clients.pem')
+  const told = (...held: string[]) => {
+    writeFileSync(file, held.join(''))
+    return problemsOf({ MTLS_CA_FILE: file })
+  }
+  const draft = { subject: [['CN', 'A']], from: new Date(), to: new Date(Date.now() + hour) } as const
+  const [authority, other] = [true, false].map(
+    (isAuthority) => issueCertificate({ ...draft, isAuthority }).cert,
+  )
+  assert.deepEqual(told(authority!, authority!), [])
+  assert.deepEqual(told(authority!, other!), [
+    `MTLS_CA_FILE names a file with a certificate that is no authority: ${file}.`,
+  ])
+  assert.deepEqual(told('none'), [
+    `MTLS_CA_FILE names a file that does not hold certificates in PEM: ${file}.`,
+  ])
+  assert.deepEqual(problemsOf({ MTLS_PROXY_HEADER: 'true' }), [
+    'MTLS_PROXY_HEADER needs TRUST_PROXY, which names the proxies that may say it.',
+  ])
+  assert.deepEqual(problemsOf({ MTLS_PROXY_HEADER: 'true', TRUST_PROXY: '10.0.0.5' }), [])
 })

@@ -166,14 +166,29 @@ export const authorities: ValueKind<string> = (path) => {
 }
 
 function holdsCertificates(text: string): boolean {
+  return readCertificates(text).length > 0
+}
+
+/** None where one of them is none. */
+function readCertificates(text: string): X509Certificate[] {
   const found = text
     .split(/(?=-----BEGIN )/)
     .filter((part) => /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(part))
   try {
-    return found.map((part) => new X509Certificate(part)).length > 0
+    return found.map((part) => new X509Certificate(part))
   } catch {
-    return false
+    return []
   }
+}
+
+/** Authorities, to be asked one by one. */
+export const issuers: ValueKind<readonly X509Certificate[]> = (path) => {
+  if (path === '') return []
+  const held = authorities(path)
+  if (held instanceof SettingMistake) return held
+  const found = readCertificates(held)
+  if (found.every(({ ca }) => ca)) return found
+  return new SettingMistake(`names a file with a certificate that is no authority: ${resolve(path)}`)
 }
 
 /** One of several that are set together or not at all. */

@@ -27,6 +27,10 @@ export const rules: readonly Rule[] = [
       : undefined,
   ends('BASE_URL'),
   ends('SANDBOX_URL'),
+  ({ has, text }) =>
+    text('MTLS_PROXY_HEADER') === 'true' && !has('TRUST_PROXY')
+      ? 'MTLS_PROXY_HEADER needs TRUST_PROXY, which names the proxies that may say it'
+      : undefined,
   keepOne('DATABASE_URL', 'DATABASE_URL_FILE'),
   keepOne('SECRET_KEY', 'SECRET_KEY_FILE'),
   keepOne('SECRET_KEY', 'SECRET_KEY_COMMAND'),

@@ -119,6 +119,20 @@ export const table = {
     cert: setting('TLS_CERT_FILE', '', bothTlsFiles, 'certificate chain (PEM), with TLS_KEY_FILE'),
     key: setting('TLS_KEY_FILE', '', bothTlsFiles, 'private key (PEM), with TLS_CERT_FILE'),
   }),
+  mtls: always({
+    proxyHeader: setting(
+      'MTLS_PROXY_HEADER',
+      'false',
+      kind.flag,
+      'true takes the certificate of a client from the Client-Cert header (RFC 9440) of a proxy in TRUST_PROXY, which must strip what clients send of it',
+    ),
+    authorities: setting(
+      'MTLS_CA_FILE',
+      '',
+      kind.issuers,
+      'certificate authorities (PEM) whose certificates clients may sign in with, by their subject',
+    ),
+  }),
   internal: always({
     host: setting(
       'INTERNAL_HOST',

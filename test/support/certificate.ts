@@ -1,8 +1,8 @@
 /**
- * Certificates that sign themselves, for the names and dates that a test chooses. X.509 in as few bytes as it
- * allows.
+ * Certificates for the names and dates that a test chooses, which sign themselves or are issued by another of
+ * them. X.509 in as few bytes as it allows.
  */
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 
 export interface Certificate {
   readonly cert: string
@@ -19,37 +19,89 @@ const kinds = {
     signature: der(0x30, Buffer.from('06092a864886f70d01010b0500', 'hex')),
   },
 }
-const commonName = Buffer.from('0603550403', 'hex')
-const subjectAltName = Buffer.from('0603551d11', 'hex')
+type KeyKind = keyof typeof kinds
 
+/** Attributes of a name, and extensions. */
+const oids = {
+  CN: '0603550403',
+  O: '060355040a',
+  C: '0603550406',
+  organizationIdentifier: '0603550461',
+  subjectAltName: '0603551d11',
+  basicConstraints: '0603551d13',
+  extendedKeyUsage: '0603551d25',
+}
+const usages = { client: '06082b06010505070302', server: '06082b06010505070301' }
+
+type Attribute = readonly [type: 'CN' | 'O' | 'C' | 'organizationIdentifier', value: string]
+
+interface CertificateDraft {
+  /** The widest first, as it is encoded. */
+  readonly subject: readonly Attribute[]
+  readonly from: Date
+  readonly to: Date
+  readonly kind?: KeyKind
+  readonly altNames?: readonly string[]
+  readonly isAuthority?: boolean
+  readonly usage?: keyof typeof usages
+  /** It signs itself without one. */
+  readonly issuer?: Issued
+}
+
+interface Issued extends Certificate, Pick<CertificateDraft, 'subject'> {}
+
+/** Signs itself. */
 export function makeCertificate(
   names: readonly string[],
   from: Date,
   to: Date,
-  kind: keyof typeof kinds = 'ec',
+  kind: KeyKind = 'ec',
 ): Certificate {
-  const { makeKeys, signature: algorithm } = kinds[kind]
-  const { privateKey, publicKey } = makeKeys()
-  const who = der(0x30, der(0x31, der(0x30, commonName, der(0x0c, Buffer.from(names[0]!)))))
-  const altNames = der(0x30, ...names.map((name) => der(0x82, Buffer.from(name))))
+  return issueCertificate({ subject: [['CN', names[0]!]], altNames: names, from, to, kind })
+}
+
+export function issueCertificate(draft: CertificateDraft): Issued {
+  const { from, to, kind = 'ec', issuer, altNames = [], isAuthority, usage } = draft
+  const { privateKey, publicKey } = kinds[kind].makeKeys()
+  const signingKey = issuer ? createPrivateKey(issuer.key) : privateKey
+  const algorithm = kinds[signingKey.asymmetricKeyType === 'rsa' ? 'rsa' : 'ec'].signature
+  const extensions = [
+    ...(altNames.length > 0 ? [extension('subjectAltName', altNames.map(printAltName))] : []),
+    ...(isAuthority ? [extension('basicConstraints', [der(0x01, Buffer.from([0xff]))])] : []),
+    ...(usage ? [extension('extendedKeyUsage', [Buffer.from(usages[usage], 'hex')])] : []),
+  ]
   const body = der(
     0x30,
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),
     algorithm,
-    who,
+    printName((issuer ?? draft).subject),
     der(0x30, printTime(from), printTime(to)),
-    who,
+    printName(draft.subject),
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, der(0x30, der(0x30, subjectAltName, der(0x04, altNames)))),
+    ...(extensions.length > 0 ? [der(0xa3, der(0x30, ...extensions))] : []),
   )
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', body, privateKey))
+  const signature = der(0x03, Buffer.from([0]), sign('sha256', body, signingKey))
   const whole = der(0x30, body, algorithm, signature)
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  return { cert: printPem(whole), key }
+  return { cert: printPem(whole), key, subject: draft.subject }
 }
 
-function der(tag: number, ...parts: Buffer[]): Buffer {
+function printName(attributes: readonly Attribute[]): Buffer {
+  const parts = attributes.map(([type, value]) => {
+    const tag = type === 'C' ? 0x13 : 0x0c
+    return der(0x31, der(0x30, Buffer.from(oids[type], 'hex'), der(tag, Buffer.from(value))))
+  })
+  return der(0x30, ...parts)
+}
+
+const printAltName = (name: string) => der(0x82, Buffer.from(name))
+
+function extension(name: keyof typeof oids, parts: readonly Buffer[]): Buffer {
+  return der(0x30, Buffer.from(oids[name], 'hex'), der(0x04, der(0x30, ...parts)))
+}
+
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
