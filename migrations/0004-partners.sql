@@ -162,7 +162,8 @@ CREATE TABLE clients (
   updated_at            timestamptz NOT NULL,
   CONSTRAINT clients_scopes_within_most CHECK (scopes <@ scopes_at_most
     AND scopes_at_most <@ ARRAY['read', 'write', 'market', 'trade', 'stream']),
-  CONSTRAINT clients_required_within_most CHECK (scopes_required <@ scopes_at_most)
+  CONSTRAINT clients_required_within_most CHECK (scopes_required <@ scopes_at_most),
+  CONSTRAINT clients_fapi2_over_https CHECK (fapi2_from IS NULL OR callback_url ~* '^https://')
 );
 CREATE INDEX clients_of_branch ON clients (branch_id);
 CREATE INDEX clients_by_name ON clients USING gin (name_words(name));
@@ -194,6 +195,30 @@ END $$;
 CREATE TRIGGER answer_scope_request AFTER UPDATE OF scopes_at_most ON clients
   FOR EACH ROW EXECUTE FUNCTION answer_scope_request();
 
+-- A partner asks for FAPI 2.0; what sets or takes away the moment answers, by whatever means.
+CREATE TABLE profile_requests (
+  id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  client_id   text NOT NULL REFERENCES clients,
+  -- From when on; null: whenever it suits the brokerage.
+  wished_from timestamptz,
+  asked_at    timestamptz NOT NULL,
+  granted     boolean,
+  answered_at timestamptz,
+  CHECK ((granted IS NULL) = (answered_at IS NULL))
+);
+CREATE UNIQUE INDEX profile_requests_open ON profile_requests (client_id) WHERE answered_at IS NULL;
+CREATE INDEX profile_requests_of_client ON profile_requests (client_id, id);
+CREATE INDEX profile_requests_by_age ON profile_requests (asked_at, id) WHERE answered_at IS NULL;
+
+CREATE FUNCTION answer_profile_request() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE profile_requests SET granted = NEW.fapi2_from IS NOT NULL, answered_at = NEW.updated_at
+  WHERE client_id = NEW.id AND answered_at IS NULL;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER answer_profile_request AFTER UPDATE OF fapi2_from ON clients FOR EACH ROW
+  WHEN (OLD.fapi2_from IS DISTINCT FROM NEW.fapi2_from) EXECUTE FUNCTION answer_profile_request();
+
 -- At most two live secrets a client, one a slot. Sealed, because they sign webhooks; hashed, because they
 -- sign in.
 CREATE TABLE client_secrets (
@@ -217,6 +242,22 @@ CREATE INDEX client_secrets_by_end ON client_secrets (expires_at)
   WHERE revoked_at IS NULL AND expires_at IS NOT NULL;
 -- Secrets that have ended too, newest first: a partner asks whether a signature was made by one of them.
 CREATE INDEX client_secrets_of_client ON client_secrets (client_id, id);
+
+-- A client of FAPI 2.0 gets no secret, whichever statement writes. The row of the client is locked before its
+-- profile is looked at: one that changes meanwhile is waited for.
+CREATE FUNCTION client_secrets_of_standard() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  ends_at timestamptz;
+BEGIN
+  SELECT fapi2_from INTO ends_at FROM public.clients WHERE id = NEW.client_id FOR SHARE;
+  IF ends_at <= NEW.created_at THEN
+    RAISE integrity_constraint_violation USING CONSTRAINT = 'client_secrets_of_standard',
+      MESSAGE = 'A client of FAPI 2.0 has no secret.';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER client_secrets_of_standard BEFORE INSERT ON client_secrets
+  FOR EACH ROW EXECUTE FUNCTION client_secrets_of_standard();
 
 -- Public keys that a client proves itself by, given or read at its address: up to ten live at once. With a
 -- certificate (x5c) a key proves a connection. What is removed leaves; the log has it.

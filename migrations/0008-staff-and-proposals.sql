@@ -53,7 +53,7 @@ CREATE TABLE proposals (
   id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind            text NOT NULL CHECK (kind IN ('partner.approve', 'partner.refresh-access',
     'partner.widen-scopes', 'provider.add', 'keys.rotate', 'user.reset-two-factor', 'import.removal',
-    'client.activate', 'client.redirect', 'service.create', 'service.widen', 'source.create', 'source.allow-roles')),
+    'client.lower-profile', 'client.activate', 'client.redirect', 'service.create', 'service.widen', 'source.create', 'source.allow-roles')),
   -- Whom or what it is done to, as the audit log has it.
   subject         text NOT NULL,
   act             jsonb NOT NULL,

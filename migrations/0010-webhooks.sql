@@ -57,6 +57,54 @@ CREATE INDEX webhook_secrets_of_webhook ON webhook_secrets (webhook_id);
 CREATE INDEX webhook_secrets_by_end ON webhook_secrets (ends_at) WHERE ends_at IS NOT NULL;
 CREATE INDEX webhook_secrets_by_start ON webhook_secrets (signs_from);
 
+-- Those of a client that have no secret of their own at that moment: the client's signs.
+CREATE FUNCTION webhooks_signed_by(client text, moment timestamptz) RETURNS bigint[]
+  LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT coalesce(array_agg(w.id ORDER BY w.id), '{}')
+  FROM clients c JOIN webhooks w ON w.branch_id = c.branch_id AND w.environment = c.environment
+    AND w.client_id = c.id AND w.state <> 'deleted'
+  WHERE c.id = client AND NOT EXISTS (
+    SELECT FROM webhook_secrets s WHERE s.webhook_id = w.id AND s.signs_from <= moment
+      AND (s.ends_at IS NULL OR s.ends_at > moment))
+$$;
+
+-- The webhooks of a client that has, or is to have, FAPI 2.0 sign with secrets of their own, whichever
+-- statement writes. Both sides lock the row of the client before they look, so that of a switch and a new
+-- webhook one waits for the other, and finds it.
+CREATE FUNCTION refuse_profile_of_signer() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF public.webhooks_signed_by(NEW.id, greatest(NEW.fapi2_from, NEW.updated_at)) <> '{}' THEN
+    RAISE integrity_constraint_violation USING CONSTRAINT = 'webhooks_of_fapi2',
+      MESSAGE = 'The secret of the client signs webhooks.';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER webhooks_of_fapi2 AFTER UPDATE OF fapi2_from ON clients FOR EACH ROW
+  WHEN (NEW.fapi2_from IS NOT NULL AND OLD.fapi2_from IS DISTINCT FROM NEW.fapi2_from)
+  EXECUTE FUNCTION refuse_profile_of_signer();
+
+-- At the end of the transaction: a secret is written after its webhook.
+CREATE FUNCTION refuse_webhook_of_fapi2() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  webhook bigint := to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[0];
+BEGIN
+  PERFORM FROM public.clients c JOIN public.webhooks w ON w.client_id = c.id WHERE w.id = webhook
+    FOR SHARE OF c;
+  PERFORM FROM public.webhooks w JOIN public.clients c ON c.id = w.client_id
+  WHERE w.id = webhook AND w.state <> 'deleted' AND c.fapi2_from IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.webhook_secrets s WHERE s.webhook_id = w.id AND s.ends_at IS NULL);
+  IF FOUND THEN
+    RAISE integrity_constraint_violation USING CONSTRAINT = 'webhooks_of_fapi2',
+      MESSAGE = 'The secret of a client of FAPI 2.0 signs no webhook.';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER webhooks_of_fapi2 AFTER INSERT OR UPDATE OF client_id ON webhooks
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.client_id IS NOT NULL)
+  EXECUTE FUNCTION refuse_webhook_of_fapi2('id');
+CREATE CONSTRAINT TRIGGER webhooks_of_fapi2 AFTER DELETE OR UPDATE OF ends_at ON webhook_secrets
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_webhook_of_fapi2('webhook_id');
+
 -- Headers that go with each delivery of a webhook. They may be credentials of its receiver: values are
 -- sealed.
 CREATE TABLE webhook_headers (

@@ -230,6 +230,11 @@ const powers = {
     ...{ ...partner, fourEyes: 'partner.widen-scopes', console: [`${ofClient}/scopes/grant`], tells: [] },
     commands: ['client grant-scopes'],
   },
+  // Back to standard: less is demanded of the client than before.
+  'client.profile_set': {
+    ...{ ...partner, fourEyes: 'client.lower-profile', tells: [] },
+    commands: ['client profile', 'client create'],
+  },
   'client.look_accepted': { ...partner, console: [`${ofClient}/look/accept`], tells: [] },
   // It depends on the scopes what it takes; the holder hears of a new application.
   'authorization.approved': { own: ['/consent'], tells: ['owner'] },

@@ -156,6 +156,15 @@ const words: Readonly<Record<AuditAction, Words>> = {
     say`${by} granted client ${to} wider scopes: ${said('scopes')}`,
   'client.scopes_declined': ({ by, to, said }) =>
     say`${by} declined wider scopes of client ${to}: ${said('scopes')}`,
+  'client.profile_set': ({ by, to, said }) =>
+    said('from') === '–'
+      ? say`${by} set the profile of client ${to}: ${said('profile')}`
+      : say`${by} set the profile of client ${to}: ${said('profile')} from ${said('from')}`,
+  'client.profile_asked': ({ by, to, said }) =>
+    said('from') === '–'
+      ? say`${by} asked for FAPI 2.0 of client ${to}`
+      : say`${by} asked for FAPI 2.0 of client ${to} from ${said('from')}`,
+  'client.profile_declined': ({ by, to }) => say`${by} declined FAPI 2.0 of client ${to}`,
   'client.look_given': ({ by, to }) => say`${by} sent what the consent page says of client ${to}`,
   'client.look_accepted': ({ by, to }) => say`${by} accepted what the consent page says of client ${to}`,
   'client.look_declined': ({ by, to, said }) =>

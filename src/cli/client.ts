@@ -3,6 +3,7 @@ import type { Sql } from '../database/database.ts'
 import {
   type Client,
   createClient,
+  declareClient,
   getClient,
   listClients,
   parseClientScopes,
@@ -13,14 +14,17 @@ import {
   updateClient,
 } from '../partners/client.ts'
 import { addKeys } from '../partners/client-keys.ts'
+import { setProfile } from '../partners/client-profile.ts'
 import { listSecrets, revokeSecret, rotateSecret } from '../partners/client-secret.ts'
 import { getPartner } from '../partners/partner.ts'
+import { findProfileRequest } from '../partners/profile-request.ts'
 import { answerScopeRequest, findOpenScopeRequest } from '../partners/scope-request.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { isDevelopment } from '../settings/config.ts'
 import { covers, type Scope } from '../vocabulary/scope.ts'
 import { breakGlass } from './break-glass.ts'
 import { jwksOption, takeJwks } from './client-keys.ts'
+import { parseProfile, printProfile, profileCommand, profileOption } from './client-profile.ts'
 import type { Command, WriteContext } from './command.ts'
 import { parseDuration, parseEnvironment } from './environment.ts'
 import { namePartners } from './names.ts'
@@ -43,7 +47,7 @@ export const clientCommands: readonly Command[] = [
   {
     name: 'client create',
     needs: 'database',
-    summary: 'Registers an application of a partner. Its secret is shown once.',
+    summary: 'Registers an application of a partner. Its secret is shown once; one of FAPI 2.0 has none.',
     options: [
       { name: 'partner', value: 'NAME|ID', required: true, meaning: 'name or branch id of the partner' },
       { name: 'name', value: 'TEXT', required: true, meaning: 'the name account holders will see' },
@@ -57,6 +61,7 @@ export const clientCommands: readonly Command[] = [
       { name: 'environment', value: 'live|sandbox', meaning: 'live unless given' },
       rotationOption,
       jwksOption,
+      profileOption,
     ],
     async run(context, words) {
       const keys = takeJwks(words)
@@ -71,13 +76,24 @@ export const clientCommands: readonly Command[] = [
       const atMost = parseClientScopes(draft.scope)
       if (!('field' in atMost) && !covers(scopesOfNewClients[environment], atMost))
         await breakGlass(context, 'partner.widen-scopes', `branch:${partner.branchId}`)
-      const { client, secret } = await context.db.transaction(async (sql) => {
-        const made = await createClient(sql, context.vault, partner, environment, draft, acting(context))
-        if (keys) await addKeys(sql, made.client, keys, context.act())
+      const { db, vault, print } = context
+      const act = acting(context)
+      if (parseProfile(words.find('profile')) === 'fapi2') {
+        if ('field' in atMost) throw new Invalid([atMost])
+        const client = await db.transaction(async (sql) => {
+          const declared = await declareClient(sql, partner, environment, { ...draft, atMost }, act)
+          if (keys) await addKeys(sql, declared, keys, act)
+          return setProfile(sql, declared, { from: act.at }, act)
+        })
+        return print.record(fieldsOf(client, act.at))
+      }
+      const { client, secret } = await db.transaction(async (sql) => {
+        const made = await createClient(sql, vault, partner, environment, draft, act)
+        if (keys) await addKeys(sql, made.client, keys, act)
         return made
       })
-      context.print.record({ ...fieldsOf(client), client_secret: secret.text })
-      context.print.say('\nKeep the secret now: it is not shown again.')
+      print.record({ ...fieldsOf(client, act.at), client_secret: secret.text })
+      print.say('\nKeep the secret now: it is not shown again.')
     },
   },
   {
@@ -85,10 +101,13 @@ export const clientCommands: readonly Command[] = [
     needs: 'reading',
     summary: 'Lists clients, of one partner or of all.',
     options: [{ name: 'partner', value: 'NAME|ID', meaning: 'only this partner' }],
-    async run({ db, print }, words) {
+    async run({ db, clock, print }, words) {
       const key = words.find('partner')
       const branchId = key === undefined ? undefined : (await getPartner(db, key)).branchId
-      print.table(await withPartners(db, await listClients(db, branchId)), 'There are no clients.')
+      print.table(
+        await withPartners(db, await listClients(db, branchId), clock.now()),
+        'There are no clients.',
+      )
     },
   },
   {
@@ -98,7 +117,7 @@ export const clientCommands: readonly Command[] = [
     positionals: ['client'],
     async run({ db, clock, print }, { positional }) {
       const client = await getClient(db, positional('client'))
-      const [fields] = await withPartners(db, [client])
+      const [fields] = await withPartners(db, [client], clock.now())
       print.record({
         ...fields,
         secrets: (await listSecrets(db, client.id, clock.now())).map(
@@ -145,9 +164,10 @@ export const clientCommands: readonly Command[] = [
         await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (atMost) await setScopesAtMost(db, client, atMost, act())
       if (required) await setScopesRequired(db, await getClient(db, client.id), required, act())
-      print.record(fieldsOf(await getClient(db, client.id)))
+      print.record(fieldsOf(await getClient(db, client.id), act().at))
     },
   },
+  profileCommand,
   answerCommand('grant-scopes', 'Grants the wider scopes that a client was asked for.', true),
   answerCommand('decline-scopes', 'Declines the wider scopes that a client was asked for.', false),
   statusCommand('suspend', 'Suspends a client: its tokens stop working at once.', 'suspended'),
@@ -219,23 +239,24 @@ export const clientCommands: readonly Command[] = [
   },
 ]
 
-async function withPartners(db: Sql, clients: readonly Client[]) {
+async function withPartners(db: Sql, clients: readonly Client[], now: Date) {
   const names = await namePartners(
     db,
     clients.map((client) => client.branchId),
   )
   return clients.map((client) => {
-    const { id, ...fields } = fieldsOf(client)
+    const { id, ...fields } = fieldsOf(client, now)
     return { id, partner: names.get(client.branchId) ?? null, ...fields }
   })
 }
 
-function fieldsOf(client: Client) {
+function fieldsOf(client: Client, now: Date) {
   const { id, environment, name, scopes, status } = client
   return {
     ...{ id, branch_id: client.branchId, environment, name, callback_url: client.callbackUrl },
     ...{ scopes, scopes_at_most: client.scopesAtMost, scopes_required: client.scopesRequired, status },
-    ...{ rotate_refresh_tokens: client.rotateRefreshTokens, created_at: client.createdAt },
+    ...{ rotate_refresh_tokens: client.rotateRefreshTokens, ...printProfile(client, now) },
+    created_at: client.createdAt,
   }
 }
 
@@ -258,7 +279,11 @@ function parseRequired(text: string | undefined): readonly Scope[] | undefined {
 
 async function describeRequest(db: WriteContext['db'], clientId: string): Promise<Record<string, unknown>> {
   const asked = await findOpenScopeRequest(db, clientId)
-  return asked ? { asks_for_scopes: asked.scopes, asks_because: asked.reason } : {}
+  const profile = await findProfileRequest(db, clientId)
+  return {
+    ...(asked && { asks_for_scopes: asked.scopes, asks_because: asked.reason }),
+    ...(profile?.answeredAt === null && { asks_for_fapi2_from: profile.wishedFrom ?? 'any time' }),
+  }
 }
 
 function answerCommand(verb: string, summary: string, granted: boolean): Command {
@@ -274,7 +299,7 @@ function answerCommand(verb: string, summary: string, granted: boolean): Command
       if (asked && granted) await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (!asked || !(await answerScopeRequest(db, client, { id: asked.id, granted }, act())))
         throw new NotFound(`No wider scopes are asked for the client "${client.id}".`)
-      print.record(fieldsOf(await getClient(db, client.id)))
+      print.record(fieldsOf(await getClient(db, client.id), act().at))
     },
   }
 }

@@ -30,6 +30,9 @@ export interface ClientSecret {
   readonly revokedAt: Date | null
 }
 
+const noSecret =
+  'The client has FAPI 2.0 and no secret. It proves itself by its keys or its certificate: add a key instead.'
+
 /** Binds a sealed secret to its client: moved to another row, it does not open. */
 const purposeOf = (clientId: string) => `client-secret:${clientId}`
 
@@ -56,9 +59,9 @@ export async function addSecret(
       signsFrom,
     })
     .catch((error: unknown) => {
-      throw violates(error, 'client_secrets_by_slot')
-        ? new Conflict('The client has two live secrets already. Revoke one first.')
-        : error
+      if (violates(error, 'client_secrets_by_slot'))
+        throw new Conflict('The client has two live secrets already. Revoke one first.')
+      throw violates(error, 'client_secrets_of_standard') ? new Conflict(noSecret) : error
     })
   await recordAct(sql, act, 'client.secret_issued', `client:${client.id}`, { secretId: created.id })
   return { id: created.id, secret }

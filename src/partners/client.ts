@@ -193,7 +193,8 @@ export async function updateClient(
       updatedAt: acting.at,
     }
     const updated = await sql.one(table.updateClient, values).catch((error: unknown) => {
-      throw violates(error, 'clients_scopes_within_most') ? new Invalid([tooWide(atMost)]) : error
+      if (violates(error, 'clients_scopes_within_most')) throw new Invalid([tooWide(atMost)])
+      throw violates(error, 'clients_fapi2_over_https') ? new Invalid([overHttp]) : error
     })
     await recordAct(sql, acting, 'client.updated', `client:${client.id}`, { ...change })
     return updated
@@ -231,6 +232,11 @@ export function parseClientScopes(text: string): readonly Scope[] | FieldProblem
   if (parsed.kind === 'none') return { field: 'scope', problem: 'must name at least one scope' }
   if (parsed.kind === 'unknown') return { field: 'scope', problem: `has the unknown word "${parsed.word}"` }
   return parsed.scopes
+}
+
+const overHttp: FieldProblem = {
+  field: 'callback',
+  problem: 'must begin with https:// of a client that has, or is to have, FAPI 2.0',
 }
 
 function tooWide(atMost: readonly Scope[]): FieldProblem {

@@ -121,6 +121,26 @@ export const updateScopesRequired = statement({
    WHERE id = :id RETURNING ${columns}`,
 })
 
+export const updateProfile = statement({
+  name: 'update_client_profile',
+  takes: { id: text, from: orNull(instant), endsBearers: bool, demandsDpopNonces: bool, updatedAt: instant },
+  gives: row,
+  text: `UPDATE clients SET fapi2_from = :from, fapi2_ends_bearers = :endsBearers,
+     demands_dpop_nonces = :demandsDpopNonces, updated_at = :updatedAt
+   WHERE id = :id RETURNING ${columns}`,
+})
+
+/** What it takes a client to have FAPI 2.0 from a moment on. */
+export const selectReadiness = statement({
+  name: 'select_client_readiness',
+  takes: { id: text, at: instant },
+  gives: { signs: list(int), hasKey: bool },
+  text: `SELECT webhooks_signed_by(c.id, :at) AS signs,
+     jwks_uri IS NOT NULL OR certificate_subject IS NOT NULL
+       OR EXISTS (SELECT FROM client_keys k WHERE k.client_id = c.id) AS "hasKey"
+   FROM clients c WHERE c.id = :id`,
+})
+
 export const updateClientStatus = statement({
   name: 'update_client_status',
   takes: { id: text, status: text, updatedAt: instant },

@@ -25,6 +25,7 @@ import {
   setScopesRequired,
   updateClient,
 } from '../partners/client.ts'
+import { type ProfileTerms, setProfile, termsOf, weakens } from '../partners/client-profile.ts'
 import { lockClient } from '../partners/clients.sql.ts'
 import {
   decide,
@@ -73,6 +74,14 @@ export interface ProposedActs {
     /** What it asks for, and what account holders cannot leave out, where that is said as well. */
     readonly scopes?: readonly Scope[]
     readonly required?: readonly Scope[]
+  }
+  /** All that is set by it: from when on FAPI 2.0, as a moment in text. */
+  readonly 'client.lower-profile': {
+    readonly branchId: number
+    readonly clientId: string
+    readonly from: string | null
+    readonly endsBearers: boolean
+    readonly demandsDpopNonces: boolean
   }
   readonly 'client.activate': { readonly branchId: number; readonly clientId: string }
   readonly 'client.redirect': {
@@ -128,7 +137,7 @@ interface ProposableAct<Values> {
    * Whether it hands out nothing that is not there already: then one person is enough. Asked after the state
    * was read.
    */
-  isHarmless?(sql: Sql, values: Values): Promise<boolean>
+  isHarmless?(sql: Sql, values: Values, now: Date): Promise<boolean>
   /**
    * Within the transaction that it is handed. False when nothing was done, because something else has
    * happened meanwhile.
@@ -221,6 +230,32 @@ export const proposableActs: { readonly [Kind in WiredKind]: ProposableAct<Propo
       const widened = await setScopesAtMost(db, client, atMost, act, scopes)
       if (required && !isDeepStrictEqual(widened.scopesRequired, required))
         await setScopesRequired(db, widened, required, act)
+      return true
+    },
+  },
+  'client.lower-profile': {
+    sees: 'partners.see',
+    branchOf: ({ branchId }) => branchId,
+    subjectOf: ({ clientId }) => `client:${clientId}`,
+    async readState(sql, { clientId, ...wanted }) {
+      const [held] = await sql.query(lockClient, { id: clientId })
+      if (!held) return undefined
+      const client = await getClient(sql, clientId)
+      const { name, branchId, environment } = client
+      if (isDeepStrictEqual(termsOf(client), readTerms(wanted))) return undefined
+      const partner = await getPartner(sql, String(branchId))
+      const shows = shown({
+        ...{ Client: name, Partner: partner.name, Site: environment },
+        ...{ 'Profile so far': sayTerms(termsOf(client)), 'New profile': sayTerms(readTerms(wanted)) },
+      })
+      return { shows, ...termsOf(client), partner: partner.status }
+    },
+    async isHarmless(sql, { clientId, ...wanted }, now) {
+      const client = await getClient(sql, clientId)
+      return client.environment === 'sandbox' || !weakens(client, readTerms(wanted), now)
+    },
+    async apply(db, { clientId, ...wanted }, act) {
+      await setProfile(db, await getClient(db, clientId), readTerms(wanted), act)
       return true
     },
   },
@@ -420,6 +455,18 @@ function showReach({ mayProvision, sees, audience }: ServiceReach): Record<strin
     'Learns of tokens': sees.join(', ') || 'nothing more',
     'Takes tokens for': audience ?? 'any resource',
   })
+}
+
+type ProposedTerms = Omit<ProfileTerms, 'from'> & { readonly from: string | null }
+
+function readTerms({ from, endsBearers, demandsDpopNonces }: ProposedTerms): ProfileTerms {
+  return { from: from === null ? null : new Date(from), endsBearers, demandsDpopNonces }
+}
+
+function sayTerms({ from, endsBearers, demandsDpopNonces }: ProfileTerms): string {
+  const nonces = demandsDpopNonces ? ', DPoP nonces demanded' : ''
+  if (from === null) return `standard${nonces}`
+  return `FAPI 2.0 from ${from.toISOString()}, bearer tokens ${endsBearers ? 'end' : 'live out'} then${nonces}`
 }
 
 /** What there is of it. */

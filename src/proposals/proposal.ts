@@ -77,7 +77,7 @@ export async function carryOut<Kind extends WiredKind>(
     if (takesTwo) await sql.query(lockActiveOperators)
     const state = await readState(sql, values)
     if (!state) return { kind: 'moved on' }
-    if (takesTwo && !(await isHarmless?.(sql, values))) return propose(sql, kind, values, state, act)
+    if (takesTwo && !(await isHarmless?.(sql, values, act.at))) return propose(sql, kind, values, state, act)
     return { kind: (await apply(sql, values, act)) ? 'done' : 'moved on' }
   })
 }

@@ -3,6 +3,7 @@ export const fourEyesKinds = [
   'partner.approve',
   'partner.refresh-access',
   'partner.widen-scopes',
+  'client.lower-profile',
   'provider.add',
   'keys.rotate',
   'user.reset-two-factor',

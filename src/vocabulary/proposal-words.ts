@@ -5,6 +5,7 @@ export const proposalWords: Readonly<Record<ProposalKind, string>> = {
   'partner.approve': 'approve partner',
   'partner.refresh-access': 'grant refresh access to',
   'partner.widen-scopes': 'widen the scopes of client',
+  'client.lower-profile': 'lower the profile of client',
   'provider.add': 'add identity provider',
   'keys.rotate': 'rotate the sealing keys',
   'user.reset-two-factor': 'reset two-factor sign-in of',

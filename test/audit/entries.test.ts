@@ -335,6 +335,7 @@ test('every command of an operator that changes something is recorded, and those
       ['client.created', 'client.secret_issued'],
     ],
     ['client update', () => [client.id, '--name', 'Renamed'], ['client.updated']],
+    ['client profile', () => [client.id, '--profile', 'standard'], ['client.profile_set']],
     ['client grant-scopes', () => [granted], ['client.scopes_granted']],
     ['client decline-scopes', () => [declined], ['client.scopes_declined']],
     ['client suspend', () => [client.id], ['client.suspended']],

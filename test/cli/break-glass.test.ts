@@ -104,6 +104,33 @@ test('a client that may ask for more than new clients get is heard of, another i
   )
 })
 
+test('a client of the live site that goes back to the standard is heard of; a plan, and the sandbox, are not', async () => {
+  const create = (environment: string) => {
+    const words = ['--partner', 'Quant', '--name', 'Bound', '--callback', 'https://app.example.com/cb']
+    return quiet.read('client', 'create', ...words, '--scope', 'read', '--environment', environment)
+  }
+  const profile = async (id: string, ...words: string[]) => {
+    const done = await line.run('client', 'profile', id, '--profile', ...words)
+    assert.equal(done.code, 0, done.stderr)
+  }
+  const before = (await bypassed()).length
+  const heard = async () => (await bypassed()).length - before
+  for (const [environment, expected] of [
+    ['sandbox', 0],
+    ['live', 1],
+  ] as const) {
+    const id = String((await create(environment)).id)
+    await ask(db, "UPDATE clients SET jwks_uri = 'https://app.example.com/jwks' WHERE id = $1", [id])
+    await profile(id, 'fapi2', '--from', '2999-01-01')
+    await profile(id, 'standard')
+    await profile(id, 'fapi2')
+    assert.equal(await heard(), 0)
+    await profile(id, 'standard')
+    assert.equal(await heard(), expected, environment)
+  }
+  assert.equal((await bypassed())[0]!.details.kind, 'client.lower-profile')
+})
+
 test('where one person is enough nothing is said', async () => {
   const before = (await bypassed()).length
   const done = await quiet.run('partner', 'create', '--name', 'Second', '--approve', '--refresh')

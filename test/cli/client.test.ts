@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { parseToken } from '../../src/crypto/token.ts'
 import { getClient } from '../../src/partners/client.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
+import { ask } from '../support/ask.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openCommandLine, parseRecord, parseTable } from './command-line.ts'
 
@@ -10,6 +11,8 @@ const line = await keepOpen(openCommandLine())
 const shownOnce: string[] = []
 
 const create = (...words: string[]) => ['client', 'create', '--partner', 'Quant Desk', ...words]
+
+const profile = (name: string, ...words: string[]) => ['client', 'profile', id, '--profile', name, ...words]
 
 await line.read('partner', 'create', '--name', 'Quant Desk', '--approve')
 const pal = ['--name', 'Portfolio Pal', '--callback', 'https://pal.example/cb', '--scope', 'trade,read']
@@ -43,7 +46,7 @@ test('an id is 24 letters and digits, a secret one that parses, and with --json 
 
 test('programs read a client and its secrets by these names, in this order', async () => {
   const names =
-    'id partner branch_id environment name callback_url scopes scopes_at_most scopes_required status rotate_refresh_tokens created_at'
+    'id partner branch_id environment name callback_url scopes scopes_at_most scopes_required status rotate_refresh_tokens profile fapi2_from bearers dpop_nonces created_at'
   const list = async (...words: string[]) =>
     JSON.parse((await line.run(...words, '--json')).stdout) as object[]
   assert.equal(Object.keys(await line.read('client', 'show', id)).join(' '), `${names} secrets`)
@@ -165,6 +168,54 @@ test('what cannot be is refused with code 1 and a sentence', async () => {
     done,
     cases.map(([, stderr]) => ({ code: 1, stderr })),
   )
+})
+
+test('FAPI 2.0 begins at a moment or at once, and what stands in the way is said', async () => {
+  const moving = await line.read(...profile('fapi2', '--from', '2999-01-01', '--bearers', 'live-out'))
+  assert.deepEqual(moving, {
+    ...{ id, profile: 'moving', fapi2_from: '2999-01-01T00:00:00.000Z' },
+    ...{ bearers: 'live-out', dpop_nonces: 'off' },
+  })
+  const early = await line.fail(...profile('fapi2'))
+  assert.match(early.stderr, /^The client cannot have FAPI 2\.0 yet\. It has no key to prove itself by/)
+  await ask(line.db, "UPDATE clients SET jwks_uri = 'https://pal.example/jwks' WHERE id = $1", [id])
+  const now = await line.read(...profile('fapi2', '--dpop-nonces', 'on'))
+  assert.deepEqual([now.profile, now.bearers, now.dpop_nonces], ['fapi2', 'live-out', 'on'])
+  assert.equal((await line.read(...profile('fapi2'))).fapi2_from, now.fapi2_from, 'it keeps its moment')
+  assert.equal((await line.read('client', 'show', id)).profile, 'fapi2')
+  const rotated = await line.fail('client', 'rotate-secret', id)
+  assert.match(rotated.stderr, /^The client has FAPI 2\.0 and no secret\./)
+  const back = await line.read(...profile('standard'))
+  assert.deepEqual([back.profile, back.fapi2_from], ['standard', null])
+})
+
+test('words of a profile that cannot be are named', async () => {
+  for (const [words, message] of [
+    [profile('fapi'), 'profile must be standard or fapi2.'],
+    [profile('fapi2', '--bearers', 'stay'), 'bearers must be end or live-out.'],
+    [profile('fapi2', '--dpop-nonces', 'yes'), 'dpop-nonces must be on or off.'],
+    [
+      profile('fapi2', '--from', 'tomorrow'),
+      'from must be a day or a time with its zone, such as 2027-03-01.',
+    ],
+    [
+      profile('fapi2', '--from', '2020-01-01'),
+      'from must not lie in the past; leave it out to switch at once.',
+    ],
+    [
+      profile('standard', '--from', '2999-01-01'),
+      'from goes with --profile fapi2: the standard begins at once.',
+    ],
+  ] as const)
+    assert.deepEqual(await line.fail(...words), { code: 1, stderr: `${message}\n` }, words.join(' '))
+})
+
+test('a client that is made with FAPI 2.0 and has no key is not made', async () => {
+  const words = ['--name', 'Keyless', '--callback', 'https://key.example/cb', '--scope', 'read']
+  const { stderr } = await line.fail(...create(...words, '--profile', 'fapi2'))
+  assert.match(stderr, /It has no key to prove itself by/)
+  const table = parseTable((await line.run('client', 'list')).stdout)
+  assert.ok(!table.some((row) => row.name === 'Keyless'))
 })
 
 test('scopes at most are set, and what a partner asked for is shown, granted and declined', async () => {

@@ -76,6 +76,8 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'client.key_removed': takesAway,
   'client.scopes_asked': asks,
   'client.scopes_declined': takesAway,
+  'client.profile_asked': asks,
+  'client.profile_declined': takesAway,
   'client.look_given': asks,
   'client.look_declined': takesAway,
   'client.look_withdrawn': takesAway,

@@ -25,7 +25,7 @@ export const selectClientSecrets = statement({
   takes: { branchId: int, environment: text, clientId: orNull(text), most: int },
   gives: { clientId: text, name: text, sealed: bytes, signsFrom: instant, endsAt: orNull(instant) },
   text: `SELECT c.id AS "clientId", c.name, s.sealed, s.signs_from AS "signsFrom",
-    least(s.expires_at, s.revoked_at) AS "endsAt"
+    least(s.expires_at, s.revoked_at, c.fapi2_from) AS "endsAt"
    FROM clients c CROSS JOIN LATERAL (
      SELECT sealed, signs_from, expires_at, revoked_at FROM client_secrets WHERE client_id = c.id
        ORDER BY id DESC LIMIT ${newest}) s

@@ -78,11 +78,8 @@ export async function createWebhook(
       )
     }
     const signer = clientId ?? (await findDefaultClient(sql, branchId, environment))
-    if (signer === undefined && draft.secret === undefined) {
-      throw new Invalid([
-        { field: 'secret', problem: 'is missing: this branch has no client whose secret could sign' },
-      ])
-    }
+    const secretProblem = draft.secret === undefined ? await findSignerProblem(sql, signer) : undefined
+    if (secretProblem !== undefined) throw new Invalid([{ field: 'secret', problem: secretProblem }])
     const registered = { branchId, environment, clientId: signer, url: draft.url, kinds, now: act.at }
     const webhook = await sql.one(table.insertWebhook, { ...registered, ...settings })
     await followWebhook(sql, webhook, act.at)
@@ -277,6 +274,13 @@ async function addSecret(
 ): Promise<number> {
   const sealed = vault.seal(secretPurpose(webhookId), secret)
   return (await sql.one(table.insertWebhookSecret, { webhookId, sealed, signsFrom, now })).id
+}
+
+async function findSignerProblem(sql: Sql, clientId: string | undefined): Promise<string | undefined> {
+  if (clientId === undefined) return 'is missing: this branch has no client whose secret could sign'
+  const { name, fapi2From } = await sql.one(table.lockSigner, { id: clientId })
+  if (fapi2From === null) return undefined
+  return `is missing: the client ${name} has FAPI 2.0 from ${fapi2From.toISOString()} on, and then no secret that could sign`
 }
 
 /** Whether a webhook without a secret of its own would be signed. */

@@ -174,7 +174,7 @@ export const selectSwitches = statement({
 
 /**
  * Without a custom secret, the client's living secrets sign, the one that began last first. A client without
- * one has a row without a secret.
+ * one has a row without a secret. From FAPI 2.0 on they sign nothing.
  */
 export const selectClientSecretsOfWebhook = statement({
   name: 'select_client_secrets_of_webhook',
@@ -187,9 +187,10 @@ export const selectClientSecretsOfWebhook = statement({
     endsAt: orNull(instant),
   },
   text: `SELECT w.id AS "webhookId", w.client_id AS "clientId", s.sealed, s.signs_from AS "signsFrom",
-    s.expires_at AS "endsAt"
-   FROM webhooks w LEFT JOIN client_secrets s ON s.client_id = w.client_id AND s.revoked_at IS NULL
-   WHERE w.id = ANY (:webhookIds::bigint[]) AND w.client_id IS NOT NULL
+    least(s.expires_at, c.fapi2_from) AS "endsAt"
+   FROM webhooks w JOIN clients c ON c.id = w.client_id
+     LEFT JOIN client_secrets s ON s.client_id = w.client_id AND s.revoked_at IS NULL
+   WHERE w.id = ANY (:webhookIds::bigint[])
      ORDER BY s.signs_from DESC, s.id DESC`,
 })
 
@@ -198,8 +199,16 @@ export const selectDefaultClient = statement({
   takes: { branchId: int, environment: text },
   gives: { id: text },
   text: `SELECT id FROM clients WHERE branch_id = :branchId AND environment = :environment
-    AND status = 'active'
+    AND status = 'active' AND fapi2_from IS NULL
     ORDER BY created_at, id LIMIT 1`,
+})
+
+/** Whose secret is to sign a webhook, with its profile as it stays until the commit. */
+export const lockSigner = statement({
+  name: 'lock_signing_client',
+  takes: { id: text },
+  gives: { name: text, fapi2From: orNull(instant) },
+  text: 'SELECT name, fapi2_from AS "fapi2From" FROM clients WHERE id = :id FOR SHARE',
 })
 
 const webhookSecretRow = { id: int, webhookId: int, sealed: bytes }
