@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseToken } from '../../src/crypto/token.ts'
 import { getClient } from '../../src/partners/client.ts'
 import { askForScopes } from '../../src/partners/scope-request.ts'
 import { ask } from '../support/ask.ts'
+import { newFolder } from '../support/folder.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openCommandLine, parseRecord, parseTable } from './command-line.ts'
 
@@ -216,6 +220,17 @@ test('a client that is made with FAPI 2.0 and has no key is not made', async () 
   assert.match(stderr, /It has no key to prove itself by/)
   const table = parseTable((await line.run('client', 'list')).stdout)
   assert.ok(!table.some((row) => row.name === 'Keyless'))
+})
+
+test('a client that is made with FAPI 2.0 and its keys has no secret', async () => {
+  const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  const file = join(newFolder('jwks'), 'keys.json')
+  writeFileSync(file, JSON.stringify({ keys: [{ ...jwk, alg: 'ES256' }] }))
+  const words = ['--name', 'Bound', '--callback', 'https://bound.example/cb', '--scope', 'read']
+  const made = await line.read(...create(...words, '--profile', 'fapi2', '--jwks', file))
+  assert.deepEqual([made.profile, made.bearers, 'client_secret' in made], ['fapi2', 'end', false])
+  const { secrets } = await line.read('client', 'show', String(made.id))
+  assert.deepEqual(secrets, [])
 })
 
 test('scopes at most are set, and what a partner asked for is shown, granted and declined', async () => {
