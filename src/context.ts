@@ -98,6 +98,8 @@ export interface Context extends SharedContext {
   readonly environment: Environment
   /** The origin clients use, which is also the issuer; known once the server listens. */
   readonly baseUrl: string
+  /** The origin for clients that show a certificate, where it is another. */
+  readonly mtlsUrl: string | undefined
   /** The other environment's origin. */
   readonly sisterUrl: string
   readonly codes: CodeExchange

@@ -46,6 +46,7 @@ import { keepHeapSmall } from './heap.ts'
 import { openHousekeeping } from './housekeeping.ts'
 import { internalAddress, openInternalApp } from './internal.ts'
 import { type ListenerAddress, listen } from './listen.ts'
+import { openMutual } from './mutual.ts'
 import { alone, type Sibling } from './sibling.ts'
 import { addressOf, openApp, openSite } from './site.ts'
 import { openAlerts, openAuditPush, openDelivery, openNotices } from './worker-role.ts'
@@ -236,8 +237,10 @@ async function openListeners(
   const live = openSite(shared, sites[0], sibling)
   const sandbox = openSite(shared, sites[1], sibling)
   for (const [context, site] of [[live, sites[0]] as const, [sandbox, sites[1]] as const]) {
-    const url = await openAt(await openApp(context, compilers), addressOf(shared.config, site))
+    const app = await openApp(context, site, compilers)
+    const url = await openAt(app, addressOf(shared.config, site))
     context.baseUrl = site.baseUrl === '' ? url : site.baseUrl
+    context.mtlsUrl = await openMutual(app, shared.config, site, context.baseUrl)
   }
   live.sisterUrl = sandbox.baseUrl
   sandbox.sisterUrl = live.baseUrl

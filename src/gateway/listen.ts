@@ -1,4 +1,6 @@
 /** Takes the address of a listener, and says by which URL it is reached. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
@@ -17,16 +19,26 @@ export interface ListenerAddress {
  */
 const backlog = 4096
 
-export async function listen(
-  app: FastifyInstance,
-  { host, port, setting, isSecure }: ListenerAddress,
-): Promise<string> {
-  await app.listen({ host, port, backlog }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error
-    throw new Error(`Port ${port} is taken by another program. Set ${setting} to a free one.`)
-  })
+export async function listen(app: FastifyInstance, where: ListenerAddress): Promise<string> {
+  const { host, port, isSecure } = where
+  await app.listen({ host, port, backlog }).catch(tellTaken(where))
   const address = app.addresses()[0] as AddressInfo
   return `${isSecure ? 'https' : 'http'}://${nameOf(host, address)}:${address.port}`
+}
+
+/** Of the second listener of an app. Answers its port. */
+export async function listenBeside(server: Server, where: ListenerAddress): Promise<number> {
+  const { host, port } = where
+  server.listen({ host, port, backlog })
+  await once(server, 'listening').catch(tellTaken(where))
+  return (server.address() as AddressInfo).port
+}
+
+function tellTaken({ port, setting }: ListenerAddress) {
+  return (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new Error(`Port ${port} is taken by another program. Set ${setting} to a free one.`)
+  }
 }
 
 function nameOf(host: string, { family, address }: AddressInfo): string {

@@ -24,6 +24,7 @@ import { isHere, leadToOtherSite } from '../web/frame/other-site.ts'
 import { pageRoutes } from '../web/routes.ts'
 import { describedRoutes } from './described-routes.ts'
 import type { ListenerAddress } from './listen.ts'
+import { mutualOptionsOf } from './mutual.ts'
 import { readinessOf } from './readiness.ts'
 import type { Sibling } from './sibling.ts'
 
@@ -42,6 +43,7 @@ export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibli
     environment,
     baseUrl,
     sisterUrl: '',
+    mtlsUrl: undefined,
     codes: openCodeExchange(db, environment),
     refreshes: openTokenRefresh({ db, vault, environment }),
     profiles: openProfiles(db, environment),
@@ -50,7 +52,11 @@ export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibli
   }
 }
 
-export async function openApp(context: Context, compilers: SchemaCompilers): Promise<FastifyInstance> {
+export async function openApp(
+  context: Context,
+  site: SiteConfig,
+  compilers: SchemaCompilers,
+): Promise<FastifyInstance> {
   const { config, log, metrics, tracing, db, environment, brands } = context
   const app = await openServer({
     limits: config.limits,
@@ -58,6 +64,7 @@ export async function openApp(context: Context, compilers: SchemaCompilers): Pro
     trustProxy: config.trustProxy,
     certificateProxies: config.mtls.proxyHeader ? config.trustProxy : [],
     tls: config.tls,
+    mutual: mutualOptionsOf(site),
     log: log.child({ environment }),
     printErrorPage: (problem, request, reply) =>
       printErrorPage(problem, request, reply, { environment, brand: brands.last(environment) }),

@@ -3,7 +3,7 @@
  * brokerage.
  */
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, RequestListener as NodeListener } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
@@ -27,6 +27,7 @@ import { parseForm } from './form.ts'
 import { hasIdleTimeout } from './idle-timeout.ts'
 import { hearOfLeaving } from './leaving.ts'
 import { logAnswer, logBrokenRequest, logRequests, wideLines } from './log.ts'
+import { addMutualListener, anyCertificate, isElsewhere, type MutualOptions } from './mutual-tls.ts'
 import { openSchemaCompilers, type SchemaCompilers } from './schema-compilers.ts'
 import { secure } from './secure.ts'
 import { type OpenSpan, traceRequests } from './spans.ts'
@@ -38,6 +39,13 @@ import { type OpenSpan, traceRequests } from './spans.ts'
 const { createServer } = process.getBuiltinModule('node:http')
 
 type RequestListener = (request: FastifyRequest, reply: FastifyReply) => void
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** All that its requests come from. */
+    httpServers: Server[]
+  }
+}
 
 interface ServerTls {
   readonly cert: string
@@ -52,6 +60,8 @@ export interface ServerOptions {
   /** Those of them whose Client-Cert header counts. */
   readonly certificateProxies?: readonly string[]
   readonly tls: ServerTls | undefined
+  /** Of a second listener, which asks for certificates; with `tls`. */
+  readonly mutual?: MutualOptions | undefined
   readonly log: Logger
   /** Given where people come too. */
   readonly printErrorPage?: PrintPage
@@ -86,27 +96,39 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   const nextId = countFrom(randomBytes(6).toString('base64url'))
   const logBroken = (requestId: string, { remoteAddress }: Socket, status: number | undefined) =>
     status !== undefined && logBrokenRequest(lines, requestId, status, remoteAddress)
+  const httpServers: Server[] = []
+  // One queue, whichever listener requests come to.
+  const listener = guardEntrance((request, response) => app.routing(request, response), {
+    ...{ nextId, log: options.log, turnedAway: options.turnedAway },
+  })
+  const refuseBroken = (error: BrokenRequest, socket: Socket) => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasIdleTimeout(socket)) return
+    const requestId = nextId()
+    logBroken(requestId, socket, answerBrokenRequest(error, socket, requestId))
+  }
+  const openHttp = (how: TlsOptions | undefined) => {
+    const server = how
+      ? createSecureServer({ ...how, ...secure, ...timeouts }, listener)
+      : createServer(timeouts, listener)
+    // Connections beyond are closed unheard: clients that are being served stay so. Of several processes
+    // each has its share; without the second word those that are full would hand a connection round and
+    // round.
+    Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
+    server.on('connect', (_request, socket: Socket) => {
+      const requestId = nextId()
+      logBroken(requestId, socket, refuseTunnel(socket, requestId))
+    })
+    server.on('clientError', refuseBroken)
+    httpServers.push(server)
+    return server
+  }
   const handleError = errorHandler(options.log, options.printErrorPage)
   // Fastify calls them otherwise than its types say.
   const compilersFactory: object = options.compilers ?? openSchemaCompilers()
   const served: FastifyServerOptions = {
     genReqId: (request: IncomingMessage) => parseRequestId(request.headers['x-request-id']) ?? nextId(),
     bodyLimit: limits.bodyBytes,
-    serverFactory: (handle: NodeListener) => {
-      const listener = guardEntrance(handle, { nextId, log: options.log, turnedAway: options.turnedAway })
-      const server = tls
-        ? createSecureServer({ ...certificatesOf(tls), ...secure, ...timeouts }, listener)
-        : createServer(timeouts, listener)
-      // Connections beyond are closed unheard: clients that are being served stay so. Of several processes
-      // each has its share; without the second word those that are full would hand a connection round and
-      // round.
-      Object.assign(server, { maxConnections: limits.connections, dropMaxConnection: true })
-      server.on('connect', (_request, socket: Socket) => {
-        const requestId = nextId()
-        logBroken(requestId, socket, refuseTunnel(socket, requestId))
-      })
-      return server
-    },
+    serverFactory: () => openHttp(tls && certificatesOf(tls)),
     ...(options.trustProxy.length > 0 && { trustProxy: [...options.trustProxy] }),
     routerOptions: { ...routerOptions, querystringParser: parseForm },
     schemaController: { compilersFactory },
@@ -122,11 +144,8 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
         verbose: true,
       },
     },
-    clientErrorHandler: (error: BrokenRequest, socket: Socket) => {
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasIdleTimeout(socket)) return
-      const requestId = nextId()
-      logBroken(requestId, socket, answerBrokenRequest(error, socket, requestId))
-    },
+    // Every server has heard already.
+    clientErrorHandler: () => {},
     // Addresses that the router cannot read never reach a route; they are answered like everything else.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
@@ -137,6 +156,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
     forceCloseConnections: 'idle',
   }
   const app: FastifyInstance = fastify(served)
+  app.decorate('httpServers', httpServers)
+  if (tls && options.mutual)
+    addMutualListener(app, openHttp({ ...certificatesOf(tls), ...anyCertificate }), options.mutual)
 
   collectAddresses(app)
   addBodyParsers(app)
@@ -160,9 +182,9 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
       }
     }
     // Before anything is made of what came with it.
-    if (!request.is404) return done()
-    const misuse = findMisuse(request)
-    if (misuse) done(misuse)
+    const misuse = request.is404 ? findMisuse(request) : undefined
+    if (isElsewhere(request)) sendProblem(new NotFound(), request, reply, undefined)
+    else if (misuse || !request.is404) done(misuse)
     else sendProblem(new NotFound(), request, reply, options.printErrorPage)
   })
   logRequests(app, lines)
@@ -184,7 +206,9 @@ function certificatesOf({ cert, key, clientAuthority }: ServerTls): TlsOptions {
 
 /** Requests under way are finished; a client that dawdles has as long as it would have had anyway. */
 export async function closeServer(app: FastifyInstance, closeTimeoutMs: number): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), closeTimeoutMs)
+  const timer = setTimeout(() => {
+    for (const server of app.httpServers) server.closeAllConnections()
+  }, closeTimeoutMs)
   await app.close()
   clearTimeout(timer)
 }

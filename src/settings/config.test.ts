@@ -435,8 +435,9 @@ test('a setting whose name sounds like a secret says what of it nobody is shown'
   )
 })
 
-/** Sound like secrets: a number, and two origins, which are refused with anything beside host and port. */
-const isHarmless: readonly string[] = ['PASSWORD_CHECKS_AT_ONCE', 'BASE_URL', 'SANDBOX_URL']
+/** Sound like secrets: a number, and origins, which are refused with anything beside host and port. */
+const origins = ['BASE_URL', 'SANDBOX_URL', 'MTLS_URL', 'SANDBOX_MTLS_URL']
+const isHarmless: readonly string[] = ['PASSWORD_CHECKS_AT_ONCE', ...origins]
 
 test('the settings in force say where each comes from, and hold no secret in any spelling', () => {
   const key = generateKey().bytes.toString('hex')
@@ -624,4 +625,37 @@ test('clients sign in by certificates of authorities alone, and a proxy that tel
     'MTLS_PROXY_HEADER needs TRUST_PROXY, which names the proxies that may say it.',
   ])
   assert.deepEqual(problemsOf({ MTLS_PROXY_HEADER: 'true', TRUST_PROXY: '10.0.0.5' }), [])
+})
+
+test('a port for clients with certificates needs the TLS of the gateway, and its sandbox follows it', () => {
+  const file = join(folder, 'mtls.pem')
+  writeFileSync(file, makeCertificate(['localhost'], new Date(), new Date(Date.now() + hour)).cert)
+  const tls = { TLS_CERT_FILE: file, TLS_KEY_FILE: file }
+  const portsOf = (given: NodeJS.ProcessEnv) => readConfig(given).sites.map(({ mtlsPort }) => mtlsPort)
+  assert.deepEqual(portsOf({}), [undefined, undefined])
+  assert.deepEqual(portsOf({ ...tls, MTLS_PORT: '9443' }), [9443, 9444])
+  assert.deepEqual(portsOf({ ...tls, MTLS_PORT: '0' }), [0, 0])
+  assert.deepEqual(portsOf({ ...tls, SANDBOX_MTLS_PORT: '9443' }), [undefined, 9443])
+  const wrong: readonly (readonly [string, NodeJS.ProcessEnv])[] = [
+    ['MTLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: it ends TLS itself.', { MTLS_PORT: '9443' }],
+    ['MTLS_PORT must differ from PORT, SANDBOX_PORT and INTERNAL_PORT.', { ...tls, MTLS_PORT: '8082' }],
+    [
+      'SANDBOX_MTLS_PORT must differ from PORT, SANDBOX_PORT, INTERNAL_PORT and MTLS_PORT.',
+      { ...tls, MTLS_PORT: '8079' },
+    ],
+    [
+      'SANDBOX_MTLS_PORT must be set, because MTLS_PORT is the last one there is.',
+      { ...tls, MTLS_PORT: '65535' },
+    ],
+    ['MTLS_PORT must be a whole number from 0 to 65535, not "off".', { ...tls, MTLS_PORT: 'off' }],
+    [
+      'MTLS_URL needs MTLS_PORT, or MTLS_PROXY_HEADER where a proxy asks for certificates.',
+      { MTLS_URL: 'https://mtls.example.com' },
+    ],
+    [
+      'SANDBOX_MTLS_URL must begin with https://.',
+      { ...tls, MTLS_PORT: '9443', SANDBOX_MTLS_URL: 'http://localhost:9444' },
+    ],
+  ]
+  for (const [problem, given] of wrong) assert.deepEqual(problemsOf(given), [problem])
 })

@@ -12,19 +12,22 @@ export const rules: readonly Rule[] = [
     !has('SANDBOX_PORT') && text('PORT') === '65535'
       ? 'SANDBOX_PORT must be set, because PORT is the last one there is'
       : undefined,
-  ({ text }) =>
-    text('PORT') === text('SANDBOX_PORT') && Number(text('PORT')) > 0
-      ? 'SANDBOX_PORT must differ from PORT'
-      : undefined,
+  differs('SANDBOX_PORT', ['PORT']),
   ({ has, text }) =>
     !has('INTERNAL_PORT') && ['65534', '65535'].includes(text('PORT'))
       ? 'INTERNAL_PORT must be set, because there is no PORT + 2'
       : undefined,
-  ({ text }) =>
-    ['PORT', 'SANDBOX_PORT'].some((name) => text(name) === text('INTERNAL_PORT')) &&
-    Number(text('INTERNAL_PORT')) > 0
-      ? 'INTERNAL_PORT must differ from PORT and SANDBOX_PORT'
+  differs('INTERNAL_PORT', ['PORT', 'SANDBOX_PORT']),
+  ({ has, text }) =>
+    !has('SANDBOX_MTLS_PORT') && text('MTLS_PORT') === '65535'
+      ? 'SANDBOX_MTLS_PORT must be set, because MTLS_PORT is the last one there is'
       : undefined,
+  differs('MTLS_PORT', ['PORT', 'SANDBOX_PORT', 'INTERNAL_PORT']),
+  differs('SANDBOX_MTLS_PORT', ['PORT', 'SANDBOX_PORT', 'INTERNAL_PORT', 'MTLS_PORT']),
+  endsItself('MTLS_PORT'),
+  endsItself('SANDBOX_MTLS_PORT'),
+  isReached('MTLS_URL', 'MTLS_PORT'),
+  isReached('SANDBOX_MTLS_URL', 'SANDBOX_MTLS_PORT'),
   ends('BASE_URL'),
   ends('SANDBOX_URL'),
   ({ has, text }) =>
@@ -53,6 +56,31 @@ export const rules: readonly Rule[] = [
       ? 'MAIL_FROM must be set with SMTP_URL'
       : undefined,
 ]
+
+function differs(name: string, others: readonly string[]): Rule {
+  return ({ text }) =>
+    Number(text(name)) > 0 && others.some((other) => text(other) === text(name))
+      ? `${name} must differ from ${others.join(', ').replace(/, (\w+)$/, ' and $1')}`
+      : undefined
+}
+
+/** Whoever ends TLS sees the certificate. */
+function endsItself(name: string): Rule {
+  return ({ has }) =>
+    has(name) && !(has('TLS_CERT_FILE') && has('TLS_KEY_FILE'))
+      ? `${name} needs TLS_CERT_FILE and TLS_KEY_FILE: it ends TLS itself`
+      : undefined
+}
+
+function isReached(name: string, port: string): Rule {
+  return ({ has, text }) => {
+    if (!has(name)) return undefined
+    if (text(name).startsWith('http:')) return `${name} must begin with https://`
+    return text(port) === '' && text('MTLS_PROXY_HEADER') !== 'true'
+      ? `${name} needs ${port}, or MTLS_PROXY_HEADER where a proxy asks for certificates`
+      : undefined
+  }
+}
 
 function keepOne(one: string, other: string): Rule {
   return ({ has }) => (has(one) && has(other) ? `${one} and ${other} are both set: keep one` : undefined)

@@ -42,6 +42,11 @@ const portAfter =
   (more: number): Follow =>
   (given) =>
     given.text('PORT') === '0' ? '0' : String(Number(given.text('PORT')) + more)
+/** After MTLS_PORT, where there is one. */
+const mtlsPortAfter: Follow = (given) =>
+  ['', '0'].includes(given.text('MTLS_PORT'))
+    ? given.text('MTLS_PORT')
+    : String(Number(given.text('MTLS_PORT')) + 1)
 const inDataDir = (name: string) => follows(`DATA_DIR/${name}`, (given) => join(given.text('DATA_DIR'), name))
 const keyFile = inDataDir('secret.keys')
 
@@ -60,6 +65,18 @@ export const table = {
       kind.integer(0),
       'requests a token may make in a minute, live; 0 = no limit',
     ),
+    mtlsPort: setting(
+      'MTLS_PORT',
+      '',
+      kind.optional(kind.port),
+      'port of the live interface for clients that show a certificate, by the TLS of TLS_CERT_FILE; none unless set',
+    ),
+    mtlsUrl: setting(
+      'MTLS_URL',
+      follows('host of BASE_URL, MTLS_PORT', () => ''),
+      baseUrl,
+      'the address that these clients use',
+    ),
   }),
   sandbox: always({
     port: setting('SANDBOX_PORT', follows('PORT + 1', portAfter(1)), kind.port, 'port of the sandbox'),
@@ -74,6 +91,18 @@ export const table = {
       '60',
       kind.integer(0),
       'requests a token may make in a minute in the sandbox; 0 = no limit',
+    ),
+    mtlsPort: setting(
+      'SANDBOX_MTLS_PORT',
+      follows('MTLS_PORT + 1', mtlsPortAfter),
+      kind.optional(kind.port),
+      'the same port of the sandbox',
+    ),
+    mtlsUrl: setting(
+      'SANDBOX_MTLS_URL',
+      follows('host of SANDBOX_URL, SANDBOX_MTLS_PORT', () => ''),
+      baseUrl,
+      'the address that these clients use for the sandbox',
     ),
   }),
   node: always({

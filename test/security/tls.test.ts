@@ -1,4 +1,4 @@
-/** RFC 9325: what our own TLS listener agrees to, whoever asks, with a certificate of either kind. */
+/** RFC 9325: what each of our own TLS listeners agrees to, whoever asks, with a certificate of either kind. */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { type ConnectionOptions, connect, type SecureVersion } from 'node:tls'
 import { day } from '../../src/clock.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { openHouse, type TestGateway } from '../support/gateway.ts'
+import { findFreePorts } from '../support/ports.ts'
 
 const kinds = ['ec', 'rsa'] as const
 type Kind = (typeof kinds)[number]
@@ -20,22 +21,29 @@ const recommended = {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-tls-'))
-const houses = new Map<Kind, TestGateway>()
-for (const kind of kinds) houses.set(kind, await openHouse(writeCertificate(kind)))
+const houses = new Map<Kind, { house: TestGateway; mutualPorts: number[] }>()
+for (const kind of kinds) {
+  const mutualPorts = await findFreePorts(2)
+  const [MTLS_PORT, SANDBOX_MTLS_PORT] = mutualPorts.map(String)
+  const house = await openHouse({ ...writeCertificate(kind), MTLS_PORT, SANDBOX_MTLS_PORT })
+  houses.set(kind, { house, mutualPorts })
+}
 after(() => rmSync(folder, { recursive: true }))
 
 function writeCertificate(kind: Kind): Record<string, string> {
   const [from, to] = [new Date(Date.now() - day), new Date(Date.now() + day)]
   const { cert, key } = makeCertificate(['localhost'], from, to, kind)
   const files = { TLS_CERT_FILE: join(folder, `${kind}.crt`), TLS_KEY_FILE: join(folder, `${kind}.key`) }
+  const inside = { INTERNAL_TLS_CERT_FILE: files.TLS_CERT_FILE, INTERNAL_TLS_KEY_FILE: files.TLS_KEY_FILE }
   writeFileSync(files.TLS_CERT_FILE, cert)
   writeFileSync(files.TLS_KEY_FILE, key)
-  return files
+  return { ...files, ...inside }
 }
 
 const portsOf = (kind: Kind) => {
-  const { baseUrl, sandboxUrl } = houses.get(kind)!
-  return [baseUrl, sandboxUrl].map((url) => Number(new URL(url).port))
+  const { house, mutualPorts } = houses.get(kind)!
+  const urls = [house.baseUrl, house.sandboxUrl, house.internalUrl]
+  return [...urls.map((url) => Number(new URL(url).port)), ...mutualPorts]
 }
 
 interface TlsParameters {
@@ -75,7 +83,7 @@ async function chosenOf(offer: (list: string) => Promise<string | undefined>): P
 const anything = '@SECLEVEL=0'
 
 for (const kind of kinds) {
-  test(`of TLS 1.2 the listener takes the suites of RFC 9325 and no other, with a certificate of the kind ${kind}`, async () => {
+  test(`of TLS 1.2 every listener takes the suites of RFC 9325 and no other, with a certificate of the kind ${kind}`, async () => {
     for (const port of portsOf(kind)) {
       const taken = await chosenOf(async (list) => {
         const wishes = {

@@ -5,7 +5,7 @@ import { openServer, type ServerOptions } from '../../src/http/server.ts'
 import { type Limits, readConfig } from '../../src/settings/config.ts'
 
 export function openBareServer(
-  options: Partial<Pick<ServerOptions, 'certificateProxies' | 'log' | 'turnedAway'>> = {},
+  options: Partial<Pick<ServerOptions, 'certificateProxies' | 'log' | 'mutual' | 'tls' | 'turnedAway'>> = {},
   limits: Partial<Limits> = {},
 ): Promise<FastifyInstance> {
   return openServer({

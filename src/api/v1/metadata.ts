@@ -7,6 +7,7 @@ import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
 import type { Endpoint } from '../frame/route.ts'
 import { documentationOf } from '../openapi/words.ts'
+import { describeMtls, mtlsMembers, mtlsMethods } from './mutual-tls.ts'
 import { publicKeysPath } from './public-keys.ts'
 
 const address = (description: string) => text(`${description}.`, 'https://api.example.com')
@@ -31,6 +32,7 @@ const Metadata = Type.Object(
     code_challenge_methods_supported: words,
     acr_values_supported: words,
     authorization_response_iss_parameter_supported: Type.Boolean({ description: 'RFC 9207.' }),
+    ...mtlsMembers,
     service_documentation: address('The partner portal, for people; for programs there is /openapi.json'),
   },
   { title: 'Metadata', description: 'What RFC 8414 lists of this authorization server.' },
@@ -48,9 +50,11 @@ export const metadata: Endpoint<undefined> = {
     security: [],
     response: { 200: Metadata },
   },
-  handle({ baseUrl }, _caller, _request, reply) {
+  handle(context, _caller, _request, reply) {
+    const { baseUrl } = context
     reply.header('cache-control', 'public, max-age=3600')
-    return reply.send({
+    const methods = [...authMethods, ...mtlsMethods(context)]
+    const said = {
       issuer: baseUrl,
       authorization_endpoint: `${baseUrl}/v1/oauth/authorize`,
       token_endpoint: `${baseUrl}/v1/oauth/accesstoken`,
@@ -61,14 +65,15 @@ export const metadata: Endpoint<undefined> = {
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       grant_types_supported: ['authorization_code', 'refresh_token'],
-      token_endpoint_auth_methods_supported: authMethods,
-      revocation_endpoint_auth_methods_supported: authMethods,
-      introspection_endpoint_auth_methods_supported: authMethods,
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_methods_supported: methods,
       introspection_signing_alg_values_supported: ['EdDSA'],
       code_challenge_methods_supported: ['S256'],
       acr_values_supported: acrs.map(printAcr),
       authorization_response_iss_parameter_supported: true,
       service_documentation: documentationOf(baseUrl),
-    })
+    }
+    return reply.send({ ...said, ...describeMtls(context, said) })
   },
 }
