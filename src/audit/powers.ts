@@ -232,7 +232,7 @@ const powers = {
   },
   // Back to standard: less is demanded of the client than before.
   'client.profile_set': {
-    ...{ ...partner, fourEyes: 'client.lower-profile', tells: [] },
+    ...{ ...partner, fourEyes: 'client.lower-profile', console: [`${ofClient}/profile`], tells: [] },
     commands: ['client profile', 'client create'],
   },
   'client.look_accepted': { ...partner, console: [`${ofClient}/look/accept`], tells: [] },

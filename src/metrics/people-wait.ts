@@ -6,7 +6,13 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { listProviders } from '../identity/provider.ts'
-import { listApplicants, listLooksAsked, listRefreshAsked, listScopesAsked } from '../partners/attention.ts'
+import {
+  listApplicants,
+  listLooksAsked,
+  listProfilesAsked,
+  listRefreshAsked,
+  listScopesAsked,
+} from '../partners/attention.ts'
 import { proposableActs } from '../proposals/acts.ts'
 import { listOpenProposals } from '../proposals/proposal.ts'
 import { listWaitingForYes } from '../provisioning/import-review.ts'
@@ -37,6 +43,7 @@ const approvals = {
   application: async (db) => (await listApplicants(db, most)).map(({ since }) => since),
   refresh: async (db) => (await listRefreshAsked(db, most)).map(({ since }) => since),
   scopes: async (db) => (await listScopesAsked(db, most)).map(({ since }) => since),
+  profile: async (db) => (await listProfilesAsked(db, most)).map(({ since }) => since),
   look: async (db) => (await listLooksAsked(db, most)).map(({ since }) => since),
   proposal: async (db, now) => {
     const kinds = keysOf(proposableActs)

@@ -53,6 +53,25 @@ export const selectScopesAsked = statement({
    WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`,
 })
 
+export const selectProfilesAsked = statement({
+  name: 'select_profiles_asked',
+  takes: { most: int },
+  gives: {
+    id: int,
+    branchId: int,
+    name: text,
+    clientId: text,
+    client: text,
+    environment: oneOf(...environments),
+    wishedFrom: orNull(instant),
+    since: instant,
+  },
+  text: `SELECT r.id, p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment,
+     r.wished_from AS "wishedFrom", r.asked_at AS since
+   FROM profile_requests r JOIN clients c ON c.id = r.client_id JOIN partners p ON p.branch_id = c.branch_id
+   WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`,
+})
+
 /** Of live clients, secrets that are still used: the others may end without a notice. */
 export const selectEndingSecrets = statement({
   name: 'select_ending_secrets',

@@ -26,6 +26,8 @@ export const listLooksAsked = (sql: Sql, most: number) => sql.query(selectLooksA
 
 export const listScopesAsked = (sql: Sql, most: number) => sql.query(table.selectScopesAsked, { most })
 
+export const listProfilesAsked = (sql: Sql, most: number) => sql.query(table.selectProfilesAsked, { most })
+
 const endsSoonMs = 3 * day
 const usedLatelyMs = day
 

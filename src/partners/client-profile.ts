@@ -70,29 +70,47 @@ async function refuseUnready(sql: Sql, client: Client, from: Date, now: Date): P
     throw new Invalid([
       { field: 'from', problem: 'must not lie in the past; leave it out to switch at once' },
     ])
-  const obstacles = (await findObstacles(sql, client, from)).filter(
-    ({ about }) => about !== 'keys' || from <= now,
-  )
+  const readiness = (await readReadiness(sql, [client], now, from)).get(client.id)!
+  const obstacles = findObstacles(client, readiness).filter(({ about }) => about !== 'keys' || from <= now)
   if (obstacles.length === 0) return
   const words = obstacles.map(({ text }) => text).join(' ')
   throw new Conflict(`The client cannot have FAPI 2.0 ${from <= now ? 'yet' : 'then'}. ${words}`)
 }
 
-/** Keys may come until then; the others are there when the moment is set. */
-export async function findObstacles(sql: Sql, client: Client, at: Date): Promise<Obstacle[]> {
-  const { signs, hasKey } = await sql.one(selectReadiness, { id: client.id, at })
+/** What a client has of what FAPI 2.0 takes. */
+export interface Readiness {
+  /** The webhooks that its secret signs at the moment. */
+  readonly signs: readonly number[]
+  readonly keys: number
+  readonly keyLastUsedAt: Date | null
+}
+
+/** At the moment that is asked about, or else at the one that is set for each, or else now. */
+export async function readReadiness(
+  sql: Sql,
+  clients: readonly Client[],
+  now: Date,
+  at?: Date,
+): Promise<ReadonlyMap<string, Readiness>> {
+  const rows = await sql.query(selectReadiness, { ids: clients.map(({ id }) => id), at, now })
+  return new Map(rows.map(({ id, ...readiness }) => [id, readiness]))
+}
+
+/** Keys may come until the moment; the others are out of the way before it is set. */
+export function findObstacles(client: Client, { signs, keys }: Readiness): Obstacle[] {
+  const { callbackUrl, jwksUri, certificateSubject } = client
   const obstacles: Obstacle[] = []
   if (signs.length > 0)
     obstacles.push({
       about: 'webhooks',
       text: `The client secret signs webhook${signs.length === 1 ? '' : 's'} ${signs.join(', ')}: give each a secret of its own, which signs by then, or delete it.`,
     })
-  if (!/^https:\/\//i.test(client.callbackUrl))
+  if (!/^https:\/\//i.test(callbackUrl))
     obstacles.push({
       about: 'callback',
-      text: `The callback ${client.callbackUrl} is not https: register one that begins with https://.`,
+      text: `The callback ${callbackUrl} is not https: register one that begins with https://.`,
     })
-  if (!hasKey)
+  if (keys === 0 && jwksUri === null && certificateSubject === null)
     obstacles.push({
       about: 'keys',
       text: 'It has no key to prove itself by: add a public key, the address of its keys, or the subject of its certificate.',

@@ -130,15 +130,19 @@ export const updateProfile = statement({
    WHERE id = :id RETURNING ${columns}`,
 })
 
-/** What it takes a client to have FAPI 2.0 from a moment on. */
+/**
+ * What it takes a client to have FAPI 2.0 from a moment on: that one, or else the moment that is set, or else
+ * now.
+ */
 export const selectReadiness = statement({
   name: 'select_client_readiness',
-  takes: { id: text, at: instant },
-  gives: { signs: list(int), hasKey: bool },
-  text: `SELECT webhooks_signed_by(c.id, :at) AS signs,
-     jwks_uri IS NOT NULL OR certificate_subject IS NOT NULL
-       OR EXISTS (SELECT FROM client_keys k WHERE k.client_id = c.id) AS "hasKey"
-   FROM clients c WHERE c.id = :id`,
+  takes: { ids: list(text), at: orNull(instant), now: instant },
+  gives: { id: text, signs: list(int), keys: int, keyLastUsedAt: orNull(instant) },
+  text: `SELECT c.id, webhooks_signed_by(c.id, coalesce(:at, greatest(c.fapi2_from, :now))) AS signs, k.keys,
+     k.last_used_at AS "keyLastUsedAt"
+   FROM clients c CROSS JOIN LATERAL (
+     SELECT count(*) AS keys, max(last_used_at) AS last_used_at FROM client_keys WHERE client_id = c.id) k
+   WHERE c.id = ANY (:ids::text[])`,
 })
 
 export const updateClientStatus = statement({

@@ -167,6 +167,7 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/clients/:client', viewer, clients.showClient),
   send(clientForms.updateClient, developer.and(freshlySignedIn), clients.updateClient),
   send(clientForms.askScopes, developer.and(freshlySignedIn), clients.askScopes),
+  send(clientForms.askFapi2, developer.and(freshlySignedIn), clients.askFapi2),
   send(clientForms.rotateSecret, developer.and(freshlySignedIn), clients.rotateSecret),
   send(clientForms.revokeSecret, developer, clients.revokeSecret),
   page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
@@ -229,6 +230,7 @@ const partners = whenVisited(() => import('./console/partners/partners.ts'))
 const partner = whenVisited(() => import('./console/partners/partner.ts'))
 const calls = whenVisited(() => import('./console/partners/calls.ts'))
 const client = whenVisited(() => import('./console/partners/client-acts.ts'))
+const profile = whenVisited(() => import('./console/partners/profile-acts.ts'))
 const look = whenVisited(() => import('./console/partners/client-look.ts'))
 const users = whenVisited(() => import('./console/people/users.ts'))
 const user = whenVisited(() => import('./console/people/user.ts'))
@@ -286,6 +288,8 @@ const consoleRows: readonly Row[] = [
   send(partnerForms.setRequired, partnerManager, client.setRequired),
   send(partnerForms.grantScopes, partnerManager, client.grantScopes),
   send(partnerForms.declineScopes, partnerManager.and(withReason), client.declineScopes),
+  send(partnerForms.setProfile, partnerManager, profile.setClientProfile),
+  send(partnerForms.declineProfile, partnerManager.and(withReason), profile.declineProfile),
   page(`${ofClient}/look`, staff('partners.see'), look.showLook),
   page(`${ofClient}/look/logo`, staff('partners.see'), look.showLookLogo),
   send(partnerForms.acceptLook, partnerManager, look.accept),

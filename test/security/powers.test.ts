@@ -157,7 +157,7 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['/console/partners/:branch/suspend', '/console/partners/:branch/refresh/withdraw'],
     ...['/console/partners/:branch/clients/:client/suspend', '/console/imports/:id/stop'],
-    ...['/console/partners/:branch/clients/:client/scopes/decline'],
+    ...['scopes', 'profile'].map((what) => `/console/partners/:branch/clients/:client/${what}/decline`),
     ...['/console/partners/:branch/clients/:client/look/decline'],
     ...['/console/partners/:branch/clients/:client/look/withdraw', '/console/users/:id/lock'],
     ...['/console/users/:id/sessions/close', '/console/users/:id/sessions/close/all'],
@@ -168,7 +168,7 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
   [asks]: [
     ...['/partner/apply', '/partner/:branch/apply', '/partner/:branch/messages/send'],
     ...['/partner/:branch/clients/refresh', '/partner/:branch/clients/:client/scopes'],
-    '/partner/:branch/clients/:client/look/save',
+    ...['/partner/:branch/clients/:client/look/save', '/partner/:branch/clients/:client/profile'],
   ],
   [ownEvents]: [
     ...['/partner/:branch/webhooks/create', '/partner/:branch/webhooks/:id/update'],

@@ -325,6 +325,13 @@ const samples: Record<string, () => Promise<Sample>> = {
       const decline = `UPDATE scope_requests SET granted = '{}', answered_at = asked_at WHERE client_id = $1`
       return { ...sample, meanwhile: () => run(decline, [client.id]) }
     }),
+  '/partner/:branch/clients/:client/profile': () =>
+    inPortal(async ({ browser, home, client }) => {
+      const page = `${home}/clients/${client.id}`
+      const sample = await fill(browser, page, `${page}/profile`)
+      const decline = `UPDATE profile_requests SET granted = false, answered_at = asked_at WHERE client_id = $1`
+      return { ...sample, meanwhile: () => run(decline, [client.id]) }
+    }),
   '/partner/:branch/receiver/try': async () => {
     const { user, home } = await openPartner(house)
     const browser = await house.signIn(user, 'sandbox')
@@ -436,6 +443,8 @@ const makeNothing = [
   '/console/partners/:branch/clients/:client/required',
   '/console/partners/:branch/clients/:client/scopes/grant',
   '/console/partners/:branch/clients/:client/scopes/decline',
+  '/console/partners/:branch/clients/:client/profile',
+  '/console/partners/:branch/clients/:client/profile/decline',
   '/console/partners/:branch/refresh/grant',
   '/console/partners/:branch/refresh/withdraw',
   '/console/partners/:branch/clients/:client/suspend',

@@ -2,6 +2,7 @@ import { after, day } from '../../../src/clock.ts'
 import { listAuthorizations } from '../../../src/oauth/authorization.ts'
 import { setClientStatus } from '../../../src/partners/client.ts'
 import { applyAsPartner } from '../../../src/partners/partner.ts'
+import { askForFapi2, findProfileRequest } from '../../../src/partners/profile-request.ts'
 import { askForScopes, findScopeRequest } from '../../../src/partners/scope-request.ts'
 import { listApiTokens } from '../../../src/users/api-token.ts'
 import { setEmail } from '../../../src/users/email.ts'
@@ -102,6 +103,19 @@ export const peopleRows: ConsoleRows = {
     },
     '/console/partners/:branch/clients/:client/scopes/grant': asked('grant'),
     '/console/partners/:branch/clients/:client/scopes/decline': asked('decline'),
+    '/console/partners/:branch/clients/:client/profile': async (house) => {
+      const client = await house.makeClient()
+      const fields = { profile: 'fapi2', moment: '2999-01-01T00:00', bearers: 'end' }
+      return { address: `/console/partners/${client.branchId}/clients/${client.id}/profile`, fields }
+    },
+    '/console/partners/:branch/clients/:client/profile/decline': async (house) => {
+      const { db } = house.gateway.context
+      const client = await house.makeClient()
+      await askForFapi2(db, client, undefined, house.act())
+      const { id } = (await findProfileRequest(db, client.id))!
+      const address = `/console/partners/${client.branchId}/clients/${client.id}/profile/decline`
+      return { address, fields: { request: String(id) } }
+    },
     '/console/users/create': async () => {
       const username = makeUpWord().toLowerCase()
       const fields = { username, name: 'New User', email: `${username}@example.com`, once: 'x'.repeat(22) }

@@ -102,6 +102,31 @@ test('without a reason nothing is proposed', async () => {
   assert.equal((await findEntries(db, { actor: `user:${admin.user.id}`, action: 'proposal.made' })).length, 0)
 })
 
+test('a live client goes back to the standard by two people; it is moved up by one, and in the sandbox both ways', async () => {
+  const [one, two] = [await openConsole(house, 'One'), await openConsole(house, 'Two')]
+  for (const environment of ['live', 'sandbox'] as const) {
+    const client = await house.makeClient({ environment })
+    await ask(db, "UPDATE clients SET jwks_uri = 'https://app.example.com/jwks' WHERE id = $1", [client.id])
+    const page = `/console/partners/${client.branchId}`
+    const form = `${page}/clients/${client.id}/profile`
+    const send = async (fields: Record<string, string>) => {
+      const sent = { bearers: 'end', reason: 'Ticket 4711.', ...fields }
+      return (await one.browser.submit(await one.browser.get(page), form, sent)).location
+    }
+    const profile = async () => (await getClient(db, client.id)).fapi2From !== null
+    assert.equal(await send({ profile: 'fapi2' }), page)
+    assert.equal(await profile(), true)
+    const back = await send({ profile: 'standard' })
+    if (environment === 'live') {
+      assert.match(back!, /^\/console\/proposals\/\d+$/)
+      assert.equal(await profile(), true)
+      assert.match((await two.browser.get(back!)).text, /FAPI 2\.0 from .*, bearer tokens end then/)
+      await decide(two, back!, 'approve')
+    }
+    assert.equal(await profile(), false)
+  }
+})
+
 test('refresh access, wider scopes and a reset of two-factor take two; what takes something away takes one', async () => {
   const [one, two] = [await openConsole(house, 'One'), await openConsole(house, 'Two')]
   const proposeAs = async (page: string, action: string, fields: Record<string, string | string[]> = {}) => {

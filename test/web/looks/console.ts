@@ -2,8 +2,10 @@
 
 import { theBrokerage } from '../../../src/alerts/target.ts'
 import { saveDraft, setDraftImage } from '../../../src/brands/brand-acts.ts'
+import { after, day } from '../../../src/clock.ts'
 import { acceptLook, giveLook } from '../../../src/partners/client-look.ts'
 import { applyWithDetails, type Partner } from '../../../src/partners/partner.ts'
+import { askForFapi2 } from '../../../src/partners/profile-request.ts'
 import { askForRefresh } from '../../../src/partners/refresh-request.ts'
 import { askForScopes } from '../../../src/partners/scope-request.ts'
 import { setUserStatus } from '../../../src/users/user.ts'
@@ -19,6 +21,7 @@ import { pressAsked } from '../../support/screen.ts'
 import { makeGuardedUser } from '../../support/second-factor.ts'
 import { draftUpstream, registerUpstream } from '../../support/upstream.ts'
 import { guess } from '../../support/web.ts'
+import { makeBound, makeMoving } from './profiles.ts'
 import { unfold, visitAll, type Walk } from './tour.ts'
 
 export async function* consoleTour(walk: Walk): AsyncGenerator<string, void> {
@@ -142,6 +145,9 @@ async function furnishPeople({ house }: Walk): Promise<Record<string, string>> {
   await house.makeClient({ partner, environment: 'sandbox' })
   const modest = await house.makeClient({ partner, scope: 'read' })
   await askForScopes(db, modest, { wider: 'trade', reason: 'Orders from the chart.' }, act)
+  await makeMoving(house, partner)
+  await makeBound(house, partner)
+  await askForFapi2(db, await house.makeClient({ partner }), after(act.at, 30 * day), act)
   const failed = await failCalls(house, partner.branchId, 60)
   const asking = await house.makePartner({ refresh: false })
   await askForRefresh(db, asking, 'Our users read the paper at breakfast and trade at night.', act)

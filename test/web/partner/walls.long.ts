@@ -177,6 +177,7 @@ const forms: Record<string, Fields> = {
     scope: 'read',
   },
   '/partner/:branch/clients/:client/scopes': { wider: 'trade', reason: 'orders' },
+  '/partner/:branch/clients/:client/profile': { wished: '' },
   '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
   '/partner/:branch/clients/:client/look/save': { purpose: 'Shows the walls.' },
   '/partner/:branch/clients/:client/revoke': { secret: '1' },

@@ -7,6 +7,7 @@ import {
   type Applicant,
   listApplicants,
   listLooksAsked,
+  listProfilesAsked,
   listRefreshAsked,
   listRefusedPartners,
   listScopesAsked,
@@ -21,6 +22,7 @@ import { readFailures, type WebhookFailure } from '../../../webhooks/health/fail
 import { findCause } from '../../../webhooks/health/likely-cause.ts'
 import { printAge, printAgo } from '../../frame/ago.ts'
 import { type Html, html } from '../../frame/html.ts'
+import { printDate } from '../../frame/page.ts'
 import type { PageForms } from '../../frame/page-forms.ts'
 import { nameAnswer } from '../../parts/failure-words.ts'
 import { lookPath } from '../partners/client-look.ts'
@@ -149,6 +151,34 @@ const scopeRequests: AttentionKind = {
           ],
         }
       },
+    )
+  },
+}
+
+/** It is granted where what stands in its way is. */
+const profileRequests: AttentionKind = {
+  plural: 'requests for FAPI 2.0',
+  all: '/console/partners',
+  permission: 'partners.manage',
+  async find({ db, operator, now }, most) {
+    return (await listProfilesAsked(db, most)).map(
+      ({ id, branchId, name, clientId, client, environment, wishedFrom, since }) => ({
+        urgency: 'decide',
+        environment,
+        kind: 'FAPI 2.0',
+        title: toPartner(branchId, name),
+        reason: html`${client}${inSandbox(environment)}${wishedFrom !== null && html`, from ${printDate(wishedFrom)} on`}`,
+        since,
+        age: html`asked ${printAgo(since, now)}`,
+        acts: [
+          html`<a class="button" href="${partnerPath(branchId)}#client-${clientId}">Set the moment<span
+            class="unseen"> for ${client}</span></a>`,
+          operator.forms.ask(partnerForms.declineProfile, {
+            ...{ at: { branch: branchId, client: clientId }, standing: { from, request: id } },
+            ...{ ...declined, of: `FAPI 2.0 of ${client}` },
+          }),
+        ],
+      }),
     )
   },
 }
@@ -283,6 +313,15 @@ const lockedOut: AttentionKind = {
 }
 
 export const attentionKinds: readonly AttentionKind[] = [
-  ...[applications, refreshRequests, scopeRequests, looks, removals, failingWebhooks, refusedPartners],
+  ...[
+    applications,
+    refreshRequests,
+    scopeRequests,
+    profileRequests,
+    looks,
+    removals,
+    failingWebhooks,
+    refusedPartners,
+  ],
   ...[lockedApps, throttled, lockedOut, certificates, secrets, sealingKeys],
 ]

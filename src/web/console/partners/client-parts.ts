@@ -9,12 +9,14 @@ import { printDate } from '../../frame/page.ts'
 import { badge } from '../../frame/parts.ts'
 import type { Operator } from '../../gates/gates.ts'
 import { type Offers, printOffer } from '../frame/four-eyes.ts'
+import { type ProfilesShown, printProfile, printProfileForm } from './client-profile.ts'
 import * as forms from './forms.ts'
 
 interface ClientsPage {
   readonly clients: readonly Client[]
   readonly secrets: readonly ClientSecret[]
   readonly requests: readonly ScopeRequest[]
+  readonly profiles: ProfilesShown
   readonly home: string
   readonly operator: Operator
   /** Whether the reader may decide about them. */
@@ -59,7 +61,8 @@ function printClient(client: Client, page: ClientsPage): Html {
   }registered ${printDate(client.createdAt)} ·
   <a href="${home}/clients/${client.id}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
 ${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
-${asked && printRequest(client, asked, page)}${manages && html`${printMost(client, page)}${printRequired(client, page)}`}</div>
+${printProfile(client, page)}
+${asked && printRequest(client, asked, page)}${manages && html`${printMost(client, page)}${printRequired(client, page)}${printProfileForm(client, page)}`}</div>
 ${
   manages &&
   (isActive

@@ -1,5 +1,5 @@
 /** The forms by which operators decide about partners and their clients. */
-import { anyTicks, keyNumber, reason, shown } from '../../frame/field.ts'
+import { anyTicks, keyNumber, moment, oneOf, reason, shown, tick } from '../../frame/field.ts'
 import { defineButton, defineForm } from '../../frame/form.ts'
 import { messageTo } from '../../parts/message-field.ts'
 
@@ -54,6 +54,39 @@ export const grantScopes = defineForm(`${ofClient}/scopes/grant`, {
   reason: optionalReason,
 })
 export const declineScopes = defineForm(`${ofClient}/scopes/decline`, {
+  from,
+  request: keyNumber(),
+  reason: reason(),
+})
+
+const profiles = ['standard', 'fapi2'] as const
+const bearers = ['end', 'live-out'] as const
+
+export const setProfile = defineForm(`${ofClient}/profile`, {
+  profile: oneOf({
+    label: 'Profile',
+    of: profiles,
+    choices: [
+      { value: 'standard', label: 'Standard: client secret and bearer tokens' },
+      { value: 'fapi2', label: 'FAPI 2.0: its own keys and sender-bound tokens' },
+    ],
+  }),
+  moment: moment({
+    label: 'FAPI 2.0 from',
+    hint: 'At once when empty. Until then both ways are taken, and its portal lists what is left to do.',
+  }),
+  bearers: oneOf({
+    label: 'Bearer tokens that it has by then',
+    of: bearers,
+    choices: [
+      { value: 'end', label: 'End at that moment' },
+      { value: 'live-out', label: 'Live out their 24 hours' },
+    ],
+  }),
+  nonces: tick({ label: 'Demand a nonce in its DPoP proofs' }),
+  reason: optionalReason,
+})
+export const declineProfile = defineForm(`${ofClient}/profile/decline`, {
   from,
   request: keyNumber(),
   reason: reason(),

@@ -3,6 +3,7 @@
 import type { Sql } from '../../../database/database.ts'
 import type { Application } from '../../../partners/application-details.ts'
 import { listClients } from '../../../partners/client.ts'
+import { readReadiness } from '../../../partners/client-profile.ts'
 import { listSecretsOfBranch } from '../../../partners/client-secret.ts'
 import { ownPartnerWords } from '../../../partners/own-partner.ts'
 import {
@@ -18,6 +19,7 @@ import {
   withdrawRefreshAccess,
 } from '../../../partners/partner.ts'
 import { listMessages, sendMessage } from '../../../partners/partner-message.ts'
+import { listOpenProfileRequests } from '../../../partners/profile-request.ts'
 import { findRefreshRequest, type RefreshRequest } from '../../../partners/refresh-request.ts'
 import { listOpenScopeRequests } from '../../../partners/scope-request.ts'
 import { Invalid } from '../../../problem.ts'
@@ -56,6 +58,8 @@ const doneWords = {
   'scopes-set': 'Allowed scopes updated. Existing tokens lose any scope that is no longer allowed.',
   'scopes-granted': 'The wider scopes are granted. Account holders have to approve them.',
   'scopes-declined': 'The request for wider scopes is declined.',
+  'profile-set': 'The profile is set.',
+  'profile-declined': 'The request for FAPI 2.0 is declined.',
 }
 
 type DoneWord = keyof typeof doneWords
@@ -64,10 +68,16 @@ export async function showPartner(visit: Visit, operator: Operator) {
   const partner = await partnerOf(visit)
   const { db, clock } = visit.context
   const clients = await listClients(db, partner.branchId)
-  const secrets = await listSecretsOfBranch(db, partner.branchId, clock.now())
+  const now = clock.now()
+  const secrets = await listSecretsOfBranch(db, partner.branchId, now)
   const requests = await listOpenScopeRequests(db, partner.branchId)
+  const profiles = {
+    now,
+    readiness: await readReadiness(db, clients, now),
+    requests: await listOpenProfileRequests(db, partner.branchId),
+  }
   const home = `/console/partners/${partner.branchId}`
-  const around = { db, now: clock.now(), most: newestShown, operator }
+  const around = { db, now, most: newestShown, operator }
   const manages = operator.may('partners.manage')
   const offers = await readOffers(visit)
   return sendConsole(visit, operator, {
@@ -80,7 +90,7 @@ ${printApplication(partner, await findApplication(db, partner))}
 ${manages && printDecision(partner, operator, offers)}
 ${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', form: manages ? forms.writeMessage : undefined, forms: operator.forms })}
 ${printRefresh(partner, await findRefreshRequest(db, partner), operator, offers)}
-${printClients({ clients, secrets, requests, home, operator, manages, offers })}
+${printClients({ clients, secrets, requests, profiles, home, operator, manages, offers })}
 ${printMembers(await listMembers(db, partner), operator)}
 <section class="card"><h2>Webhooks</h2>${await printWebhooksOf(around, partner.branchId)}</section>
 <section class="card"><h2>Failed API calls</h2>${await printFailedCallsOf(around, partner.branchId)}</section>

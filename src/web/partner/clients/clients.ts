@@ -4,6 +4,7 @@
  */
 
 import type { Sql } from '../../../database/database.ts'
+import { profileOf } from '../../../oauth/profile.ts'
 import {
   type Client,
   getClient,
@@ -12,11 +13,13 @@ import {
   scopesOfNewClients,
   updateClient as update,
 } from '../../../partners/client.ts'
+import { hasFapi2, readReadiness } from '../../../partners/client-profile.ts'
 import {
   listSecrets,
   revokeSecret as revoke,
   rotateSecret as rotate,
 } from '../../../partners/client-secret.ts'
+import { askForFapi2, findProfileRequest } from '../../../partners/profile-request.ts'
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../../partners/refresh-request.ts'
 import { askForScopes, findScopeRequest } from '../../../partners/scope-request.ts'
 import { Conflict, NotFound } from '../../../problem.ts'
@@ -42,8 +45,10 @@ import { badge, crumbs, facts } from '../../frame/parts.ts'
 import { printFileLink } from '../../frame/saved-views.ts'
 import { paramsOf, type Visit } from '../../frame/visit.ts'
 import { type FreshMember, type Member, memberWatcher } from '../../gates/gates.ts'
+import { profileBadge } from '../../parts/client-profile.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { printAfterClient } from '../home/onboarding.ts'
+import { printProfile } from './client-profile.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
 import { printSecret, printSecrets } from './client-secrets.ts'
 import * as forms from './forms.ts'
@@ -102,6 +107,14 @@ export async function askScopes(visit: Visit, member: FreshMember, form: Submiss
   const here = pathOf(member, client)
   const asked = { wider: form.values.wider.join(' '), reason: form.values.reason.trim() }
   const make = (db: Sql) => askForScopes(db, client, asked, member.act)
+  await makeOnce(visit.context, member, form, make, () => here).catch(ignoreAskedAlready)
+  return leadToDone(visit, member, here, askedOf(member))
+}
+
+export async function askFapi2(visit: Visit, member: FreshMember, form: Submission<typeof forms.askFapi2>) {
+  const client = await clientOf(visit, member)
+  const here = pathOf(member, client)
+  const make = (db: Sql) => askForFapi2(db, client, form.values.wished, member.act)
   await makeOnce(visit.context, member, form, make, () => here).catch(ignoreAskedAlready)
   return leadToDone(visit, member, here, askedOf(member))
 }
@@ -175,11 +188,11 @@ function readDraft({ name, callback, scope, rotate: isTicked }: ClientValues) {
 }
 
 export async function showClients(visit: Visit, member: Member) {
-  const { db, environment } = visit.context
+  const { db, clock, environment } = visit.context
   const clients = (await listClients(db, member.partner.branchId)).filter(
     (each) => each.environment === environment,
   )
-  const list = listOf(clients, member)
+  const list = listOf(clients, member, clock.now())
   if (asksForFile(visit)) return sendListFile(visit, member, memberWatcher(visit, member), list)
   return sendPortal(visit, member, {
     title: 'Clients',
@@ -202,7 +215,7 @@ ${view.button('Register', { look: 'primary' })}`,
 )}</section>`
 }
 
-function listOf(clients: readonly Client[], { home }: Member): List<Client> {
+function listOf(clients: readonly Client[], { home }: Member, now: Date): List<Client> {
   return {
     name: 'clients',
     caption: 'Clients',
@@ -219,6 +232,11 @@ function listOf(clients: readonly Client[], { home }: Member): List<Client> {
         name: 'State',
         cell: ({ status }) => badge(status === 'active' ? 'good' : 'bad', status),
         text: ({ status }) => status,
+      },
+      {
+        name: 'Profile',
+        cell: (client) => profileBadge(client, now),
+        text: (client) => profileOf(client, now),
       },
       { ...plain('Callback', ({ callbackUrl }) => callbackUrl), look: 'url' },
       plain('Scopes', ({ scopes }) => scopes.join(' ')),
@@ -281,7 +299,13 @@ interface ClientPage {
 
 async function sendClient(visit: Visit, member: Member, client: Client, { secret, next }: ClientPage) {
   const { db, clock } = visit.context
-  const secrets = await listSecrets(db, client.id, clock.now())
+  const now = clock.now()
+  const secrets = await listSecrets(db, client.id, now)
+  const profile = {
+    now,
+    readiness: (await readReadiness(db, [client], now)).get(client.id)!,
+    asked: await findProfileRequest(db, client.id),
+  }
   return sendPortal(visit, member, {
     title: client.name,
     section: '/clients',
@@ -299,14 +323,15 @@ ${next && (await printAfterClient(visit, member))}
       ['Registered', printDate(client.createdAt)],
       ['Consent page', html`<a href="${member.home}/clients/${client.id}/look">Logo, links and purpose</a>`],
     ])}</section>
-${printSecrets(client, secrets, member, clock.now())}
+${!hasFapi2(client, now) && printSecrets(client, secrets, member, now)}
+${printProfile(client, profile, member)}
 ${printScopeRequest(client, await findScopeRequest(db, client.id), member)}
 ${member.isDeveloper && printChangeForm(client, member)}`,
   })
 }
 
 function printChangeForm(client: Client, member: Member): Html {
-  return html`<section class="card"><h2>Change</h2>
+  return html`<section class="card" id="change"><h2>Change</h2>
 ${member.forms.print(
   forms.updateClient,
   { at: { client: client.id }, standing: valuesOf(client) },

@@ -41,6 +41,12 @@ export const askScopes = defineForm(
   { makes: true },
 )
 
+export const askFapi2 = defineForm(
+  `${ofClient}/profile`,
+  { wished: moment({ label: 'From', hint: 'The brokerage sets the moment. Any, when empty.' }) },
+  { makes: true },
+)
+
 /** How long the old secret lives beside the new one, by the names a person would choose. */
 export const overlaps = {
   none: { label: 'ends at once', ms: 0 },
