@@ -272,6 +272,25 @@ CREATE TABLE client_keys (
   UNIQUE (client_id, thumbprint)
 );
 
+-- Of each client whose keys are at an address (clients.jwks_uri): when they were read and are read again.
+-- Whoever claims it reads it, and has half a minute; whoever wants it meanwhile has it read once more.
+CREATE TABLE client_key_sets (
+  client_id    text PRIMARY KEY REFERENCES clients,
+  placed_at    timestamptz NOT NULL,
+  -- When the keys last were as the client has them now.
+  read_at      timestamptz,
+  -- Of that answer, if every key of it could be used.
+  etag         text CHECK (length(etag) <= 200),
+  due_at       timestamptz NOT NULL,
+  claimed_at   timestamptz,
+  wanted_at    timestamptz,
+  failed_since timestamptz,
+  -- Why it fails; or, where it does not, which keys were left out.
+  fault        text CHECK (length(fault) <= 300),
+  CHECK (failed_since IS NULL OR fault IS NOT NULL)
+);
+CREATE INDEX client_key_sets_due ON client_key_sets (due_at);
+
 -- The API calls of a day, for partners' developers and for operators. Three tables in a ring: today's,
 -- yesterday's, and the next, which is emptied before its day begins: nothing leaves by the row. A line holds
 -- nothing that was sent but the request's own id: no header, no value of a query, no body. No foreign key: its

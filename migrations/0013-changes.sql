@@ -76,6 +76,9 @@ CREATE TRIGGER announce AFTER UPDATE ON partners
 CREATE TRIGGER announce AFTER UPDATE ON clients FOR EACH ROW EXECUTE FUNCTION announce_change('client', 'id');
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE OF jwk ON client_keys
   FOR EACH ROW EXECUTE FUNCTION announce_change('client', 'client_id');
+-- The keys were looked for, whether or not they are others now.
+CREATE TRIGGER announce AFTER UPDATE ON client_key_sets FOR EACH ROW
+  WHEN (OLD.claimed_at IS NOT NULL AND NEW.claimed_at IS NULL) EXECUTE FUNCTION announce_change('client', 'client_id');
 CREATE TRIGGER announce AFTER UPDATE ON client_tokens FOR EACH ROW
   WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at) EXECUTE FUNCTION announce_change('client_token', 'id');
 CREATE TRIGGER announce AFTER INSERT OR DELETE ON client_secrets

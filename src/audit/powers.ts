@@ -212,6 +212,7 @@ const powers = {
     endpoints: ['POST /admin/v1/clients/:name/secrets'],
   },
   'client.key_added': { commands: ['client create', 'client add-key'], tells: [] },
+  'client.keys_placed': { commands: ['client read-keys'], tells: [] },
   'client.activated': {
     ...{ ...partner, fourEyes: 'client.activate' },
     console: [`${ofClient}/activate`],

@@ -147,6 +147,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.key_added': ({ by, to, said }) => say`${by} gave client ${to} the public key ${said('thumbprint')}`,
   'client.key_removed': ({ by, to, said }) =>
     say`${by} removed the public key ${said('thumbprint')} of client ${to}`,
+  'client.keys_placed': ({ by, to, said }) =>
+    said('jwksUri') === '–'
+      ? say`${by} let the keys of client ${to} be as they are, and read at no address`
+      : say`${by} let the keys of client ${to} be read at ${said('jwksUri')}`,
   'client.scopes_set': ({ by, to, said }) => say`${by} allowed client ${to} at most: ${said('scopesAtMost')}`,
   'client.scopes_required': ({ by, to, said }) =>
     say`${by} let client ${to} require: ${said('scopesRequired')}`,

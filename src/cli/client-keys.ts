@@ -1,6 +1,7 @@
 import { getClient } from '../partners/client.ts'
 import { addKeys, listKeys, removeKey } from '../partners/client-keys.ts'
 import { type ReadJwks, readJwksText } from '../partners/jwks.ts'
+import { findKeySet, type KeySet, placeKeys } from '../partners/key-sets.ts'
 import type { Command, CommandWords, Option } from './command.ts'
 import { readFileOf } from './secret-file.ts'
 
@@ -32,6 +33,8 @@ export const clientKeyCommands: readonly Command[] = [
         last_used_at: key.lastUsedAt,
       }))
       print.table(rows, 'The client has no key.')
+      const set = await findKeySet(db, client.id)
+      if (set) print.say(`\n${describeSet(set)}`)
     },
   },
   {
@@ -47,6 +50,28 @@ export const clientKeyCommands: readonly Command[] = [
     },
   },
   {
+    name: 'client read-keys',
+    needs: 'database',
+    summary:
+      'Lets the worker read the keys of a client at an address: now, every ten minutes or as its answer says, and for an unknown key.',
+    positionals: ['client'],
+    options: [
+      {
+        name: 'jwks-uri',
+        value: 'URL|none',
+        required: true,
+        meaning: 'where its JWKS is; none: the keys stay, and are read no more',
+      },
+    ],
+    async run({ db, config, act, print }, words) {
+      const client = await getClient(db, words.positional('client'))
+      const said = words.get('jwks-uri')
+      const jwksUri = said === 'none' ? null : said
+      await placeKeys(db, client, { jwksUri, policy: config.webhooks }, act())
+      print.record({ client_id: client.id, jwks_uri: jwksUri })
+    },
+  },
+  {
     name: 'client remove-key',
     needs: 'database',
     summary: 'Removes a public key of a client: what it signs is refused from now on.',
@@ -59,3 +84,9 @@ export const clientKeyCommands: readonly Command[] = [
     },
   },
 ]
+
+function describeSet({ jwksUri, readAt, failedSince, fault }: KeySet): string {
+  const read = readAt === null ? 'not read so far' : `last read ${readAt.toISOString()}`
+  const problem = failedSince === null ? 'Left out' : `Failing since ${failedSince.toISOString()}`
+  return `Read at ${jwksUri}, ${read}.${fault === null ? '' : ` ${problem}: ${fault}.`}`
+}

@@ -49,7 +49,7 @@ import { type ListenerAddress, listen } from './listen.ts'
 import { openMutual } from './mutual.ts'
 import { alone, type Sibling } from './sibling.ts'
 import { addressOf, openApp, openSite } from './site.ts'
-import { openAlerts, openAuditPush, openDelivery, openNotices } from './worker-role.ts'
+import { openAlerts, openAuditPush, openClientKeys, openDelivery, openNotices } from './worker-role.ts'
 
 export interface Gateway {
   readonly baseUrl: string
@@ -162,7 +162,7 @@ export async function openGateway(config: Config, options: GatewayOptions = {}):
       metrics && config.metrics && !options.sibling && (await openMetricsServer(metrics, config.metrics))
     if (metricsServer) closers.push(metricsServer.close)
     if (config.roles.includes('worker'))
-      for (const open of [openNotices, openAlerts, openAuditPush])
+      for (const open of [openNotices, openAlerts, openAuditPush, openClientKeys])
         closers.push(open(shared, { live, sandbox }, rounds))
     const metricsUrl = metricsServer ? metricsServer.url : undefined
     return { baseUrl: live, sandboxUrl: sandbox, internalUrl: internal, metricsUrl, context: shared, close }

@@ -1,4 +1,4 @@
-/** What a node with the role `worker` does beside answering: deliveries, notices, alerts, and the audit log. */
+/** What a node with the role `worker` does beside answering: deliveries, notices, alerts, the audit log, keys. */
 import { areAlertsDue } from '../alerts/alerts.sql.ts'
 import { sendDueAlerts } from '../alerts/dispatch.ts'
 import { findDue, removeOldAlerts } from '../alerts/due.ts'
@@ -16,6 +16,8 @@ import type { NoticeWords } from '../notices/message.ts'
 import { noticeWords } from '../notices/notice-words.ts'
 import { openCourier } from '../notices/open-courier.ts'
 import { type NoticeToSend, openPost } from '../notices/post.ts'
+import { openKeyReader } from '../partners/key-reader.ts'
+import { areSetsDue } from '../partners/key-sets.sql.ts'
 import type { SiteAddresses } from '../vocabulary/environment.ts'
 import { type AttemptRecord, logAttempt } from '../webhooks/engine/attempt-record.ts'
 import { DeliveryWorker, usualLingerMs } from '../webhooks/engine/worker.ts'
@@ -98,6 +100,21 @@ export function openAlerts(
   return async () => {
     await sender.close()
     await Promise.all(tasks.map((task) => task.stop()))
+  }
+}
+
+/** Keys of clients, at their partners' addresses: judged as those of webhooks are. */
+export function openClientKeys(shared: SharedContext, _: SiteAddresses, rounds: Rounds): () => Promise<void> {
+  const { db, clock, log, closing, config } = shared
+  const { dnsServers, certificateAuthority: authority } = config.webhooks
+  const reader = openKeyReader({
+    ...{ db, clock, log, closing },
+    network: { policy: config.webhooks, dnsServers, authority },
+  })
+  const task = rounds.add({ name: 'keys of clients', question: areSetsDue, work: () => reader.begin() })
+  return async () => {
+    await task.stop()
+    await reader.close()
   }
 }
 

@@ -24,5 +24,6 @@ export function openProviderFetch(config: Config): GuardedFetch {
     policy,
     dnsServers: config.webhooks.dnsServers,
     authority: config.signIn.providerAuthority,
+    settings: { networks: 'PROVIDER_NETWORKS', authority: 'PROVIDER_CA_FILE' },
   })
 }

@@ -1,7 +1,7 @@
 /**
- * How a provider is asked. Its addresses come from an operator and from its own metadata: each is judged
- * where it is dialled, by the guard of webhooks (SSRF); no redirect is followed, and an answer has a time and
- * a size.
+ * How a provider is asked, and the address of a client's keys. Who names the address is not trusted with it:
+ * each is judged where it is dialled, by the guard of webhooks (SSRF); no redirect is followed, and an answer
+ * has a time and a size.
  */
 import { getCACertificates } from 'node:tls'
 import type { CustomFetchOptions } from 'openid-client'
@@ -12,7 +12,7 @@ import { openResolver } from './resolver.ts'
 export type GuardedFetch = (url: string, options: CustomFetchOptions) => Promise<Response>
 
 export const fetchTimeoutMs = 5_000
-const answerBytes = 512 * 1024
+const usualAnswerBytes = 512 * 1024
 
 /** It cannot be asked now, or not at this address. */
 export class Unreachable extends Error {
@@ -27,22 +27,30 @@ interface Network {
    * authority.
    */
   readonly authority?: string | undefined
+  readonly answerBytes?: number
+  /** What allows more. Left out where whoever reads the words cannot change it. */
+  readonly settings?: { readonly networks: string; readonly authority: string }
 }
 
-export function openGuardedFetch({ policy, ...network }: Network): GuardedFetch {
+export function openGuardedFetch(network: Network): GuardedFetch {
+  const { policy, settings, answerBytes = usualAnswerBytes } = network
   let opening: Promise<Fetcher> | undefined
   return async (url, { method, headers, body, signal }) => {
     const { hostname, host } = new URL(url)
     const literal = literalOf(hostname)
     if (literal !== undefined && !isAllowedAddress(literal, policy))
       throw new Unreachable(
-        `${host} is an address that is not allowed; PROVIDER_NETWORKS names those that are`,
+        `${host} is an address that is not allowed${settings ? `; ${settings.networks} names those that are` : ''}`,
       )
-    opening ??= openAsking({ policy, ...network })
+    opening ??= openAsking({ ...network, answerBytes })
     const deadline = AbortSignal.any([AbortSignal.timeout(fetchTimeoutMs), ...(signal ? [signal] : [])])
     const sent = { method, headers, body: body == null ? null : String(body), signal: deadline }
     const answer = await (await opening)(url, sent).catch((error: unknown) => {
-      throw new Unreachable(`${host} does not answer: ${wordsOf(error)}`, { cause: error })
+      const problem =
+        codeOf(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
+          ? `answers with more than ${answerBytes / 1024} KiB`
+          : `does not answer: ${wordsOf(error, settings)}`
+      throw new Unreachable(`${host} ${problem}`, { cause: error })
     })
     if (answer.status >= 500) throw new Unreachable(`${host} answers with status ${answer.status}`)
     return answer
@@ -59,7 +67,12 @@ interface FetchRequest {
 type Fetcher = (url: string, init: FetchRequest) => Promise<Response>
 
 /** Loaded by the first who signs in at a provider. */
-async function openAsking({ policy, dnsServers, authority }: Network): Promise<Fetcher> {
+async function openAsking({
+  policy,
+  dnsServers,
+  authority,
+  answerBytes,
+}: Network & { readonly answerBytes: number }): Promise<Fetcher> {
   const { Agent, request } = await import('undici')
   const { lookup } = openResolver(policy, dnsServers)
   const ca = authority === undefined ? {} : { ca: [...getCACertificates(), authority] }
@@ -88,14 +101,15 @@ const unknownAuthority: ReadonlySet<string> = new Set([
   ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
 ])
 
-function wordsOf(error: unknown): string {
+function wordsOf(error: unknown, settings: Network['settings']): string {
   const { name, message } = error instanceof Error ? error : { name: '', message: 'the connection failed' }
   const code = codeOf(error)
   if (name === 'TimeoutError' || name === 'AbortError')
     return `no answer within ${fetchTimeoutMs / 1_000} seconds`
   if (code !== undefined && unknownAuthority.has(code))
-    return `${code}: nobody that this gateway knows vouches for its certificate; PROVIDER_CA_FILE names those who do`
-  if (code === 'FORBIDDEN_ADDRESS') return `${message} PROVIDER_NETWORKS names private networks that are.`
+    return `${code}: nobody that this gateway knows vouches for its certificate${settings ? `; ${settings.authority} names those who do` : ''}`
+  if (code === 'FORBIDDEN_ADDRESS')
+    return settings ? `${message} ${settings.networks} names private networks that are.` : message
   return code ?? message
 }
 

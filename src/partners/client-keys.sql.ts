@@ -39,6 +39,14 @@ export const deleteKey = statement({
   text: 'DELETE FROM client_keys WHERE client_id = :clientId AND id = :id RETURNING thumbprint',
 })
 
+export const deleteKeysBut = statement({
+  name: 'delete_client_keys_but',
+  takes: { clientId: text, thumbprints: list(text) },
+  gives: { thumbprint: text },
+  text: `DELETE FROM client_keys WHERE client_id = :clientId AND thumbprint <> ALL (:thumbprints::text[])
+   RETURNING thumbprint`,
+})
+
 export const touchKeys = statement({
   name: 'touch_client_keys',
   takes: { ids: list(int), ats: list(instant) },

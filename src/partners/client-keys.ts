@@ -27,7 +27,12 @@ interface KeyOwner {
 }
 
 /** At once. Answers those that are new; the same key again changes nothing. */
-export function addKeys(db: Sql, client: KeyOwner, given: ReadJwks, act: Act): Promise<readonly string[]> {
+export async function addKeys(
+  db: Sql,
+  client: KeyOwner,
+  given: ReadJwks,
+  act: Act,
+): Promise<readonly string[]> {
   const faults = findJwksProblems(given)
   if (faults.length > 0) throw new Invalid(faults)
   return db.transaction(async (sql) => {
@@ -61,6 +66,19 @@ export async function listKeys(sql: Sql, clientId: string): Promise<ClientKey[]>
     algorithm: algorithmOf(jwk),
     hasCertificate: jwk.x5c !== undefined,
   }))
+}
+
+/** As they stand at the client's address: what is not among them leaves. */
+export async function replaceKeys(
+  sql: Sql,
+  clientId: string,
+  keys: readonly VerifyingKey[],
+  act: Act,
+): Promise<void> {
+  const thumbprints = keys.map((key) => key.thumbprint)
+  for (const removed of await sql.query(table.deleteKeysBut, { clientId, thumbprints }))
+    await recordAct(sql, act, 'client.key_removed', `client:${clientId}`, { ...removed })
+  await storeKeys(sql, clientId, keys, act)
 }
 
 async function storeKeys(

@@ -6,6 +6,8 @@ import type { FieldProblem } from '../problem.ts'
 
 export const mostKeys = 10
 const mostJwksBytes = 16 * 1024
+/** A partner's own address may hold keys for other purposes, too. */
+const mostKeysAtAddress = 100
 
 export interface ReadJwks {
   /** Each once. */
@@ -17,21 +19,30 @@ export interface ReadJwks {
 export function readJwksText(text: string): ReadJwks {
   if (Buffer.byteLength(text) > mostJwksBytes)
     return unusable(`must have at most ${mostJwksBytes / 1024} KiB`)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The parser's own words quote what was given, which may be secret.
-    return unusable('must be a JWKS in JSON')
-  }
-  return readJwks(value)
+  return readJwks(parse(text), mostKeys)
 }
 
-function readJwks(value: unknown): ReadJwks {
+/** What a client's address answers: the keys that can be used count, and the others are only named. */
+export function readJwksAtAddress(text: string): ReadJwks {
+  const read = readJwks(parse(text), mostKeysAtAddress)
+  return read.keys.length > mostKeys ? unusable(`holds more than ${mostKeys} keys that can be used`) : read
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own words quote what was given, which may be secret.
+    return undefined
+  }
+}
+
+function readJwks(value: unknown, most: number): ReadJwks {
+  if (value === undefined) return unusable('must be a JWKS in JSON')
   const given = listOf(value)
   if (!given) return unusable('must be an object with keys')
   if (given.length === 0) return unusable('holds no key')
-  if (given.length > mostKeys) return unusable(`must hold at most ${mostKeys} keys`)
+  if (given.length > most) return unusable(`must hold at most ${most} keys`)
   const keys = new Map<string, VerifyingKey>()
   const problems: string[] = []
   for (const [index, each] of given.entries())

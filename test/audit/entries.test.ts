@@ -343,6 +343,8 @@ test('every command of an operator that changes something is recorded, and those
     ['client rotate-secret', () => [client.id], ['client.secret_issued']],
     ['client revoke-secret', () => [client.id, newestSecret], ['client.secret_revoked']],
     ['client add-key', () => [client.id, '--jwks', secretFile(printJwks(makeKey()))], ['client.key_added']],
+    ['client read-keys', () => [client.id, '--jwks-uri', 'https://a.example/jwks'], ['client.keys_placed']],
+    ['client read-keys', () => [client.id, '--jwks-uri', 'none'], ['client.keys_placed']],
     ['client remove-key', () => [client.id, newestKey], ['client.key_removed']],
     ['token create', () => ['--user', 'otto', '--name', 'report'], ['api_token.created']],
     [
