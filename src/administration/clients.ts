@@ -1,6 +1,7 @@
 /** Clients as they are declared. More than what members may choose by themselves is proposed. */
 import { findNames, namePattern } from '../naming/object-name.ts'
 import { findCallbackProblem } from '../partners/callback-url.ts'
+import { longestSubject, setCertificateSubject } from '../partners/certificate-subject.ts'
 import {
   type Client,
   declareClient,
@@ -29,6 +30,8 @@ interface ClientSpec {
   readonly scopesAtMost: readonly Scope[]
   readonly scopesRequired: readonly Scope[]
   readonly rotateRefreshTokens: boolean
+  /** Empty: none. */
+  readonly certificateSubject: string
   readonly state: Client['status']
 }
 
@@ -75,6 +78,13 @@ export const clients: DeclaredKind<ClientSpec> = {
       ),
       rotateRefreshTokens: Type.Optional(
         Type.Boolean({ description: 'Whether each refresh gives another refresh token; not unless given.' }),
+      ),
+      certificateSubject: Type.Optional(
+        text(
+          'The subject (RFC 4514) of its certificate, by an authority of MTLS_CA_FILE; empty: none.',
+          'CN=acme.example,O=Acme,C=US',
+          { maxLength: longestSubject },
+        ),
       ),
       state: Type.Optional(
         oneOf(['active', 'suspended'], {
@@ -139,6 +149,7 @@ export const clients: DeclaredKind<ClientSpec> = {
     return {
       ...spec,
       ...(spec.displayName !== undefined && { displayName: spec.displayName.trim() }),
+      ...(spec.certificateSubject !== undefined && { certificateSubject: spec.certificateSubject.trim() }),
       ...(scopes && { scopes: inOrder(scopes) }),
       ...(scopesAtMost && { scopesAtMost: inOrder(scopesAtMost) }),
       ...(scopesRequired && { scopesRequired: inOrder(scopesRequired) }),
@@ -159,6 +170,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       scopes: wanted.scopes ?? scopesAtMost,
       scopesRequired: wanted.scopesRequired ?? [],
       rotateRefreshTokens: wanted.rotateRefreshTokens ?? false,
+      certificateSubject: wanted.certificateSubject ?? '',
       state: 'active',
     }
     checkScopes(target)
@@ -174,6 +186,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       { ...act, development },
     )
     await changeScopes(work, client, target)
+    await changeSubject(work, client, target)
     if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', act)
     return client.id
   },
@@ -206,7 +219,7 @@ function describeClient(client: Client, partner: string, secrets: readonly Clien
       scopes: inOrder(client.scopes),
       scopesAtMost: inOrder(client.scopesAtMost),
       scopesRequired: inOrder(client.scopesRequired),
-      ...{ rotateRefreshTokens, state },
+      ...{ rotateRefreshTokens, certificateSubject: client.certificateSubject ?? '', state },
     },
     status: {
       clientId: id,
@@ -252,9 +265,18 @@ async function changeClient(
     await work.propose('client.redirect', { branchId: client.branchId, clientId: client.id, callbackUrl })
   }
   await changeScopes(work, client, wanted)
+  await changeSubject(work, client, wanted)
   if (wanted.state === before.state) return
   if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', work.reasoned())
   else await work.propose('client.activate', { branchId: client.branchId, clientId: client.id })
+}
+
+/** As a secret of it is made: at once. What takes away one that it had says why. */
+async function changeSubject(work: Work, client: Client, wanted: ClientSpec): Promise<void> {
+  const certificateSubject = wanted.certificateSubject || null
+  if (certificateSubject === client.certificateSubject) return
+  const act = client.certificateSubject === null ? work.act : work.reasoned()
+  await setCertificateSubject(work.sql, client, certificateSubject, act)
 }
 
 /** Less, and what members may choose anyway, at once. What is more waits. */

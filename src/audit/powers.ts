@@ -213,6 +213,7 @@ const powers = {
   },
   'client.key_added': { commands: ['client create', 'client add-key'], tells: [] },
   'client.keys_placed': { commands: ['client read-keys'], tells: [] },
+  'client.certificate_set': { commands: ['client update'], tells: [] },
   'client.activated': {
     ...{ ...partner, fourEyes: 'client.activate' },
     console: [`${ofClient}/activate`],

@@ -151,6 +151,10 @@ const words: Readonly<Record<AuditAction, Words>> = {
     said('jwksUri') === '–'
       ? say`${by} let the keys of client ${to} be as they are, and read at no address`
       : say`${by} let the keys of client ${to} be read at ${said('jwksUri')}`,
+  'client.certificate_set': ({ by, to, said }) =>
+    said('certificateSubject') === '–'
+      ? say`${by} took the subject of its certificate from client ${to}`
+      : say`${by} set the subject of the certificate of client ${to}: ${said('certificateSubject')}`,
   'client.scopes_set': ({ by, to, said }) => say`${by} allowed client ${to} at most: ${said('scopesAtMost')}`,
   'client.scopes_required': ({ by, to, said }) =>
     say`${by} let client ${to} require: ${said('scopesRequired')}`,

@@ -1,5 +1,6 @@
 import { after } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
+import { setCertificateSubject } from '../partners/certificate-subject.ts'
 import {
   type Client,
   createClient,
@@ -130,7 +131,7 @@ export const clientCommands: readonly Command[] = [
   {
     name: 'client update',
     needs: 'database',
-    summary: 'Changes the name, callback, scopes or rotation of a client.',
+    summary: 'Changes the name, callback, scopes, rotation or certificate of a client.',
     positionals: ['client'],
     options: [
       { name: 'name', value: 'TEXT', meaning: 'new name' },
@@ -146,6 +147,11 @@ export const clientCommands: readonly Command[] = [
         meaning: 'what account holders cannot leave out where it asks for that',
       },
       rotationOption,
+      {
+        name: 'certificate-subject',
+        value: 'DN',
+        meaning: 'subject of its certificate by an authority of MTLS_CA_FILE (RFC 4514); empty removes it',
+      },
     ],
     async run(context, words) {
       const client = await getClient(context.db, words.positional('client'))
@@ -164,6 +170,8 @@ export const clientCommands: readonly Command[] = [
         await breakGlass(context, 'partner.widen-scopes', `client:${client.id}`)
       if (atMost) await setScopesAtMost(db, client, atMost, act())
       if (required) await setScopesRequired(db, await getClient(db, client.id), required, act())
+      const subject = words.find('certificate-subject')
+      if (subject !== undefined) await setCertificateSubject(db, client, subject.trim() || null, act())
       print.record(fieldsOf(await getClient(db, client.id), act().at))
     },
   },
@@ -256,6 +264,7 @@ function fieldsOf(client: Client, now: Date) {
     ...{ id, branch_id: client.branchId, environment, name, callback_url: client.callbackUrl },
     ...{ scopes, scopes_at_most: client.scopesAtMost, scopes_required: client.scopesRequired, status },
     ...{ rotate_refresh_tokens: client.rotateRefreshTokens, ...printProfile(client, now) },
+    certificate_subject: client.certificateSubject,
     created_at: client.createdAt,
   }
 }

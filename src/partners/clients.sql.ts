@@ -130,6 +130,14 @@ export const updateProfile = statement({
    WHERE id = :id RETURNING ${columns}`,
 })
 
+export const updateCertificateSubject = statement({
+  name: 'update_client_certificate_subject',
+  takes: { id: text, certificateSubject: orNull(text), updatedAt: instant },
+  gives: row,
+  text: `UPDATE clients SET certificate_subject = :certificateSubject, updated_at = :updatedAt
+   WHERE id = :id RETURNING ${columns}`,
+})
+
 /**
  * What it takes a client to have FAPI 2.0 from a moment on: that one, or else the moment that is set, or else
  * now.

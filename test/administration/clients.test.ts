@@ -40,7 +40,7 @@ test('a client is made with what members may choose, without a secret, and the s
   assert.deepEqual(item.spec, {
     ...draftOf(name),
     ...{ scopes: ['read', 'market'], scopesAtMost: ['read', 'market'], scopesRequired: [] },
-    ...{ rotateRefreshTokens: false, state: 'active' },
+    ...{ rotateRefreshTokens: false, certificateSubject: '', state: 'active' },
   })
   assert.deepEqual(item.status.secrets, [])
   const again = outcomeOf(await program.call('PUT', pathOf(name), { spec: item.spec }), 200)
@@ -106,6 +106,23 @@ test('in the sandbox nothing of scopes waits, and names there are others', async
   assert.equal((await program.call('GET', pathOf(name))).status, 404)
   const wider = { scopes: ['read', 'trade'], rotateRefreshTokens: true }
   assert.equal(outcomeOf(await sandbox.call('PUT', pathOf(name), { spec: wider }), 200).outcome, 'changed')
+})
+
+test('the subject of a certificate is given at once; another, or none, says why', async () => {
+  const name = `cert-${makeUpWord()}`
+  const subject = 'CN=app.example.com,O=App'
+  const spec = { ...draftOf(name), certificateSubject: subject }
+  assert.equal(outcomeOf(await program.call('PUT', pathOf(name), { spec }), 201).outcome, 'created')
+  assert.equal((await fetchItem(program, pathOf(name))).spec.certificateSubject, subject)
+  const put = (certificateSubject: string, why = '') =>
+    program.call('PUT', pathOf(name) + why, { spec: { certificateSubject } })
+  assert.equal(outcomeOf(await put(` ${subject} `), 200).outcome, 'unchanged')
+  assert.match((await put('', '?reason=x')).text, /"outcome":"changed"/)
+  assert.equal(outcomeOf(await put(subject), 200).outcome, 'changed')
+  for (const other of ['', 'CN=other.example.com']) assert.equal((await put(other)).status, 400)
+  const wrong = await put('app.example.com', '?reason=Moved')
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /"field":"[\w.]*certificateSubject","problem":"must be a distinguished name/)
 })
 
 test('what takes away says why, a suspended client waits for another person, and DELETE suspends it', async () => {

@@ -335,6 +335,11 @@ test('every command of an operator that changes something is recorded, and those
       ['client.created', 'client.secret_issued'],
     ],
     ['client update', () => [client.id, '--name', 'Renamed'], ['client.updated']],
+    [
+      'client update',
+      () => [client.id, '--certificate-subject', 'CN=new.example'],
+      ['client.certificate_set'],
+    ],
     ['client profile', () => [client.id, '--profile', 'standard'], ['client.profile_set']],
     ['client grant-scopes', () => [granted], ['client.scopes_granted']],
     ['client decline-scopes', () => [declined], ['client.scopes_declined']],

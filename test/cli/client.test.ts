@@ -50,7 +50,7 @@ test('an id is 24 letters and digits, a secret one that parses, and with --json 
 
 test('programs read a client and its secrets by these names, in this order', async () => {
   const names =
-    'id partner branch_id environment name callback_url scopes scopes_at_most scopes_required status rotate_refresh_tokens profile fapi2_from bearers dpop_nonces created_at'
+    'id partner branch_id environment name callback_url scopes scopes_at_most scopes_required status rotate_refresh_tokens profile fapi2_from bearers dpop_nonces certificate_subject created_at'
   const list = async (...words: string[]) =>
     JSON.parse((await line.run(...words, '--json')).stdout) as object[]
   assert.equal(Object.keys(await line.read('client', 'show', id)).join(' '), `${names} secrets`)
@@ -79,6 +79,19 @@ test('a client is listed, shown and changed', async () => {
   const table = parseTable((await line.run('client', 'list', '--partner', 'Quant Desk')).stdout)
   assert.equal(table.find((row) => row.id === id)?.status, 'suspended')
   assert.deepEqual(await line.read('client', 'activate', id), { client_id: id, status: 'active' })
+})
+
+test('the subject of its certificate is a name, which stands in the audit log, and an empty one removes it', async () => {
+  const set = (subject: string) => line.read('client', 'update', id, '--certificate-subject', subject)
+  const subject = 'CN=pal.example,O=Portfolio\\, Pal,C=US'
+  assert.equal((await set(subject)).certificate_subject, subject)
+  assert.equal((await line.read('client', 'show', id)).certificate_subject, subject)
+  for (const wrong of ['pal.example', '/C=US/CN=pal.example\n', `CN=${'x'.repeat(500)}`]) {
+    const { code, stderr } = await line.fail('client', 'update', id, '--certificate-subject', wrong)
+    assert.equal(code, 1)
+    assert.match(stderr, /certificateSubject must (?:be a distinguished name|have at most 500 characters)/)
+  }
+  assert.equal((await set('')).certificate_subject, null)
 })
 
 test('a rotation shows the new secret once and says when the old one ends; a third secret is refused', async () => {
