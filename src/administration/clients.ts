@@ -1,4 +1,5 @@
 /** Clients as they are declared. More than what members may choose by themselves is proposed. */
+import { isDeepStrictEqual } from 'node:util'
 import { findNames, namePattern } from '../naming/object-name.ts'
 import { findCallbackProblem } from '../partners/callback-url.ts'
 import { longestSubject, setCertificateSubject } from '../partners/certificate-subject.ts'
@@ -13,6 +14,7 @@ import {
   setScopesWithin,
   updateClient,
 } from '../partners/client.ts'
+import { setProfile, termsOf, weakens } from '../partners/client-profile.ts'
 import { type ClientSecret, listSecretsOfClients } from '../partners/client-secret.ts'
 import { lockClient } from '../partners/clients.sql.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
@@ -32,6 +34,11 @@ interface ClientSpec {
   readonly rotateRefreshTokens: boolean
   /** Empty: none. */
   readonly certificateSubject: string
+  readonly profile: 'standard' | 'fapi2'
+  /** In epoch milliseconds; null in the standard profile. */
+  readonly fapi2From: number | null
+  readonly bearers: 'end' | 'live-out'
+  readonly demandsDpopNonces: boolean
   readonly state: Client['status']
 }
 
@@ -86,6 +93,35 @@ export const clients: DeclaredKind<ClientSpec> = {
           { maxLength: longestSubject },
         ),
       ),
+      profile: Type.Optional(
+        oneOf(['standard', 'fapi2'], {
+          description:
+            'What is demanded of it; `standard` of a new one unless given. Back to `standard` on the live site is proposed.',
+        }),
+      ),
+      fapi2From: Type.Optional(
+        Type.Unsafe<number | null>({
+          type: ['integer', 'null'],
+          format: 'int64',
+          minimum: 0,
+          maximum: 8_640_000_000_000_000,
+          description:
+            'From when on it has FAPI 2.0, in epoch milliseconds: at once unless given. Null in the standard profile.',
+          examples: [1_780_000_000_000],
+        }),
+      ),
+      bearers: Type.Optional(
+        oneOf(['end', 'live-out'], {
+          description:
+            'What becomes of its bearer tokens then; they `end` unless given. That they live out their time after all is proposed on the live site.',
+        }),
+      ),
+      demandsDpopNonces: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether its DPoP proofs must carry a nonce; not unless given. Taking it back on the live site is proposed.',
+        }),
+      ),
       state: Type.Optional(
         oneOf(['active', 'suspended'], {
           description: '`active` of a new one unless given. That it is active again is proposed.',
@@ -124,6 +160,7 @@ export const clients: DeclaredKind<ClientSpec> = {
     callback: 'callbackUrl',
     scope: 'scopes',
     required: 'scopesRequired',
+    from: 'fapi2From',
   },
   subjectOf: (id) => `client:${id}`,
   async hold(sql, id) {
@@ -147,7 +184,7 @@ export const clients: DeclaredKind<ClientSpec> = {
   tidy(spec) {
     const { scopes, scopesAtMost, scopesRequired } = spec
     return {
-      ...spec,
+      ...tidyProfile(spec),
       ...(spec.displayName !== undefined && { displayName: spec.displayName.trim() }),
       ...(spec.certificateSubject !== undefined && { certificateSubject: spec.certificateSubject.trim() }),
       ...(scopes && { scopes: inOrder(scopes) }),
@@ -171,6 +208,10 @@ export const clients: DeclaredKind<ClientSpec> = {
       scopesRequired: wanted.scopesRequired ?? [],
       rotateRefreshTokens: wanted.rotateRefreshTokens ?? false,
       certificateSubject: wanted.certificateSubject ?? '',
+      profile: wanted.profile ?? 'standard',
+      fapi2From: wanted.fapi2From ?? null,
+      bearers: wanted.bearers ?? 'end',
+      demandsDpopNonces: wanted.demandsDpopNonces ?? false,
       state: 'active',
     }
     checkScopes(target)
@@ -187,6 +228,7 @@ export const clients: DeclaredKind<ClientSpec> = {
     )
     await changeScopes(work, client, target)
     await changeSubject(work, client, target)
+    await changeProfile(work, client.id, target)
     if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', act)
     return client.id
   },
@@ -219,7 +261,12 @@ function describeClient(client: Client, partner: string, secrets: readonly Clien
       scopes: inOrder(client.scopes),
       scopesAtMost: inOrder(client.scopesAtMost),
       scopesRequired: inOrder(client.scopesRequired),
-      ...{ rotateRefreshTokens, certificateSubject: client.certificateSubject ?? '', state },
+      ...{
+        rotateRefreshTokens,
+        certificateSubject: client.certificateSubject ?? '',
+        state,
+        ...describeProfile(client),
+      },
     },
     status: {
       clientId: id,
@@ -266,6 +313,7 @@ async function changeClient(
   }
   await changeScopes(work, client, wanted)
   await changeSubject(work, client, wanted)
+  await changeProfile(work, client.id, wanted)
   if (wanted.state === before.state) return
   if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', work.reasoned())
   else await work.propose('client.activate', { branchId: client.branchId, clientId: client.id })
@@ -304,4 +352,45 @@ async function changeScopes(work: Work, client: Client, wanted: ClientSpec): Pro
     ...{ branchId: client.branchId, clientId: client.id, atMost: wanted.scopesAtMost },
     ...{ scopes: wanted.scopes, required: wanted.scopesRequired },
   })
+}
+
+type ProfileSpec = Pick<ClientSpec, 'profile' | 'fapi2From' | 'bearers' | 'demandsDpopNonces'>
+
+function describeProfile(client: Client): ProfileSpec {
+  const { from, endsBearers, demandsDpopNonces } = termsOf(client)
+  return {
+    profile: from === null ? 'standard' : 'fapi2',
+    fapi2From: from?.getTime() ?? null,
+    bearers: endsBearers ? 'end' : 'live-out',
+    demandsDpopNonces,
+  }
+}
+
+/** Either of the two says the other, where that is not given. */
+function tidyProfile({ profile, fapi2From, ...spec }: Partial<ClientSpec>): Partial<ClientSpec> {
+  if (profile === undefined && fapi2From === undefined) return spec
+  const said = profile ?? (fapi2From === null ? 'standard' : 'fapi2')
+  if (said === 'standard') return { ...spec, profile: said, fapi2From: fapi2From ?? null }
+  return { ...spec, profile: said, ...(typeof fapi2From === 'number' && { fapi2From }) }
+}
+
+/** Up at once, and on the live site down by another person. As it is by now: its callback and keys came first. */
+async function changeProfile(work: Work, id: string, wanted: ProfileSpec): Promise<void> {
+  const { sql, act, environment } = work
+  if (wanted.profile === 'standard' && wanted.fapi2From !== null)
+    throw new Invalid([{ field: 'fapi2From', problem: 'goes with the profile fapi2' }])
+  const client = await getClient(sql, id)
+  const from = wanted.fapi2From === null ? act.at : new Date(wanted.fapi2From)
+  const terms = {
+    from: wanted.profile === 'standard' ? null : from,
+    endsBearers: wanted.bearers === 'end',
+    demandsDpopNonces: wanted.demandsDpopNonces,
+  }
+  if (isDeepStrictEqual(terms, termsOf(client))) return
+  if (environment === 'sandbox' || !weakens(client, terms, act.at)) await setProfile(sql, client, terms, act)
+  else
+    await work.propose('client.lower-profile', {
+      ...{ branchId: client.branchId, clientId: client.id },
+      ...{ ...terms, from: terms.from?.toISOString() ?? null },
+    })
 }

@@ -10,7 +10,7 @@ import { holdWebhook, rotateWebhookSecret } from '../webhooks/subscriptions/webh
 import type { Work } from './kind.ts'
 
 /** As strong as a client's. */
-const webhookSecretLetters = 43
+export const webhookSecretLetters = 43
 
 interface MadeSecret {
   readonly secret: string

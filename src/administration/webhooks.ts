@@ -1,5 +1,6 @@
 /** Webhooks as they are declared: where what happens is sent. Nothing of it waits for another person. */
 import { isDeepStrictEqual } from 'node:util'
+import { randomLetters } from '../crypto/random.ts'
 import { findNamed, findNames, namePattern } from '../naming/object-name.ts'
 import { UrlText } from '../network/address-guard.ts'
 import { getClient } from '../partners/client.ts'
@@ -23,6 +24,7 @@ import { type Actions, settle, usualSettings } from '../webhooks/subscriptions/w
 import { getRequired, refuseOther } from './field-problems.ts'
 import type { DeclaredKind, Work } from './kind.ts'
 import { getNamedPartner } from './named-partner.ts'
+import { webhookSecretLetters } from './secrets.ts'
 
 interface WebhookSpec {
   readonly partner: string
@@ -140,7 +142,7 @@ export const webhooks: DeclaredKind<WebhookSpec> = {
       ])
     const { kinds, actions, rateLimit, description } = wanted
     const draft = {
-      ...{ url, secret: undefined, kinds },
+      ...{ url, secret: await findFirstSecret(work, clientId), kinds },
       ...(actions !== undefined && { actions }),
       ...(rateLimit !== undefined && { rateLimit }),
       ...(description !== undefined && { description }),
@@ -201,6 +203,12 @@ async function getHeld(work: Work, id: string): Promise<Webhook> {
   if (!webhook) throw new Error(`There is no webhook ${id}.`)
   await work.refuseOwn(webhook.branchId)
   return webhook
+}
+
+/** Of FAPI 2.0 no secret of the client signs: until a program makes one to know, its own is known to nobody. */
+async function findFirstSecret({ sql }: Work, clientId: string | undefined): Promise<string | undefined> {
+  if (clientId === undefined || (await getClient(sql, clientId)).fapi2From === null) return undefined
+  return randomLetters(webhookSecretLetters)
 }
 
 function dependenciesOf({ sql, vault, guard }: Work) {

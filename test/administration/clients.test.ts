@@ -41,6 +41,7 @@ test('a client is made with what members may choose, without a secret, and the s
     ...draftOf(name),
     ...{ scopes: ['read', 'market'], scopesAtMost: ['read', 'market'], scopesRequired: [] },
     ...{ rotateRefreshTokens: false, certificateSubject: '', state: 'active' },
+    ...{ profile: 'standard', fapi2From: null, bearers: 'end', demandsDpopNonces: false },
   })
   assert.deepEqual(item.status.secrets, [])
   const again = outcomeOf(await program.call('PUT', pathOf(name), { spec: item.spec }), 200)
@@ -253,4 +254,61 @@ test('nobody declares a client of their own partner', async () => {
   ] as const)
     assert.equal((await robot.call(method, path, body)).status, 403)
   assert.equal((await fetchItem(robot, pathOf(name))).spec.displayName, `App ${name}`)
+})
+
+test('a client is moved up at once or with a moment; a lower profile is proposed on the live site', async () => {
+  for (const [site, where] of [
+    [program, 'live'],
+    [sandbox, 'sandbox'],
+  ] as const) {
+    const name = `bound-${makeUpWord()}`
+    const put = async (spec: object) => site.call('PUT', `${pathOf(name)}?reason=x`, { spec })
+    const profileOf = async () => {
+      const { profile, fapi2From, bearers, demandsDpopNonces } = (await fetchItem(site, pathOf(name))).spec
+      return [profile, fapi2From, bearers, demandsDpopNonces]
+    }
+    const now = house.clock.now().getTime()
+    const moving = { fapi2From: now + 60_000, bearers: 'live-out' }
+    outcomeOf(await put({ ...draftOf(name), ...moving }), 201)
+    assert.deepEqual(await profileOf(), ['fapi2', now + 60_000, 'live-out', false])
+    const keyless = await put({ profile: 'fapi2', fapi2From: now })
+    assert.equal(keyless.status, 409)
+    assert.match(keyless.json<{ error_description: string }>().error_description, /no key to prove itself by/)
+    const { clientId } = (await fetchItem(site, pathOf(name))).status
+    await ask(db, "UPDATE clients SET jwks_uri = 'https://app.example.com/jwks' WHERE id = $1", [clientId])
+    outcomeOf(await put({ profile: 'standard' }), 200)
+    assert.deepEqual(await profileOf(), ['standard', null, 'live-out', false], 'what was only planned')
+    outcomeOf(await put({ profile: 'fapi2', bearers: 'end', demandsDpopNonces: true }), 200)
+    assert.deepEqual(await profileOf(), ['fapi2', now, 'end', true])
+    assert.equal(outcomeOf(await put({ profile: 'fapi2' }), 200).outcome, 'unchanged')
+    const lower = { profile: 'standard', demandsDpopNonces: false }
+    if (where === 'sandbox') outcomeOf(await put(lower), 200)
+    else {
+      const proposed = outcomeOf(await put(lower), 202)
+      assert.equal(proposed.proposals[0]?.kind, 'client.lower-profile')
+      assert.deepEqual(
+        proposed.changes.map(({ field }) => field),
+        ['spec.profile', 'spec.fapi2From', 'spec.demandsDpopNonces'],
+      )
+      assert.deepEqual(await profileOf(), ['fapi2', now, 'end', true])
+      assert.equal(await approveProposal(house, decider, proposed.proposals[0]!.id), 'applied')
+    }
+    assert.deepEqual(await profileOf(), ['standard', null, 'end', false])
+  }
+})
+
+test('words of a profile that contradict each other are refused', async () => {
+  const name = `odd-${makeUpWord()}`
+  const now = house.clock.now().getTime()
+  for (const [spec, field] of [
+    [{ profile: 'standard', fapi2From: now + 1 }, 'spec.fapi2From'],
+    [{ fapi2From: now - 1 }, 'spec.fapi2From'],
+  ] as const) {
+    const answer = await program.call('PUT', pathOf(name), { spec: { ...draftOf(name), ...spec } })
+    assert.equal(answer.status, 400, answer.text)
+    assert.deepEqual(
+      answer.json<{ fields: { field: string }[] }>().fields.map((each) => each.field),
+      [field],
+    )
+  }
 })

@@ -1,6 +1,8 @@
 /** Webhooks as programs declare them, for a client by its name. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { after, day } from '../../src/clock.ts'
+import { setProfile } from '../../src/partners/client-profile.ts'
 import { addMember } from '../../src/partners/partner.ts'
 import { disableWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { fetchItem, nameOfObject, openAdminProgram, outcomeOf } from '../support/administration.ts'
@@ -169,4 +171,15 @@ test('its secret is made by a POST, signs from then on, and is shown by nothing 
   const item = await fetchItem(program, pathOf(name))
   assert.equal((item.status.secrets as object[]).length, 1)
   assert.ok(!JSON.stringify(item).includes(secret))
+})
+
+test('a webhook for a client of FAPI 2.0 begins with a secret that nobody knows', async () => {
+  const moving = await house.makeClient({ partner: owned })
+  await setProfile(db, moving, { from: after(house.clock.now(), day) }, house.act())
+  const name = `bound-${makeUpWord()}`
+  const { status } = await makeWebhook(name, { client: await nameOfObject(db, 'clients', moving.id) })
+  assert.equal((status.secrets as object[]).length, 1)
+  const secret = await program.call('POST', `${pathOf(name)}/secrets`)
+  assert.equal(secret.status, 201)
+  assert.match(secret.json<{ secret: string }>().secret, /^[A-Za-z0-9]{43}$/)
 })
