@@ -43,7 +43,12 @@ export const askScopes = defineForm(
 
 export const askFapi2 = defineForm(
   `${ofClient}/profile`,
-  { wished: moment({ label: 'From', hint: 'The brokerage sets the moment. Any, when empty.' }) },
+  {
+    wished: moment({
+      label: 'FAPI 2.0 from',
+      hint: 'As you wish it; the brokerage sets the moment. Any, when empty.',
+    }),
+  },
   { makes: true },
 )
 
