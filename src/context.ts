@@ -22,10 +22,14 @@ import type { Activity } from './oauth/activity.ts'
 import type { Bearers } from './oauth/bearer.ts'
 import type { KnownClients, KnownServices } from './oauth/client-authentication.ts'
 import type { ClientDirectory } from './oauth/client-directory.ts'
+import type { ClientTokens } from './oauth/client-tokens.ts'
 import type { CodeExchange } from './oauth/code-exchange.ts'
+import type { DpopNonces } from './oauth/dpop-nonce.ts'
 import type { LastUse } from './oauth/last-use.ts'
 import type { OpaqueTags } from './oauth/opaque-tags.ts'
 import type { TokenRefresh } from './oauth/refresh-token.ts'
+import type { SpentProofs } from './oauth/spent-proofs.ts'
+import type { UsedProofs } from './oauth/used-proofs.ts'
 import type { CallLog } from './partners/call-log.ts'
 import type { Config } from './settings/config.ts'
 import type { Tracing } from './tracing/tracing.ts'
@@ -59,6 +63,11 @@ export interface SharedContext extends RateLimits {
   readonly knownClients: KnownClients
   readonly services: KnownServices
   readonly bearers: Bearers
+  /** Tokens of clients that have no secret, for their own webhooks. */
+  readonly clientTokens: ClientTokens
+  /** Assertions and proofs that were taken: by all nodes, and at resources by this process. */
+  readonly usedProofs: UsedProofs
+  readonly spentProofs: SpentProofs
   /** What bearers depend on, in the words of one service. */
   readonly opaqueTags: OpaqueTags
   readonly lastUse: LastUse
@@ -104,6 +113,7 @@ export interface Context extends SharedContext {
   readonly sisterUrl: string
   readonly codes: CodeExchange
   readonly refreshes: TokenRefresh
+  readonly dpopNonces: DpopNonces
   readonly profiles: Profiles
   readonly tokenRate: RateLimit
   /** Signs what the site tells the brokerage's systems; its keys are at /.well-known/jwks.json. */

@@ -35,6 +35,10 @@ const statementsElsewhere = ['src/database/']
 const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/api/gates/gates.ts': ['client_id', 'client_secret'],
   'src/api/frame/call-description.ts': ['client_id'],
+  'src/api/gates/client-proof.ts': [
+    ...['client_assertion', 'client_assertion_type', 'client_id', 'client_secret'],
+  ],
+  'src/api/v1/par.ts': ['request_uri'],
   'src/demo/demo-provider.ts': ['acr_values'],
   'src/documents/administration.ts': ['error_description'],
   'src/identity/journey.ts': [
@@ -56,13 +60,13 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/identity/upstream.ts': ['jwks_uri', 'token_endpoint'],
   'src/oauth/authorization-request.ts': [
     ...['client_id', 'redirect_uri', 'response_type', 'code_challenge', 'code_challenge_method'],
-    ...['max_age', 'acr_values'],
+    ...['max_age', 'acr_values', 'dpop_jkt'],
   ],
   'src/oauth/introspection.ts': ['client_id', 'account_numbers'],
   'src/web/account/history-words.ts': ['account_number'],
   'src/web/partner/reference/quick-starts.ts': ['basic_auth', 'is_a'],
   'src/web/partner/reference/verifications.ts': ['is_genuine', 'compare_digest', 'secure_compare', 'to_s'],
-  'src/web/sign-in/authorize.ts': ['client_id'],
+  'src/web/sign-in/authorize.ts': ['client_id', 'request_uri'],
   'src/web/sign-in/logout.ts': ['logout_token'],
 }
 

@@ -43,6 +43,7 @@ import { adminOpenApi, internalOpenApi, openApi } from './openapi/endpoint.ts'
 import { accessToken } from './v1/access-token.ts'
 import { introspect } from './v1/introspect.ts'
 import { metadata } from './v1/metadata.ts'
+import { pushRequest } from './v1/par.ts'
 import { publicKeys, publicKeysPath } from './v1/public-keys.ts'
 import { refreshToken } from './v1/refresh-token.ts'
 import { describeResources } from './v1/resource-metadata.ts'
@@ -77,6 +78,7 @@ const table: readonly Route[] = [
   route('GET', '/.well-known/oauth-authorization-server', anyone, metadata),
   route('GET', '/.well-known/openid-configuration', anyone, { ...metadata, isHidden: true }),
   route('GET', publicKeysPath, anyone, publicKeys),
+  route('POST', '/v1/oauth/par', client, pushRequest),
   route('POST', '/v1/oauth/accesstoken', client, accessToken),
   route('POST', '/v1/oauth/refreshtoken', client, refreshToken),
   route('POST', '/v1/oauth/revoke', client, revoke),

@@ -7,7 +7,7 @@ export type AuditAction =
   | 'recovery_codes.made'
   | `api_token.${'created' | 'revoked'}`
   | `partner.${'applied' | 'renamed' | 'approved' | 'declined' | 'suspended' | 'message_sent' | 'refresh_asked' | 'refresh_granted' | 'refresh_withdrawn' | 'member_invited' | 'invitation_resent' | 'invitation_declined' | 'invitation_withdrawn' | 'member_added' | 'member_removed' | 'role_changed'}`
-  | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'key_added' | 'key_removed' | 'keys_placed' | 'certificate_set' | 'scopes_set' | 'scopes_required' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'profile_set' | 'profile_asked' | 'profile_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
+  | `client.${'created' | 'updated' | 'suspended' | 'activated' | 'secret_issued' | 'secret_revoked' | 'key_added' | 'token_issued' | 'key_removed' | 'keys_placed' | 'certificate_set' | 'scopes_set' | 'scopes_required' | 'scopes_asked' | 'scopes_granted' | 'scopes_declined' | 'profile_set' | 'profile_asked' | 'profile_declined' | 'look_given' | 'look_accepted' | 'look_declined' | 'look_withdrawn'}`
   | `brand.${'drafted' | 'draft_discarded' | 'activated' | 'returned'}`
   | `service.${'created' | 'provisioning_set' | 'reading_set' | 'secret_issued' | 'revoked'}`
   | `credential.${'created' | 'revoked'}`

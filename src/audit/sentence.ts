@@ -144,6 +144,7 @@ const words: Readonly<Record<AuditAction, Words>> = {
   'client.activated': ({ by, to }) => say`${by} activated client ${to}`,
   'client.secret_issued': ({ by, to }) => say`${by} issued a new secret of client ${to}`,
   'client.secret_revoked': ({ by, to }) => say`${by} revoked a secret of client ${to}`,
+  'client.token_issued': ({ by }) => say`${by} got a token for its own webhooks`,
   'client.key_added': ({ by, to, said }) => say`${by} gave client ${to} the public key ${said('thumbprint')}`,
   'client.key_removed': ({ by, to, said }) =>
     say`${by} removed the public key ${said('thumbprint')} of client ${to}`,

@@ -22,13 +22,14 @@ const kindLetters = {
   reset: 't',
   switch: 'x',
   administration: 'm',
+  client: 'o',
 } as const
 
 export type TokenKind = keyof typeof kindLetters
 
 const environmentLetters = { live: 'l', sandbox: 's' } as const
 
-const shape = /^cs([ls])([acrpkvwitxm])([A-Za-z0-9]{43})([A-Za-z0-9]{6})$/
+const shape = /^cs([ls])([acrpkvwitxmo])([A-Za-z0-9]{43})([A-Za-z0-9]{6})$/
 export const tokenLength = 53
 
 export interface Token {

@@ -8,6 +8,8 @@ export interface OriginalRequest {
   readonly method: string
   /** In small letters, with its port where the client named one. */
   readonly host: string
+  /** As far as the proxy tells it: of a socket, that of its beginning. */
+  readonly schemes: readonly ('http' | 'https')[]
   /** Path and query, byte by byte. */
   readonly target: string
 }
@@ -24,7 +26,7 @@ const shapes = {
   proto: /^(?:https?|wss?)$/,
   host: /^(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/,
   path: /^\/[!-~]*$/,
-  url: /^https?:\/\/([^/?#]*)(\/[!-~]*)$/,
+  url: /^(https?):\/\/([^/?#]*)(\/[!-~]*)$/,
 } as const
 type Fact = keyof typeof shapes
 
@@ -47,8 +49,8 @@ function readFact(head: HeaderLines, name: string, fact: Fact): string {
 export const forwarded: Contract = {
   headers: ['x-forwarded-method', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-uri'],
   read(head) {
-    readFact(head, 'x-forwarded-proto', 'proto')
     return {
+      schemes: [schemeOf(readFact(head, 'x-forwarded-proto', 'proto'))],
       method: readFact(head, 'x-forwarded-method', 'method'),
       host: readFact(head, 'x-forwarded-host', 'host').toLowerCase(),
       target: readFact(head, 'x-forwarded-uri', 'path'),
@@ -61,9 +63,9 @@ export const original: Contract = {
   headers: ['x-original-method', 'x-original-url'],
   read(head) {
     const method = readFact(head, 'x-original-method', 'method')
-    const [, host = '', target = ''] = check('url', readOnce(head, 'x-original-url', 'url'))
+    const [, scheme = '', host = '', target = ''] = check('url', readOnce(head, 'x-original-url', 'url'))
     check('host', host)
-    return { method, host: host.toLowerCase(), target }
+    return { method, schemes: [schemeOf(scheme)], host: host.toLowerCase(), target }
   },
 }
 
@@ -74,6 +76,15 @@ export const envoy: Contract = {
     check('method', method)
     const host = readFact(head, 'host', 'host').toLowerCase()
     check('path', rest)
-    return { method, host, target: rest }
+    return { method, schemes: ['https', 'http'], host, target: rest }
   },
+}
+
+function schemeOf(proto: string): 'http' | 'https' {
+  return proto === 'https' || proto === 'wss' ? 'https' : 'http'
+}
+
+/** What a proof of the client's has to be about (RFC 9449, 4.3). */
+export function addressesOf({ schemes, host, target }: OriginalRequest): string[] {
+  return schemes.map((scheme) => `${scheme}://${host}${target}`)
 }

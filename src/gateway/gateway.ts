@@ -26,8 +26,11 @@ import { openActivity } from '../oauth/activity.ts'
 import { openBearers } from '../oauth/bearer.ts'
 import { openKnownClients, openKnownServices } from '../oauth/client-authentication.ts'
 import { openClientDirectory } from '../oauth/client-directory.ts'
+import { openClientTokens } from '../oauth/client-tokens.ts'
 import { openLastUse } from '../oauth/last-use.ts'
 import { openOpaqueTags } from '../oauth/opaque-tags.ts'
+import { openSpentProofs } from '../oauth/spent-proofs.ts'
+import { openUsedProofs } from '../oauth/used-proofs.ts'
 import { openCallLog } from '../partners/call-log.ts'
 import type { Config } from '../settings/config.ts'
 import { messageOf } from '../text/thrown.ts'
@@ -200,6 +203,9 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
     knownClients: openKnownClients(clients, changes),
     services: openKnownServices(db, changes),
     bearers: openBearers(db, changes, clock),
+    clientTokens: openClientTokens(db, changes, clock),
+    usedProofs: openUsedProofs(db),
+    spentProofs: openSpentProofs(clock),
     opaqueTags: openOpaqueTags(vault),
     lastUse: openLastUse(db),
     activity: openActivity(db),

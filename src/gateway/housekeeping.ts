@@ -18,7 +18,9 @@ import { removeSpentLogoutTokens } from '../identity/logout.ts'
 import { deleteExpiredAccessTokens } from '../oauth/access-tokens.sql.ts'
 import { removeOldActivity } from '../oauth/activity.ts'
 import { removeOldAnswers } from '../oauth/authorization.ts'
+import { deleteExpiredClientTokens } from '../oauth/client-tokens.sql.ts'
 import { deleteSpentGrants } from '../oauth/codes.sql.ts'
+import { removeOldProofs } from '../oauth/used-proofs.ts'
 import { emptyNextCalls } from '../partners/calls.ts'
 import { removeOldInvitations } from '../partners/invitation.ts'
 import { areRemoving } from '../provisioning/imports.sql.ts'
@@ -43,6 +45,8 @@ const batchSize = 1_000
 interface RemovalCounts {
   readonly accessTokens: number
   readonly grants: number
+  readonly clientTokens: number
+  readonly usedProofs: number
   readonly answers: number
   readonly sessions: number
   readonly loginBuckets: number
@@ -67,6 +71,8 @@ export async function removeDead({ db, clock }: Pick<SharedContext, 'db' | 'cloc
   return {
     accessTokens: await inBatches(() => db.query(deleteExpiredAccessTokens, { now, most: batchSize })),
     grants: await inBatches(() => db.query(deleteSpentGrants, { now, most: batchSize })),
+    clientTokens: await inBatches(() => db.query(deleteExpiredClientTokens, { now, most: batchSize })),
+    usedProofs: await inBatches(() => removeOldProofs(db, now, batchSize)),
     answers: await inBatches(() => removeOldAnswers(db, now, batchSize)),
     sessions: await removeDeadSessions(db, now),
     loginBuckets: await removeOldBuckets(db, now),

@@ -15,6 +15,7 @@ import type { SchemaCompilers } from '../http/schema-compilers.ts'
 import { openServer } from '../http/server.ts'
 import type { CountedRequest } from '../metrics/metrics.ts'
 import { openCodeExchange } from '../oauth/code-exchange.ts'
+import { openDpopNonces } from '../oauth/dpop-nonce.ts'
 import { openTokenRefresh } from '../oauth/refresh-token.ts'
 import type { Config, SiteConfig } from '../settings/config.ts'
 import { openProfiles } from '../users/profile.ts'
@@ -46,6 +47,7 @@ export function openSite(shared: SharedContext, site: SiteConfig, sibling: Sibli
     mtlsUrl: undefined,
     codes: openCodeExchange(db, environment),
     refreshes: openTokenRefresh({ db, vault, environment }),
+    dpopNonces: openDpopNonces(vault, clock, `${environment} dpop-nonce`),
     profiles: openProfiles(db, environment),
     tokenRate: openRateLimit(clock, rateLimitPerMinute, tooManyRequests, tally),
     signer: openTokenSigner(vault, clock, `${environment} token-signature`),

@@ -44,6 +44,11 @@ function addPair(form: Form, pair: string, decode: (raw: string) => string): voi
   else form[name] = [present, value]
 }
 
+/** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */
+export function withoutEmpty(form: Form): Form {
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''))
+}
+
 /** RFC 8707, 2. */
 export const repeatable = 'resource'
 

@@ -34,6 +34,8 @@ declare module 'fastify' {
     formerly: RequestIdentity | undefined
     /** The error that was answered. */
     refusal: RequestRefusal | undefined
+    /** What will be demanded of this caller, and was not met. */
+    unmet: readonly string[] | undefined
   }
 }
 

@@ -166,6 +166,7 @@ export async function openServer(options: ServerOptions): Promise<FastifyInstanc
   app.decorateRequest('who', undefined)
   app.decorateRequest('formerly', undefined)
   app.decorateRequest('refusal', undefined)
+  app.decorateRequest('unmet', undefined)
   app.decorateRequest('span', undefined)
   app.setErrorHandler(handleError)
   if (options.openSpan) traceRequests(app, options.openSpan)

@@ -42,9 +42,10 @@ const client: Registration = {
 }
 const now = new Date('2026-03-02T10:00:00Z')
 const vault = openVault({ kind: 'environment', keys: [generateKey()] })
+const live = { vault, environment: 'live' } as const
 
 function judge(query: string) {
-  return judgeRequest(parseForm(query), parseFormBytes(query), client, now)
+  return judgeRequest({ query: parseForm(query), bytes: parseFormBytes(query), pushed: false }, client, now)
 }
 
 function judgeSound(query: string): AuthorizationRequest {
@@ -56,7 +57,7 @@ function judgeSound(query: string): AuthorizationRequest {
 /** From the address bar through the seal to the callback. */
 function travel(encodedState: string): string {
   const request = judgeSound(`client_id=${client.id}&scope=read&state=${encodedState}`)
-  const unsealed = unsealRequest(vault, 'live', sealRequest(vault, 'live', request), now)
+  const unsealed = unsealRequest(live, sealRequest(live, request), now)
   return printCallback(
     unsealed!.callbackUrl,
     { code: 'c0de', iss: 'https://api.example.com' },
@@ -160,16 +161,16 @@ test('an error callback tells the error, the issuer, and the state only when the
 
 test('a sealed request can be opened for 30 minutes, in its own environment, and not after one bit has changed', () => {
   const request = judgeSound('scope=trade,read&state=st')
-  const sealed = sealRequest(vault, 'live', request)
+  const sealed = sealRequest(live, request)
   const later = (ms: number) => new Date(now.getTime() + ms)
-  assert.deepEqual(unsealRequest(vault, 'live', sealed, later(30 * minute - 1))?.scopes, ['read', 'trade'])
-  assert.equal(unsealRequest(vault, 'live', sealed, later(30 * minute)), undefined)
-  assert.equal(unsealRequest(vault, 'sandbox', sealed, now), undefined)
+  assert.deepEqual(unsealRequest(live, sealed, later(30 * minute - 1))?.scopes, ['read', 'trade'])
+  assert.equal(unsealRequest(live, sealed, later(30 * minute)), undefined)
+  assert.equal(unsealRequest({ vault, environment: 'sandbox' }, sealed, now), undefined)
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 0, max: 7 }), (place, bit) => {
       const bytes = Buffer.from(sealed, 'base64url')
       bytes[place % bytes.length]! ^= 1 << bit
-      assert.equal(unsealRequest(vault, 'live', bytes.toString('base64url'), now), undefined)
+      assert.equal(unsealRequest(live, bytes.toString('base64url'), now), undefined)
     }),
   )
 })

@@ -5,7 +5,7 @@
  * nothing of it.
  */
 import { randomBytes } from 'node:crypto'
-import { after, minute } from '../clock.ts'
+import { after, minute, second } from '../clock.ts'
 import type { Vault } from '../crypto/vault.ts'
 import { encodeFormBytes, type Form, repeatable, resourcesOf } from '../http/form.ts'
 import type { Registration } from '../partners/client.ts'
@@ -15,6 +15,7 @@ import type { Environment } from '../vocabulary/environment.ts'
 import { covers, parseScopes, type Scope } from '../vocabulary/scope.ts'
 import { requireInForce } from './client-directory.ts'
 import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
+import { type DemandName, demandError, profileOf, weightOf } from './profile.ts'
 
 /**
  * Whatever these allow fits into the head of a request, which has 16 KiB: in an address a character that
@@ -35,6 +36,8 @@ export const statePattern = [
   `(?:[ -~\\u0080-\\u07ff]*[^\\u0000-\\u07ff]){0,${stateWideCharacters}}[ -~\\u0080-\\u07ff]*)$`,
 ].join('|')
 const answerWithinMs = 30 * minute
+/** FAPI 2.0 SP 5.3.2.2 wants less than ten minutes; half a minute is too short for a phone. */
+export const pushedLivesMs = 90 * second
 
 export interface AuthorizationRequest {
   readonly id: string
@@ -42,7 +45,11 @@ export interface AuthorizationRequest {
   readonly callbackUrl: string
   readonly scopes: readonly Scope[]
   /** The bytes of `state`, a character a byte. */
-  readonly state: string
+  readonly state: string | undefined
+  /** It came by /v1/oauth/par, from the client itself (RFC 9126). */
+  readonly pushed: boolean
+  /** The key that the code is bound to (RFC 9449, 10). */
+  readonly dpopJkt: string | undefined
   readonly codeChallenge: string | undefined
   /** RFC 8707; none: for all. */
   readonly resources: readonly string[]
@@ -53,7 +60,12 @@ export interface AuthorizationRequest {
 }
 
 export type JudgedRequest =
-  | { readonly kind: 'sound'; readonly request: AuthorizationRequest }
+  | {
+      readonly kind: 'sound'
+      readonly request: AuthorizationRequest
+      /** What its profile will demand, and was not met. */
+      readonly noted: readonly DemandName[]
+    }
   | { readonly kind: 'refused'; readonly error: OAuthError; readonly state: string | undefined }
 
 /** Faults that must not redirect: throws what the person is shown. */
@@ -83,13 +95,29 @@ export function checkRecipient(
   return client
 }
 
-/** Everything else. `bytes` is the same query with the bytes of each value kept. */
-export function judgeRequest(query: Form, bytes: Form, client: Registration, now: Date): JudgedRequest {
+/** What was sent. */
+interface Sent {
+  readonly query: Form
+  /** The same with the bytes of each value kept. */
+  readonly bytes: Form
+  /** By the client itself, which has proved who it is. */
+  readonly pushed: boolean
+}
+
+/** Everything else. */
+export function judgeRequest(sent: Sent, client: Registration, now: Date): JudgedRequest {
+  const { query, bytes, pushed } = sent
   const state =
     typeof bytes.state === 'string' && findStateFault(bytes.state, textOf(query.state) ?? '') === undefined
-      ? bytes.state
+      ? bytes.state || undefined
       : undefined
-  const fault = findFault(query, bytes)
+  const profile = profileOf(client, now)
+  const unmet = findUnmet(sent)
+  const demanded = unmet.find((name) => weightOf(name, profile) === 'demanded')
+  const malformed = findMalformed(query, bytes)
+  if (malformed) return { kind: 'refused', error: new OAuthError(...malformed), state }
+  if (demanded) return { kind: 'refused', error: demandError(demanded), state }
+  const fault = findFault(query)
   if (fault) return { kind: 'refused', error: new OAuthError(...fault), state }
 
   const parsed = parseScopes(textOf(query.scope) ?? '')
@@ -118,28 +146,46 @@ export function judgeRequest(query: Form, bytes: Form, client: Registration, now
     clientId: client.id,
     callbackUrl: client.callbackUrl,
     scopes: parsed.scopes,
-    state: textOf(bytes.state) ?? '',
+    state,
+    pushed,
+    dpopJkt: textOf(query.dpop_jkt),
     codeChallenge: textOf(query.code_challenge),
     resources: resourcesOf(query),
     maxAgeSeconds: query.max_age === undefined ? undefined : Number(query.max_age),
     acrs: parseAcrs(textOf(query.acr_values) ?? ''),
     receivedAt: now.getTime(),
   }
-  return { kind: 'sound', request }
+  return { kind: 'sound', request, noted: unmet.filter((name) => weightOf(name, profile) === 'noted') }
+}
+
+function findUnmet({ query, bytes, pushed }: Sent): DemandName[] {
+  const unmet: DemandName[] = []
+  if (!pushed) unmet.push('pushed')
+  if (pushed && query.response_type === undefined) unmet.push('response-type')
+  if (pushed && query.redirect_uri === undefined) unmet.push('callback')
+  if (!textOf(bytes.state)) unmet.push('state')
+  if (pushed && query.code_challenge === undefined) unmet.push('challenge')
+  return unmet
 }
 
 type Fault = [OAuthErrorCode, string]
 
-function findFault(query: Form, bytes: Form): Fault | undefined {
+function findMalformed(query: Form, bytes: Form): Fault | undefined {
   const repeated = Object.keys(query).find((name) => name !== repeatable && Array.isArray(query[name]))
   if (repeated !== undefined) return ['invalid_request', 'A parameter was sent more than once.']
-  const { response_type, scope, code_challenge_method } = query
-  const code_challenge = textOf(query.code_challenge)
+  const { response_type } = query
   if (response_type !== undefined && response_type !== 'code')
     return ['unsupported_response_type', 'response_type must be code.']
   const stateFault = findStateFault(textOf(bytes.state), textOf(query.state) ?? '')
-  if (stateFault) return ['invalid_request', stateFault]
+  return stateFault === undefined ? undefined : ['invalid_request', stateFault]
+}
+
+function findFault(query: Form): Fault | undefined {
+  const { scope, code_challenge_method, dpop_jkt } = query
+  const code_challenge = textOf(query.code_challenge)
   if (scope === undefined) return ['invalid_scope', 'scope is missing.']
+  if (dpop_jkt !== undefined && !/^[A-Za-z0-9_-]{43}$/.test(textOf(dpop_jkt) ?? ''))
+    return ['invalid_request', 'dpop_jkt must be the thumbprint of a key (RFC 7638), 43 characters.']
   if (!/^\d{1,9}$/.test(textOf(query.max_age) ?? '0'))
     return ['invalid_request', 'max_age must be a number of seconds.']
   const ways = textOf(query.acr_values)
@@ -162,7 +208,7 @@ function textOf(value: Form[string] | undefined): string | undefined {
 }
 
 function findStateFault(bytes: string | undefined, text: string): string | undefined {
-  if (bytes === undefined || bytes === '') return 'state is missing.'
+  if (bytes === undefined) return undefined
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused.
   if (/[\x00-\x1f\x7f]/.test(bytes)) return 'state must not contain control characters.'
   const characters = [...text]
@@ -174,27 +220,52 @@ function findStateFault(bytes: string | undefined, text: string): string | undef
   return undefined
 }
 
-const sealPurpose = (environment: Environment) => `authorization-request:${environment}`
+/** One that was pushed is answered by nobody until the browser has come with it. */
+type Stage = 'authorization-request' | 'pushed-request'
 
-export function sealRequest(vault: Vault, environment: Environment, request: AuthorizationRequest): string {
-  return vault.seal(sealPurpose(environment), JSON.stringify(request)).toString('base64url')
+interface Seal {
+  readonly vault: Vault
+  readonly environment: Environment
 }
 
-/** Undefined when it was not sealed here, or when its time to be answered is over. */
-export function unsealRequest(
-  vault: Vault,
-  environment: Environment,
+function seal({ vault, environment }: Seal, stage: Stage, request: AuthorizationRequest): string {
+  return vault.seal(`${stage}:${environment}`, JSON.stringify(request)).toString('base64url')
+}
+
+function unseal(
+  { vault, environment }: Seal,
+  stage: Stage,
   sealed: string,
-  now: Date,
 ): AuthorizationRequest | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
   // Decoding skips what is not base64url; only the one spelling that was issued may travel on into a
   // Location.
   const text =
-    bytes.toString('base64url') === sealed ? vault.open(sealPurpose(environment), bytes) : undefined
-  if (text === undefined) return undefined
-  const request = JSON.parse(text) as AuthorizationRequest
-  return now < after(new Date(request.receivedAt), answerWithinMs) ? request : undefined
+    bytes.toString('base64url') === sealed ? vault.open(`${stage}:${environment}`, bytes) : undefined
+  return text === undefined ? undefined : (JSON.parse(text) as AuthorizationRequest)
+}
+
+export function sealRequest(deps: Seal, request: AuthorizationRequest): string {
+  return seal(deps, 'authorization-request', request)
+}
+
+const requestUriPrefix = 'urn:ietf:params:oauth:request_uri:'
+
+export function printRequestUri(deps: Seal, request: AuthorizationRequest): string {
+  return requestUriPrefix + seal(deps, 'pushed-request', request)
+}
+
+/** Whoever pushed it, however long ago; undefined where it was not sealed here. */
+export function openRequestUri(deps: Seal, requestUri: string): AuthorizationRequest | undefined {
+  return requestUri.startsWith(requestUriPrefix)
+    ? unseal(deps, 'pushed-request', requestUri.slice(requestUriPrefix.length))
+    : undefined
+}
+
+/** Undefined when it was not sealed here, or when its time to be answered is over. */
+export function unsealRequest(deps: Seal, sealed: string, now: Date): AuthorizationRequest | undefined {
+  const request = unseal(deps, 'authorization-request', sealed)
+  return request && now < after(new Date(request.receivedAt), answerWithinMs) ? request : undefined
 }
 
 /** Spec 4.2: the registered callback, byte for byte, with our parameters behind whatever query it has. */

@@ -3,6 +3,7 @@ import { type Act, recordAct } from '../audit/audit.ts'
 import { after, hour } from '../clock.ts'
 import { issueToken, type Token } from '../crypto/token.ts'
 import type { Sql } from '../database/database.ts'
+import type { Registration } from '../partners/client.ts'
 import type { PartnerStatus } from '../partners/partner-status.ts'
 import { NotFound } from '../problem.ts'
 import type { SignInFacts } from '../users/sign-in-facts.ts'
@@ -11,7 +12,7 @@ import type { Scope } from '../vocabulary/scope.ts'
 import { tellOfApplication } from './application-notice.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import * as table from './authorizations.sql.ts'
-import { codeLifetimeMs } from './code-exchange.ts'
+import { profileOf, terms } from './profile.ts'
 
 export interface Authorization {
   readonly id: number
@@ -39,6 +40,7 @@ export interface Authorization {
 
 interface Consent {
   readonly request: AuthorizationRequest
+  readonly client: Registration
   readonly userId: string
   readonly environment: Environment
   readonly accountNumbers: readonly string[]
@@ -50,7 +52,7 @@ interface Consent {
  * before, also in the tokens given then; a holder who approves a paused application resumes it.
  */
 export async function approve(db: Sql, consent: Consent, act: Act): Promise<Token | undefined> {
-  const { request, userId, environment, accountNumbers, signIn } = consent
+  const { request, client, userId, environment, accountNumbers, signIn } = consent
   const code = issueToken('code', environment)
   return db.transaction(async (sql) => {
     const [granted] = await sql.query(table.approveRequest, {
@@ -64,7 +66,8 @@ export async function approve(db: Sql, consent: Consent, act: Act): Promise<Toke
       resources: request.resources,
       codeChallenge: request.codeChallenge,
       codeHash: code.hash,
-      codeExpiresAt: after(act.at, codeLifetimeMs),
+      dpopJkt: request.dpopJkt,
+      codeExpiresAt: after(act.at, terms[profileOf(client, act.at)].codeMs),
       authenticatedAt: signIn.at,
       acr: signIn.acr,
     })
@@ -89,6 +92,11 @@ export async function deny(db: Sql, request: AuthorizationRequest, act: Act): Pr
     })
     return true
   })
+}
+
+/** Whether it was answered, with yes or no. */
+export async function isAnswered(sql: Sql, requestId: string): Promise<boolean> {
+  return (await sql.query(table.selectAnswer, { requestId })).length > 0
 }
 
 export async function listAuthorizations(

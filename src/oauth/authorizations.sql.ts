@@ -20,6 +20,7 @@ export const approveRequest = statement({
     callbackUrl: text,
     resources: list(text),
     codeChallenge: orNull(text),
+    dpopJkt: orNull(text),
     codeHash: bytes,
     codeExpiresAt: instant,
     authenticatedAt: orNull(instant),
@@ -40,11 +41,18 @@ export const approveRequest = statement({
        consented_at = excluded.consented_at, paused_at = NULL
      RETURNING id, xmax = 0 AS is_new)
    INSERT INTO grants (authorization_id, client_id, user_id, scopes, account_numbers, callback_url,
-     resources, code_challenge, code_hash, code_expires_at, approved_at, authenticated_at, acr)
+     resources, code_challenge, dpop_jkt, code_hash, code_expires_at, approved_at, authenticated_at, acr)
    SELECT id, :clientId, :userId, :scopes::text[], :accountNumbers::text[], :callbackUrl,
-     :resources::text[], :codeChallenge, :codeHash, :codeExpiresAt, :at, :authenticatedAt, :acr FROM approved
+     :resources::text[], :codeChallenge, :dpopJkt, :codeHash, :codeExpiresAt, :at, :authenticatedAt, :acr FROM approved
    RETURNING id, authorization_id AS "authorizationId", EXISTS (SELECT FROM paused) AS resumed,
      (SELECT is_new FROM approved) AS "isNew"`,
+})
+
+export const selectAnswer = statement({
+  name: 'select_answer_to_request',
+  takes: { requestId: text },
+  gives: { requestId: text },
+  text: 'SELECT request_id AS "requestId" FROM answered_requests WHERE request_id = :requestId',
 })
 
 export const denyRequest = statement({

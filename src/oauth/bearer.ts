@@ -10,9 +10,11 @@ import type { Sql } from '../database/database.ts'
 import { openMemory, type TaggedValue } from '../database/memory.ts'
 import { selectApiTokenByHash } from '../users/api-tokens.sql.ts'
 import type { Acr } from '../vocabulary/acr.ts'
+import type { Confirmation } from '../vocabulary/confirmation.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { Scope } from '../vocabulary/scope.ts'
 import { selectAccessToken } from './access-tokens.sql.ts'
+import { type Binding, confirmationOf } from './binding.ts'
 import { BearerError, noAccountText, pausedText } from './oauth-error.ts'
 import { areForSite } from './resources.ts'
 
@@ -32,6 +34,11 @@ export interface Bearer {
   readonly grantId: number | undefined
   /** For which resources it is (RFC 8707); empty: for all. */
   readonly resources: readonly string[]
+  /** Who may send it; undefined: whoever has it. */
+  readonly binding: Binding | undefined
+  /** The same in words for others. */
+  readonly confirmation: Confirmation | undefined
+  readonly demandsDpopNonces: boolean
   /** When and how the user had signed in who approved it (RFC 9470); undefined where nobody says. */
   readonly authenticatedAtMs: number | undefined
   readonly acr: Acr | undefined
@@ -147,6 +154,8 @@ async function readAccessToken(
       authorizationId,
       grantId,
       resources: row.resources,
+      ...senderOf(row.binding as Binding | null),
+      demandsDpopNonces: row.demandsDpopNonces,
       authenticatedAtMs: row.authenticatedAt?.getTime(),
       acr: row.acr ?? undefined,
       accountNumbers: row.accountNumbers,
@@ -156,6 +165,12 @@ async function readAccessToken(
     },
     tags,
   }
+}
+
+function senderOf(binding: Binding | null): Pick<Bearer, 'binding' | 'confirmation'> {
+  return binding === null
+    ? { binding: undefined, confirmation: undefined }
+    : { binding, confirmation: confirmationOf(binding) }
 }
 
 async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bearer> | undefined> {
@@ -176,6 +191,8 @@ async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bea
       authorizationId: undefined,
       grantId: undefined,
       resources: [],
+      ...senderOf(null),
+      demandsDpopNonces: false,
       authenticatedAtMs: undefined,
       acr: undefined,
       accountNumbers: row.accountNumbers,
@@ -187,17 +204,28 @@ async function readPersonalToken(db: Sql, token: Token): Promise<TaggedValue<Bea
   }
 }
 
-/** The text behind the word Bearer in an Authorization header (RFC 6750, 2.1). */
+/** How a token is sent (RFC 6750, 2.1; RFC 9449, 7.1). */
+export type TokenScheme = 'Bearer' | 'DPoP'
+
+/** Undefined where it is neither. */
+export function schemeOf(authorization: string | undefined): TokenScheme | undefined {
+  const [, word] = /^(bearer|dpop)\b/i.exec(authorization ?? '') ?? []
+  if (word === undefined) return undefined
+  return word.length === 'DPoP'.length ? 'DPoP' : 'Bearer'
+}
+
+/** The text behind the word in an Authorization header. */
 export function readBearerText(authorization: string | undefined): string {
   if (authorization?.startsWith('Bearer ')) return authorization.slice('Bearer '.length).trim()
-  if (authorization === undefined || !/^bearer\b/i.test(authorization)) {
+  const scheme = schemeOf(authorization)
+  if (authorization === undefined || scheme === undefined) {
     throw new BearerError(
       401,
       'unauthorized',
       'Send an access token in the Authorization header, after the word Bearer.',
     )
   }
-  return authorization.slice('bearer'.length).trim()
+  return authorization.slice(scheme.length).trim()
 }
 
 const kindWords = {
@@ -211,6 +239,7 @@ const kindWords = {
   invitation: 'an invitation',
   reset: 'a link for a new password',
   switch: 'a code for the way into the sandbox',
+  client: 'a token of an application for its own webhooks',
   administration: 'a credential for administration',
 } as const
 

@@ -12,6 +12,7 @@ import { findService, type Service } from '../services/service.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import type { ClientCredentials } from './client-credentials.ts'
 import { type ClientDirectory, wellFormed } from './client-directory.ts'
+import { profileOf, weightOf } from './profile.ts'
 
 export interface AuthenticatedClient {
   readonly client: Registration
@@ -54,7 +55,7 @@ export function openKnownClients(directory: ClientDirectory, changes: Changes): 
   return {
     recall(connection, authorization, environment, now) {
       const known = memory.recall(fingerprintOnce(connection, authorization))
-      if (known?.client.environment !== environment) return undefined
+      if (known?.client.environment !== environment || !takesSecrets(known.client, now)) return undefined
       return known.secretEndsAt !== undefined && known.secretEndsAt <= now ? undefined : known
     },
     authenticate(authorization, readings, environment, now) {
@@ -93,13 +94,18 @@ function matchSecret(
   let found: (typeof living)[number] | undefined
   for (const each of living) if (equalBytes(presented, Buffer.from(each.hash, 'hex'))) found = each
   if (living.length === 0) equalBytes(presented, decoy)
-  if (!client || !found || client.environment !== environment) return undefined
+  if (!client || !found || client.environment !== environment || !takesSecrets(client, now)) return undefined
   const { id, expiresAt } = found
   const next = expiresAt === null ? undefined : living.find((each) => each.id > id)
   return {
     ...{ client, secretId: id, secretEndsAt: expiresAt === null ? undefined : new Date(expiresAt) },
     secretReplacedAt: next && new Date(next.createdAt),
   }
+}
+
+/** Where a profile demands more than a secret, there is none. */
+export function takesSecrets(client: Registration, now: Date): boolean {
+  return weightOf('key', profileOf(client, now)) !== 'demanded'
 }
 
 export interface KnownServices {

@@ -55,7 +55,7 @@ export function parseBasic(authorization: string): ClientCredentials[] {
   return decoded.id === raw.id && decoded.secret === raw.secret ? [raw] : [decoded, raw]
 }
 
-const kept = ['client_id', 'client_secret', 'code', 'refresh_token', 'token']
+const kept = ['client_id', 'client_secret', 'client_assertion', 'code', 'refresh_token', 'token']
 
 export function refuseCredentialsInQuery(query: Form): void {
   for (const name of kept) {

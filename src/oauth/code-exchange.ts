@@ -1,25 +1,25 @@
 /** Spec 4.3: trading an authorization code for an access token, once. */
 import { hash } from 'node:crypto'
 import { type Act, recordAct } from '../audit/audit.ts'
-import { after, minute, second } from '../clock.ts'
+import { after, second } from '../clock.ts'
 import { issueToken, parseToken } from '../crypto/token.ts'
 import { type Batch, openBatch } from '../database/batch.ts'
 import type { Sql } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import type { Binding } from './binding.ts'
 import { requireInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, type OAuthErrorCode, pausedText } from './oauth-error.ts'
 import { printResources } from './resources.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
 
-/** Spec 8. */
-export const codeLifetimeMs = 10 * minute
-
 interface PresentedCode {
   readonly code: string
   readonly callbackUrl: string | undefined
   readonly verifier: string | undefined
+  /** Of its sender, which the tokens will be bound to. */
+  readonly binding: Binding | undefined
   /** For which of those that the code is for (RFC 8707); none: for all of them. */
   readonly resources: readonly string[]
 }
@@ -31,6 +31,7 @@ interface Exchange {
   readonly clientId: string
   readonly callbackUrl: string | undefined
   readonly challenge: string | undefined
+  readonly binding: Binding | undefined
   readonly resources: readonly string[]
   readonly accessHash: Buffer
   readonly refreshHash: Buffer | undefined
@@ -52,6 +53,7 @@ const refusals: Record<Exclude<Outcome, 'exchanged'>, string> = {
   revoked: 'The user has revoked the authorization.',
   paused: pausedText,
   'other-callback': 'redirect_uri differs from the callback URL that the code was sent to.',
+  'other-key': 'The code is bound to another key than that of the DPoP proof.',
   'other-resource': 'resource may only name what the authorization request named.',
   'wrong-verifier': 'code_verifier does not match the code_challenge of the authorization request.',
   'no-account': noAccountText,
@@ -84,6 +86,7 @@ export function openCodeExchange(db: Sql, environment: Environment): CodeExchang
         callbackUrl: presented.callbackUrl,
         challenge:
           presented.verifier === undefined ? undefined : hash('sha256', presented.verifier, 'base64url'),
+        binding: presented.binding,
         resources: presented.resources,
         accessHash: access.hash,
         refreshHash: refresh?.hash,
@@ -97,6 +100,7 @@ export function openCodeExchange(db: Sql, environment: Environment): CodeExchang
         accessToken: access.text,
         refreshToken: refresh?.text,
         scopes: judged.scopes,
+        binding: presented.binding,
         issuedAt: act.at,
       }
     },
@@ -123,6 +127,7 @@ async function exchangeAll(
     clientIds: items.map((item) => item.clientId),
     callbackUrls: items.map((item) => item.callbackUrl ?? null),
     challenges: items.map((item) => item.challenge ?? null),
+    bindings: items.map((item) => item.binding ?? null),
     resources: items.map((item) => printResources(item.resources)),
     accessHashes: items.map((item) => item.accessHash),
     refreshHashes: items.map((item) => item.refreshHash ?? null),

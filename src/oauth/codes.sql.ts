@@ -11,6 +11,7 @@ export const outcomes = [
   'paused',
   'other-callback',
   'wrong-verifier',
+  'other-key',
   'other-resource',
   'no-account',
   'no-scope',
@@ -29,6 +30,7 @@ export const exchangeCodes = statement({
     clientIds: list(text),
     callbackUrls: list(orNull(text)),
     challenges: list(orNull(text)),
+    bindings: list(orNull(text)),
     resources: list(orNull(text)),
     accessHashes: list(bytes),
     refreshHashes: list(orNull(bytes)),
@@ -41,14 +43,14 @@ export const exchangeCodes = statement({
   gives: { codeHash: bytes, id: int, outcome: oneOf(...outcomes), scopes: list(text) },
   text: `WITH asked AS (
      SELECT * FROM unnest(:codeHashes::bytea[], :clientIds::text[], :callbackUrls::text[],
-         :challenges::text[], :resources::text[], :accessHashes::bytea[], :refreshHashes::bytea[],
+         :challenges::text[], :bindings::text[], :resources::text[], :accessHashes::bytea[], :refreshHashes::bytea[],
          :addresses::text[], :requestIds::text[])
-       AS asked (code_hash, asking_client_id, asked_callback_url, asked_challenge, asked_resources,
+       AS asked (code_hash, asking_client_id, asked_callback_url, asked_challenge, binding, asked_resources,
          access_hash, refresh_hash, address, request_id)),
    found AS MATERIALIZED (
      SELECT * FROM grants WHERE code_hash = ANY (:codeHashes::bytea[]) ORDER BY id FOR UPDATE),
    judged AS MATERIALIZED (
-     SELECT g.id, g.code_hash, left_over.scopes, ${resourcesOf('g.asked_resources')} AS resources, g.user_id, g.client_id, g.access_hash, g.refresh_hash,
+     SELECT g.id, g.code_hash, left_over.scopes, ${resourcesOf('g.asked_resources')} AS resources, g.user_id, g.client_id, g.access_hash, g.refresh_hash, g.binding,
        g.address, g.request_id,
        CASE
          WHEN g.client_id <> g.asking_client_id THEN 'foreign'
@@ -58,6 +60,7 @@ export const exchangeCodes = statement({
          WHEN a.paused_at IS NOT NULL THEN 'paused'
          WHEN g.asked_callback_url <> g.callback_url THEN 'other-callback'
          WHEN g.code_challenge IS DISTINCT FROM g.asked_challenge THEN 'wrong-verifier'
+         WHEN 'jkt:' || g.dpop_jkt <> coalesce(g.binding, '') THEN 'other-key'
          WHEN ${isOtherResource('g.asked_resources')} THEN 'other-resource'
          WHEN NOT ${stillHolds} THEN 'no-account'
          WHEN cardinality(left_over.scopes) = 0 THEN 'no-scope'
@@ -71,8 +74,8 @@ export const exchangeCodes = statement({
      UPDATE grants SET exchanged_at = :issuedAt
        WHERE id = ANY (ARRAY(SELECT id FROM judged WHERE outcome = 'exchanged'))),
    issued AS (
-     INSERT INTO access_tokens (hash, grant_id, scopes, resources, issued_at, expires_at)
-     SELECT access_hash, id, scopes, resources, :issuedAt, :expiresAt FROM judged WHERE outcome = 'exchanged'),
+     INSERT INTO access_tokens (hash, grant_id, scopes, resources, binding, issued_at, expires_at)
+     SELECT access_hash, id, scopes, resources, binding, :issuedAt, :expiresAt FROM judged WHERE outcome = 'exchanged'),
    renewable AS (
      INSERT INTO refresh_tokens (hash, grant_id, issued_at)
      SELECT refresh_hash, id, :issuedAt FROM judged WHERE outcome = 'exchanged' AND refresh_hash IS NOT NULL),

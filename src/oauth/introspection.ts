@@ -5,12 +5,14 @@ import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Sql } from '../database/database.ts'
 import type { Service } from '../services/service.ts'
 import { acrs, printAcr } from '../vocabulary/acr.ts'
+import { Confirmation } from '../vocabulary/confirmation.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { printScopes } from '../vocabulary/scope.ts'
 import type { TokenFact } from '../vocabulary/token-fact.ts'
 import { selectRefreshToken } from './access-tokens.sql.ts'
 import type { Bearer, Bearers } from './bearer.ts'
+import { tokenTypeOf } from './binding.ts'
 import type { ServiceTags } from './opaque-tags.ts'
 
 export const Introspection = Type.Object(
@@ -24,7 +26,10 @@ export const Introspection = Type.Object(
       Type.String({ description: 'The application it was issued to; none for a personal token.' }),
     ),
     username: Type.Optional(text('The user name of its user.', 'ada')),
-    token_type: Type.Optional(text('How it is sent. Absent from a refresh token.', 'Bearer')),
+    token_type: Type.Optional(
+      text('How it is sent, `Bearer` or `DPoP`. Absent from a refresh token.', 'Bearer'),
+    ),
+    cnf: Type.Optional(Confirmation),
     exp: Type.Optional(integer('When it expires, in epoch seconds; absent when it does not.', 1_767_312_000)),
     iat: Type.Optional(integer('When it was issued, in epoch seconds.', 1_767_225_600)),
     sub: Type.Optional(text('The id of its user.', 'id-4f7k2m9q1x3z')),
@@ -195,7 +200,8 @@ export function describeBearer(sees: readonly TokenFact[], bearer: Bearer, issue
     active: true,
     scope: printScopes(bearer.scopes),
     ...(tells('username') && { username: bearer.username }),
-    token_type: 'Bearer',
+    token_type: tokenTypeOf(bearer.binding),
+    ...(bearer.confirmation && { cnf: bearer.confirmation }),
     sub: bearer.userId,
     iss: issuer,
     ...(tells('client') && clientId !== undefined && { client_id: clientId }),

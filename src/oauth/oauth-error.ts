@@ -1,3 +1,4 @@
+import { signatureAlgorithms } from '../crypto/jwk.ts'
 import { Problem, printDescription } from '../problem.ts'
 import { type Acr, printAcr } from '../vocabulary/acr.ts'
 import { printScopes, type Scope } from '../vocabulary/scope.ts'
@@ -20,15 +21,20 @@ export type OAuthErrorCode =
 
 export class OAuthError extends Problem {
   declare readonly code: OAuthErrorCode
+  /** The rule behind it, where neither code nor words tell it (src/partners/failure-causes.ts). */
+  readonly rule: string | undefined
 
-  constructor(code: OAuthErrorCode, description: string) {
+  constructor(
+    code: OAuthErrorCode,
+    description: string,
+    rule?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     const challenge = { 'www-authenticate': 'Basic realm="countersign", charset="UTF-8"' }
-    super(
-      code === 'invalid_client' ? 401 : 400,
-      code,
-      description,
-      code === 'invalid_client' ? { headers: challenge } : {},
-    )
+    super(code === 'invalid_client' ? 401 : 400, code, description, {
+      headers: code === 'invalid_client' ? challenge : headers,
+    })
+    this.rule = rule
   }
 }
 
@@ -50,6 +56,8 @@ interface Demand {
   /** RFC 9470: how long ago its user may have signed in, and how. */
   readonly maxAgeSeconds?: number | undefined
   readonly acrs?: readonly Acr[]
+  /** How the token was sent. */
+  readonly scheme?: 'Bearer' | 'DPoP'
 }
 
 /** RFC 9470, 3. */
@@ -61,12 +69,22 @@ export const tooWeakSignIn = 'insufficient_user_authentication'
  */
 export class BearerError extends Error {
   readonly status: 401 | 403
-  readonly code: 'unauthorized' | 'invalid_token' | 'insufficient_scope' | typeof tooWeakSignIn
+  readonly code:
+    | 'unauthorized'
+    | 'invalid_token'
+    | 'insufficient_scope'
+    | 'invalid_dpop_proof'
+    | 'use_dpop_nonce'
+    | typeof tooWeakSignIn
   /**
    * The scopes that the token has. A client that asks for what the challenge names gets a token that can do
    * more, not something else.
    */
   readonly held: readonly Scope[]
+  /** The rule behind it, where neither code nor words tell it. */
+  rule: string | undefined
+  /** The one to prove with (RFC 9449, 9). */
+  nonce: string | undefined
 
   constructor(
     status: BearerError['status'],
@@ -81,10 +99,19 @@ export class BearerError extends Error {
   }
 
   challenge(demand: Demand): Problem {
-    return new Problem(this.status, this.code, this.message, { headers: this.challengeHeaders(demand) })
+    const problem = new Problem(this.status, this.code, this.message, {
+      headers: this.challengeHeaders(demand),
+    })
+    return this.rule === undefined ? problem : Object.assign(problem, { rule: this.rule })
   }
 
-  challengeHeaders({ scopes, metadataUrl, maxAgeSeconds, acrs = [] }: Demand): Record<string, string> {
+  challengeHeaders({
+    scopes,
+    metadataUrl,
+    maxAgeSeconds,
+    acrs = [],
+    scheme = 'Bearer',
+  }: Demand): Record<string, string> {
     const parameters = ['realm="countersign"']
     if (this.code !== 'unauthorized')
       parameters.push(`error="${this.code}"`, `error_description="${printDescription(this.message)}"`)
@@ -94,6 +121,8 @@ export class BearerError extends Error {
       if (acrs.length > 0) parameters.push(`acr_values="${acrs.map(printAcr).join(' ')}"`)
     }
     if (metadataUrl !== undefined) parameters.push(`resource_metadata="${metadataUrl}"`)
-    return { 'www-authenticate': `Bearer ${parameters.join(', ')}` }
+    if (scheme === 'DPoP') parameters.push(`algs="${signatureAlgorithms.join(' ')}"`)
+    const challenge = { 'www-authenticate': `${scheme} ${parameters.join(', ')}` }
+    return this.nonce === undefined ? challenge : { ...challenge, 'dpop-nonce': this.nonce }
   }
 }

@@ -1,18 +1,18 @@
 /**
  * What the profile of a client demands at each endpoint: `standard` is the contract, `fapi2` is FAPI 2.0
- * (Security Profile, Final), and a client that is moving is held to the first while its calls are told what
+ * (Security ClientProfile, Final), and a client that is moving is held to the first while its calls are told what
  * the second would refuse. This table is the only place where profiles differ.
  */
 
 import { minute, second } from '../clock.ts'
 import type { Client } from '../partners/client.ts'
-import type { OAuthErrorCode } from './oauth-error.ts'
+import { OAuthError, type OAuthErrorCode } from './oauth-error.ts'
 
-export const profiles = ['standard', 'moving', 'fapi2'] as const
-export type Profile = (typeof profiles)[number]
+const profiles = ['standard', 'moving', 'fapi2'] as const
+export type ClientProfile = (typeof profiles)[number]
 
 /** It moves by the clock: nobody has to write that down. */
-export function profileOf({ fapi2From }: Pick<Client, 'fapi2From'>, now: Date): Profile {
+export function profileOf({ fapi2From }: Pick<Client, 'fapi2From'>, now: Date): ClientProfile {
   if (fapi2From === null) return 'standard'
   return fapi2From <= now ? 'fapi2' : 'moving'
 }
@@ -20,7 +20,7 @@ export function profileOf({ fapi2From }: Pick<Client, 'fapi2From'>, now: Date): 
 type Weight = 'free' | 'noted' | 'demanded'
 
 interface Demand {
-  readonly weights: Readonly<Record<Profile, Weight>>
+  readonly weights: Readonly<Record<ClientProfile, Weight>>
   /** Where it is asked for. */
   readonly at: string
   readonly source: string
@@ -31,7 +31,7 @@ interface Demand {
 const ofFapi2 = { standard: 'free', moving: 'noted', fapi2: 'demanded' } as const
 const ofContract = { standard: 'demanded', moving: 'demanded', fapi2: 'free' } as const
 
-export const demands = {
+const demands = {
   key: {
     weights: ofFapi2,
     at: 'wherever the client says who it is',
@@ -92,7 +92,11 @@ export const demands = {
 
 export type DemandName = keyof typeof demands
 
-export function weightOf(name: DemandName, profile: Profile): Weight {
+export function demandError(name: DemandName): OAuthError {
+  return new OAuthError(demands[name].error, demands[name].text, `fapi-${name}`)
+}
+
+export function weightOf(name: DemandName, profile: ClientProfile): Weight {
   return demands[name].weights[profile]
 }
 
@@ -106,7 +110,7 @@ interface Terms {
 
 const ofBothWays: Terms = { codeMs: 10 * minute, mayRotate: true, ownTokens: false }
 
-export const terms: Readonly<Record<Profile, Terms>> = {
+export const terms: Readonly<Record<ClientProfile, Terms>> = {
   standard: ofBothWays,
   moving: ofBothWays,
   fapi2: { codeMs: 60 * second, mayRotate: false, ownTokens: true },

@@ -14,9 +14,11 @@ import type { Sql } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { parseScopes, printScopes } from '../vocabulary/scope.ts'
+import type { Binding } from './binding.ts'
 import { requireInForce } from './client-directory.ts'
 import { revokeGrant } from './codes.sql.ts'
 import { noAccountText, noScopeText, OAuthError, pausedText } from './oauth-error.ts'
+import { profileOf, terms } from './profile.ts'
 import * as table from './refresh-tokens.sql.ts'
 import { printResources } from './resources.ts'
 import { accessTokenLifetimeSeconds, type IssuedTokens } from './token-response.ts'
@@ -36,6 +38,7 @@ interface Refresh {
   readonly clientId: string
   readonly scope: string | undefined
   readonly resources: readonly string[]
+  readonly binding: Binding | undefined
   readonly access: Token
   readonly act: Act
 }
@@ -43,6 +46,8 @@ interface Refresh {
 interface PresentedRefresh {
   readonly refreshToken: string
   readonly scope: string | undefined
+  /** Of its sender, which the access token will be bound to; the refresh token is bound to its client. */
+  readonly binding: Binding | undefined
   /** For which of those that the grant is for (RFC 8707); none: for all of them. */
   readonly resources: readonly string[]
 }
@@ -76,13 +81,29 @@ export function openTokenRefresh(deps: RefreshDependencies): TokenRefresh {
       const token = parseToken(presented.refreshToken)
       if (token?.kind !== 'refresh' || token.environment !== environment) throw refusalOf('unknown')
       const scope = parseNarrowerScope(presented.scope)
-      const { resources } = presented
-      if (client.rotateRefreshTokens) return rotate(deps, client, token, { scope, resources }, act)
+      const { resources, binding } = presented
+      const { mayRotate } = terms[profileOf(client, act.at)]
+      if (client.rotateRefreshTokens && mayRotate)
+        return rotate(deps, client, token, { scope, resources, binding }, act)
 
       const access = issueToken('access', environment)
-      const judged = await batch.run({ hash: token.hash, clientId: client.id, scope, resources, access, act })
+      const judged = await batch.run({
+        hash: token.hash,
+        clientId: client.id,
+        scope,
+        resources,
+        binding,
+        access,
+        act,
+      })
       if (judged?.outcome !== 'refreshed') throw refusalOf(judged?.outcome ?? 'unknown')
-      return { accessToken: access.text, refreshToken: token.text, scopes: judged.scopes, issuedAt: act.at }
+      return {
+        accessToken: access.text,
+        refreshToken: token.text,
+        scopes: judged.scopes,
+        binding,
+        issuedAt: act.at,
+      }
     },
   }
 }
@@ -98,6 +119,7 @@ async function refreshAll(
     clientIds: items.map((item) => item.clientId),
     scopes: items.map((item) => item.scope ?? null),
     resources: items.map((item) => printResources(item.resources)),
+    bindings: items.map((item) => item.binding ?? null),
     accessHashes: items.map((item) => item.access.hash),
     addresses: items.map((item) => item.act.by.address ?? null),
     requestIds: items.map((item) => item.act.by.requestId ?? null),
@@ -117,7 +139,7 @@ async function rotate(
   { db, vault, environment }: RefreshDependencies,
   client: Registration,
   presented: Token,
-  { scope, resources }: Pick<Refresh, 'scope' | 'resources'>,
+  { scope, resources, binding }: Pick<Refresh, 'scope' | 'resources' | 'binding'>,
   act: Act,
 ): Promise<IssuedTokens> {
   const heirOf = (key: Buffer) => ({
@@ -134,6 +156,7 @@ async function rotate(
     clientId: client.id,
     scope,
     resources: printResources(resources),
+    binding,
     accessHash: access.hash,
     refreshHash: refresh.hash,
     issuedAt: at,
@@ -144,7 +167,13 @@ async function rotate(
     graceFrom: after(at, -rotationGraceMs),
   })
   if (judged?.outcome === 'rotated') {
-    return { accessToken: access.text, refreshToken: refresh.text, scopes: judged.scopes, issuedAt: at }
+    return {
+      accessToken: access.text,
+      refreshToken: refresh.text,
+      scopes: judged.scopes,
+      binding,
+      issuedAt: at,
+    }
   }
   if (judged?.outcome === 'repeated') {
     const [first] = await db.query(table.selectRotation, {
@@ -157,6 +186,7 @@ async function rotate(
         accessToken: heir.access.text,
         refreshToken: heir.refresh.text,
         scopes: first.scopes,
+        binding: (first.binding ?? undefined) as Binding | undefined,
         issuedAt: first.issuedAt,
       }
     }

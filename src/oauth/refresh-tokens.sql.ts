@@ -22,6 +22,7 @@ export const refreshTokens = statement({
     clientIds: list(text),
     scopes: list(orNull(text)),
     resources: list(orNull(text)),
+    bindings: list(orNull(text)),
     accessHashes: list(bytes),
     addresses: list(orNull(text)),
     requestIds: list(orNull(text)),
@@ -32,10 +33,10 @@ export const refreshTokens = statement({
   gives: { place: int, grantId: int, outcome: oneOf('refreshed', ...refusals), scopes: list(text) },
   text: `WITH asked AS (
      SELECT * FROM unnest(:places::int[], :hashes::bytea[], :clientIds::text[], :scopes::text[],
-         :resources::text[], :accessHashes::bytea[], :addresses::text[], :requestIds::text[])
-       AS asked (place, hash, client_id, scope, resources, access_hash, address, request_id)),
+         :resources::text[], :bindings::text[], :accessHashes::bytea[], :addresses::text[], :requestIds::text[])
+       AS asked (place, hash, client_id, scope, resources, binding, access_hash, address, request_id)),
    judged AS MATERIALIZED (
-     SELECT asked.place, asked.access_hash, asked.address, asked.request_id, g.id AS grant_id, g.user_id,
+     SELECT asked.place, asked.access_hash, asked.binding, asked.address, asked.request_id, g.id AS grant_id, g.user_id,
        g.client_id,
        coalesce(string_to_array(asked.scope, ' '), left_over.scopes) AS scopes,
        ${resourcesOf('asked.resources')} AS resources,
@@ -56,8 +57,8 @@ export const refreshTokens = statement({
      JOIN clients c ON c.id = g.client_id
      CROSS JOIN LATERAL (SELECT ${scopesLeft('g.scopes')} AS scopes OFFSET 0) left_over),
    issued AS (
-     INSERT INTO access_tokens (hash, grant_id, scopes, resources, issued_at, expires_at)
-     SELECT access_hash, grant_id, scopes, resources, :issuedAt, :expiresAt FROM judged WHERE outcome = 'refreshed'),
+     INSERT INTO access_tokens (hash, grant_id, scopes, resources, binding, issued_at, expires_at)
+     SELECT access_hash, grant_id, scopes, resources, binding, :issuedAt, :expiresAt FROM judged WHERE outcome = 'refreshed'),
    audited AS (
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT :issuedAt, 'client:' || client_id, 'token.refreshed', 'user:' || user_id, :environment, address,
@@ -77,6 +78,7 @@ export const rotateToken = statement({
     clientId: text,
     scope: orNull(text),
     resources: orNull(text),
+    binding: orNull(text),
     accessHash: bytes,
     refreshHash: bytes,
     issuedAt: instant,
@@ -121,8 +123,8 @@ export const rotateToken = statement({
      INSERT INTO refresh_tokens (hash, grant_id, parent_id, issued_at)
      SELECT :refreshHash, grant_id, id, :issuedAt FROM judged WHERE outcome = 'rotated'),
    issued AS (
-     INSERT INTO access_tokens (hash, grant_id, scopes, resources, issued_at, expires_at)
-     SELECT :accessHash, grant_id, scopes, resources, :issuedAt, :expiresAt FROM judged WHERE outcome = 'rotated'),
+     INSERT INTO access_tokens (hash, grant_id, scopes, resources, binding, issued_at, expires_at)
+     SELECT :accessHash, grant_id, scopes, resources, :binding, :issuedAt, :expiresAt FROM judged WHERE outcome = 'rotated'),
    audited AS (
      INSERT INTO audit_entries (at, actor, action, subject, environment, address, request_id, details)
      SELECT :issuedAt, 'client:' || client_id, 'token.rotated', 'user:' || user_id, :environment, :address,
@@ -138,8 +140,8 @@ export const rotateToken = statement({
 export const selectRotation = statement({
   name: 'select_rotation',
   takes: { accessHashes: list(bytes), refreshHashes: list(bytes) },
-  gives: { hash: bytes, scopes: list(text), issuedAt: instant },
-  text: `SELECT t.hash, ${scopesLeft('t.scopes')} AS scopes, t.issued_at AS "issuedAt"
+  gives: { hash: bytes, scopes: list(text), binding: orNull(text), issuedAt: instant },
+  text: `SELECT t.hash, t.binding, ${scopesLeft('t.scopes')} AS scopes, t.issued_at AS "issuedAt"
    FROM access_tokens t JOIN refresh_tokens r ON r.grant_id = t.grant_id
    JOIN grants g ON g.id = t.grant_id JOIN authorizations a ON a.id = g.authorization_id
      JOIN clients c ON c.id = g.client_id

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { printScopes } from '../vocabulary/scope.ts'
+import { type Binding, tokenTypeOf } from './binding.ts'
 
 /** Spec 8: 24 hours. */
 export const accessTokenLifetimeSeconds = 86_400
@@ -9,7 +10,9 @@ export const accessTokenLifetimeSeconds = 86_400
 export const TokenResponse = Type.Object(
   {
     access_token: Type.String({ description: 'Send it as `Authorization: Bearer …`.' }),
-    token_type: oneOf(['Bearer'], { description: 'How the token is sent.' }),
+    token_type: oneOf(['Bearer', 'DPoP'], {
+      description: 'How the token is sent. `DPoP`: with a proof of the key that it is bound to (RFC 9449).',
+    }),
     expires_in: integer('How long the access token lives, in seconds.', accessTokenLifetimeSeconds),
     issued_at: text('When it was issued, as ISO 8601 with offset.', '2026-01-01T00:00:00+00:00', {
       format: 'date-time',
@@ -28,19 +31,18 @@ export interface IssuedTokens {
   readonly accessToken: string
   readonly refreshToken: string | undefined
   readonly scopes: readonly string[]
+  readonly binding: Binding | undefined
   readonly issuedAt: Date
 }
 
-export function printTokenResponse({
-  accessToken,
-  refreshToken,
-  scopes,
-  issuedAt,
-}: IssuedTokens): TokenResponse {
+export function printTokenResponse(
+  { accessToken, refreshToken, scopes, binding, issuedAt }: IssuedTokens,
+  livesSeconds = accessTokenLifetimeSeconds,
+): TokenResponse {
   return {
     access_token: accessToken,
-    token_type: 'Bearer',
-    expires_in: accessTokenLifetimeSeconds,
+    token_type: tokenTypeOf(binding),
+    expires_in: livesSeconds,
     issued_at: issuedAt.toISOString().replace(/\.\d+Z$/, '+00:00'),
     scope: printScopes(scopes),
     status: 'approved',

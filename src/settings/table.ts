@@ -162,6 +162,14 @@ export const table = {
       'certificate authorities (PEM) whose certificates clients may sign in with, by their subject',
     ),
   }),
+  dpop: always({
+    nonceForTrade: setting(
+      'DPOP_NONCE_FOR_TRADE',
+      'false',
+      kind.flag,
+      'true refuses a DPoP proof without a nonce where its token may trade',
+    ),
+  }),
   internal: always({
     host: setting(
       'INTERNAL_HOST',

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { BoundedMap } from '../concurrency/bounded-map.ts'
 import type { Sql } from '../database/database.ts'
+import { Confirmation } from '../vocabulary/confirmation.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { type Account, listAccounts } from './account.ts'
@@ -49,7 +50,10 @@ const PrintedUser = Type.Object(
 )
 
 export const Profile = Type.Object(
-  { profile: PrintedUser },
+  {
+    profile: PrintedUser,
+    cnf: Type.Optional(Confirmation),
+  },
   { title: 'Profile', description: 'The user behind the token.' },
 )
 export type Profile = Static<typeof Profile>
@@ -63,6 +67,8 @@ interface Viewer {
   readonly kind: 'access' | 'personal'
   /** The accounts that an application sees. */
   readonly accountNumbers: readonly string[]
+  /** The sender that its token is bound to. */
+  readonly confirmation?: Confirmation | undefined
 }
 
 export interface Profiles {
@@ -83,6 +89,7 @@ export function openProfiles(db: Sql, environment: Environment, mostBytes = kept
     const accounts = all.filter(isSeen).map(printAccount)
     const profile: Profile = {
       profile: { id, name, account: accounts.length === 1 ? accounts[0] : accounts, accounts },
+      ...(viewer.confirmation && { cnf: viewer.confirmation }),
     }
     const text = JSON.stringify(profile)
     printed.set(viewer, text)

@@ -63,8 +63,8 @@ test('of two that apply at once one wins, and the other ends with what moved', a
   const label = owner()
   const base = folderOf([...partnersOf(label, 1), clientOf(`${label}-0`)])
   assert.equal((await finish(['apply', '-f', base, '--yes'])).code, 0)
-  const variants = ['https://one.example/callback', 'https://two.example/callback'].map((callbackUrl) =>
-    folderOf([...partnersOf(label, 1), clientOf(`${label}-0`, { callbackUrl })]),
+  const variants = ['One', 'Two'].map((displayName) =>
+    folderOf([...partnersOf(label, 1), clientOf(`${label}-0`, { displayName })]),
   )
   let arrived = 0
   const both = Promise.withResolvers<void>()
@@ -82,7 +82,7 @@ test('of two that apply at once one wins, and the other ends with what moved', a
   assert.deepEqual([won!.code, lost!.code], [0, 1], won!.text + lost!.text)
   assert.match(
     lost!.stderr,
-    /house\.yaml:\d+ \(document 2\): client .* was changed meanwhile .*: spec\.callbackUrl/,
+    /house\.yaml:\d+ \(document 2\): client .* was changed meanwhile .*: spec\.displayName/,
   )
   assert.match(lost!.stderr, /Done before it: 0; left: 1/)
 })

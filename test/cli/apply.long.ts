@@ -41,14 +41,11 @@ test('applied twice, the second time changes nothing; diff tells drift by its co
   const second = await finish(['apply', '-f', folder, '--yes'])
   assert.deepEqual([second.code, second.stdout], [0, '3 unchanged.\n'], second.text)
   assert.equal((await finish(['diff', '-f', folder])).code, 0)
-  const drift = { spec: { callbackUrl: 'https://elsewhere.example/callback' } }
+  const drift = { spec: { displayName: 'Renamed' } }
   assert.equal((await program.call('PUT', `/admin/v1/clients/${label}-0-app`, drift)).status, 200)
   const told = await finish(['diff', '-f', folder])
   assert.equal(told.code, 2, told.text)
-  assert.match(
-    told.stdout,
-    /callbackUrl: https:\/\/elsewhere\.example\/callback → https:\/\/app\.example\/callback/,
-  )
+  assert.match(told.stdout, /displayName: Renamed → /)
   assert.equal((await finish(['apply', '-f', folder, '--yes'])).code, 0)
   assert.equal((await finish(['diff', '-f', folder])).code, 0)
 })

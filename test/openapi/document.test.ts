@@ -199,7 +199,8 @@ test('every status is listed with its headers, whatever went wrong', () => {
     if (operation.method !== 'get')
       for (const status of [413, 415]) assert.ok(responseOf(internal, operation, status))
     if (operation.path.includes('{')) assert.ok(responseOf(internal, operation, 404), operation.operationId)
-    if (responseOf(internal, operation, 201))
+    // A pushed request has a name, and no address.
+    if (responseOf(internal, operation, 201) && operation.operationId !== 'pushAuthorizationRequest')
       assert.ok('Location' in responseOf(internal, operation, 201)!.headers)
   }
 })

@@ -334,7 +334,8 @@ test('of any state the document and the gateway think the same', async () => {
       const state = runs.join('')
       const query = { client_id: client.id, scope: 'read', ...(state !== '' && { state }) }
       const bytes = { ...query, ...(state !== '' && { state: Buffer.from(state).toString('latin1') }) }
-      const isSound = judgeRequest(query, bytes, client, house.clock.now()).kind === 'sound'
+      const isSound =
+        judgeRequest({ query, bytes, pushed: false }, client, house.clock.now()).kind === 'sound'
       assert.equal(allowsParameter('authorize', 'state', state), isSound)
     }),
     { numRuns: 300 },
@@ -362,7 +363,8 @@ test('of any scope the document and the gateway think the same', async () => {
       fc.array(word, { maxLength: 6 }).map((words) => words.join('')),
       (scope) => {
         const query = { client_id: client.id, scope, state: 's' }
-        const isSound = judgeRequest(query, query, client, house.clock.now()).kind === 'sound'
+        const isSound =
+          judgeRequest({ query, bytes: query, pushed: false }, client, house.clock.now()).kind === 'sound'
         assert.equal(allowsParameter('authorize', 'scope', scope), isSound, JSON.stringify(scope))
       },
     ),

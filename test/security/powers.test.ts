@@ -94,6 +94,7 @@ const powerlessActions: Readonly<Record<Exclude<AuditAction, PowerfulAction>, st
   'authorization.narrowed': takesAway,
   'authorization.paused': takesAway,
   'authorization.resumed': 'it gives back what the holder had approved',
+  'client.token_issued': 'what the client may do already',
   'code.exchanged': 'within what was approved',
   'code.replayed': takesAway,
   'code.presented_by_other_client': 'it was refused',
@@ -276,7 +277,7 @@ const powerlessCommands: Readonly<Record<string, readonly string[]>> = {
 const powerlessEndpoints: Readonly<Record<string, readonly string[]>> = {
   'within what was approved': ['POST /v1/oauth/accesstoken', 'POST /v1/oauth/refreshtoken'],
   [looks]: [
-    ...['POST /v1/oauth/introspect', 'POST /v2/webhooks/:id/recover/dry-run'],
+    ...['POST /v1/oauth/introspect', 'POST /v1/oauth/par', 'POST /v2/webhooks/:id/recover/dry-run'],
     'POST /v2/webhooks/:id/replays/dry-run',
   ],
   [takesAway]: [

@@ -44,6 +44,8 @@ test('with nothing dead nothing is removed', async () => {
   assert.deepEqual(await remove(), {
     accessTokens: 0,
     grants: 0,
+    clientTokens: 0,
+    usedProofs: 0,
     answers: 0,
     sessions: 0,
     loginBuckets: 0,

@@ -15,10 +15,13 @@ test('the metadata document names the exact endpoints and abilities of the site 
     assert.equal(answer.status, 200)
     assert.match(String(answer.headers['content-type']), /^application\/json/)
     const { service_documentation, ...document } = answer.json()
-    const methods = ['client_secret_basic', 'client_secret_post']
+    const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
+    const algorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519']
     assert.deepEqual(document, {
       issuer,
       authorization_endpoint: `${issuer}/v1/oauth/authorize`,
+      pushed_authorization_request_endpoint: `${issuer}/v1/oauth/par`,
+      require_pushed_authorization_requests: false,
       token_endpoint: `${issuer}/v1/oauth/accesstoken`,
       revocation_endpoint: `${issuer}/v1/oauth/revoke`,
       introspection_endpoint: `${issuer}/v1/oauth/introspect`,
@@ -26,10 +29,14 @@ test('the metadata document names the exact endpoints and abilities of the site 
       scopes_supported: ['read', 'write', 'market', 'trade', 'stream'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
-      grant_types_supported: ['authorization_code', 'refresh_token'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
       token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
       revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+      dpop_signing_alg_values_supported: algorithms,
       introspection_signing_alg_values_supported: ['EdDSA'],
       code_challenge_methods_supported: ['S256'],
       acr_values_supported: ['password', 'second-factor', 'passkey'].map(
@@ -58,7 +65,10 @@ test('every endpoint that the document names is there', async () => {
   const client = await house.makeClient()
   const document = (await send(house.baseUrl + path)).json<Record<string, string>>()
   assert.equal((await send(document.authorization_endpoint!)).status, 400)
-  for (const name of ['token_endpoint', 'revocation_endpoint', 'introspection_endpoint']) {
+  for (const name of [
+    ...['pushed_authorization_request_endpoint', 'token_endpoint'],
+    ...['revocation_endpoint', 'introspection_endpoint'],
+  ]) {
     const answer = await postForm(document[name]!, {}, basic(client))
     assert.equal(answer.status, 400, name)
     assert.equal(answer.json().error, 'invalid_request')

@@ -7,9 +7,9 @@ import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { Context } from '../../context.ts'
 import { signAssertion } from '../../forward-auth/assertion.ts'
 import { assertionHeader, identityOf } from '../../forward-auth/identity.ts'
-import { envoy, forwarded, original } from '../../forward-auth/original-request.ts'
+import { addressesOf, envoy, forwarded, original } from '../../forward-auth/original-request.ts'
 import { requireEnough } from '../../forward-auth/verdict.ts'
-import { type Bearer, invalidToken } from '../../oauth/bearer.ts'
+import { type Bearer, invalidToken, schemeOf, type TokenScheme } from '../../oauth/bearer.ts'
 import { isFor } from '../../oauth/introspection.ts'
 import { BearerError } from '../../oauth/oauth-error.ts'
 import { Problem } from '../../problem.ts'
@@ -77,7 +77,7 @@ function answer(
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   const refuse = (error: unknown): never => {
-    throw translate(door, question, error)
+    throw translate(door, question, schemeOf(request.headers.authorization) ?? 'Bearer', error)
   }
   const askFor = (service: Service) => {
     const tell = (bearer: Bearer) => {
@@ -86,7 +86,9 @@ function answer(
     }
     requireOneBearer(question)
     request.who = { serviceId: service.id }
-    const bearer = admitBearer(context, request, reply)
+    const { method } = question.original
+    const of = { method, addresses: addressesOf(question.original) }
+    const bearer = admitBearer(context, request, reply, of)
     return bearer instanceof Promise ? bearer.then(tell) : tell(bearer)
   }
   try {
@@ -117,8 +119,13 @@ function letPass(
 }
 
 /** As a proxy can hand it on. */
-function translate({ tooMany }: Door, { needs }: ProxyQuestion, error: unknown): unknown {
-  if (error instanceof BearerError) return error.challenge(needs)
+function translate(
+  { tooMany }: Door,
+  { needs }: ProxyQuestion,
+  scheme: TokenScheme,
+  error: unknown,
+): unknown {
+  if (error instanceof BearerError) return error.challenge({ ...needs, scheme })
   if (tooMany && error instanceof Problem && error.status === 429)
     return new Problem(tooMany, error.code, error.message, { headers: error.headers })
   return error

@@ -6,8 +6,9 @@ import { environmentOfToken, parseToken } from '../../crypto/token.ts'
 import { Forbidden, Problem } from '../../problem.ts'
 import { findActing } from '../../users/admin-credential.ts'
 import { type Permission, permits } from '../../vocabulary/permission.ts'
+import { countFailure, failureKey } from './failures.ts'
 import type { ApiGate, CredentialEnvironment } from './gate.ts'
-import { actOf, countFailure, failureKey } from './gates.ts'
+import { actOf } from './gates.ts'
 
 export interface Administrator {
   readonly credential: ActingCredential

@@ -2,11 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Act } from '../../audit/audit.ts'
 import type { Context } from '../../context.ts'
-import { parseToken } from '../../crypto/token.ts'
+import { parseToken, type Token } from '../../crypto/token.ts'
 import type { Form } from '../../http/form.ts'
 import { printUsage, type Usage } from '../../http/rate-limit.ts'
 import type { StandingCheck } from '../../http/standing.ts'
-import { subnetOf } from '../../network/subnet.ts'
 import {
   type Bearer,
   invalidToken,
@@ -18,7 +17,8 @@ import {
   requireSite,
   type TakenKinds,
 } from '../../oauth/bearer.ts'
-import type { AuthenticatedClient } from '../../oauth/client-authentication.ts'
+import type { Binding } from '../../oauth/binding.ts'
+import { type AuthenticatedClient, takesSecrets } from '../../oauth/client-authentication.ts'
 import {
   type ClientCredentials,
   parseBasic,
@@ -28,28 +28,45 @@ import {
 import { isInForce } from '../../oauth/client-directory.ts'
 import type { IntrospectionCaller } from '../../oauth/introspection.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
+import { demandError } from '../../oauth/profile.ts'
 import type { Registration } from '../../partners/client.ts'
 import { getBranchOfMember } from '../../partners/partner.ts'
 import { Forbidden, Problem } from '../../problem.ts'
 import type { Service } from '../../services/service.ts'
-import { cut } from '../../text/cut.ts'
 import { type MemberRole, reaches } from '../../vocabulary/member-role.ts'
 import type { Scope } from '../../vocabulary/scope.ts'
 import type { Branch } from '../../webhooks/events/branch.ts'
+import {
+  type ProvenClient,
+  proveClient,
+  proveSender,
+  showsProof,
+  showsSender,
+  useUp,
+} from './client-proof.ts'
+import { demand } from './demand.ts'
+import { countFailure, failureKey } from './failures.ts'
 import type { ApiGate, Protection } from './gate.ts'
 import { protect } from './protection.ts'
+import { admitSender, type ForeignRequest } from './sender-gate.ts'
 import { judgeClient, judgeMember } from './standing.ts'
 
 export const anyone: ApiGate<undefined> = () => undefined
 
 export interface ClientCaller {
   readonly client: Registration
+  /** Of its sender, which tokens are bound to that are given now; undefined where it proves none. */
+  readonly binding: Binding | undefined
   readonly act: Act
 }
 
-/** Spec 5.4: a client, by HTTP Basic or by form fields. A known one passes without a promise. */
+/**
+ * Spec 5.4: a client, by HTTP Basic or by form fields; by its key or its certificate. One that is known by its
+ * secret, and proves no sender, passes without a promise.
+ */
 export const client: ApiGate<ClientCaller> = (context, request, reply) => {
-  const known = recallClient(context, request, reply)
+  const known =
+    showsProof(request) || showsSender(request) ? undefined : recallClient(context, request, reply)
   return known ? callerOf(context, request, known) : getClient(context, request, reply)
 }
 
@@ -58,14 +75,42 @@ async function getClient(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<ClientCaller> {
-  const found = await authenticateClient(context, request, reply, readCredentials(request))
-  if (!found) throw refusal()
-  return callerOf(context, request, found)
+  const proven = await getProven(context, request, reply)
+  const sender = proveSender(context, request, proven.client)
+  await useUp(context, proven, sender)
+  return callerOf(context, request, proven.client, sender.binding)
 }
 
-function callerOf(context: Context, request: FastifyRequest, client: Registration): ClientCaller {
+async function getProven(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ProvenClient> {
+  refuseCredentialsInQuery(request.query as Form)
+  if (showsProof(request)) return proveClient(context, request)
+  const readings = readCredentials(request)
+  const client = await authenticateClient(context, request, reply, readings)
+  if (!client) throw await refusalOf(context, readings)
+  return { client, use: undefined }
+}
+
+/** Whoever has no secret is told so, whatever was sent as one. */
+async function refusalOf(
+  { clients, clock }: Context,
+  readings: readonly ClientCredentials[],
+): Promise<OAuthError> {
+  const claimed = await clients.find(readings[0]!.id)
+  return claimed && !takesSecrets(claimed, clock.now()) ? demandError('key') : refusal()
+}
+
+function callerOf(
+  context: Context,
+  request: FastifyRequest,
+  client: Registration,
+  binding?: Binding,
+): ClientCaller {
   noteClient(request, client)
-  return { client, act: actOf(context, request, `client:${client.id}`) }
+  return { client, binding, act: actOf(context, request, `client:${client.id}`) }
 }
 
 /** What is done through the interface, now. */
@@ -75,7 +120,7 @@ export function actOf({ clock, environment }: Context, request: FastifyRequest, 
 
 /** RFC 7662: a client, or one of the brokerage's own services. */
 export const clientOrService: ApiGate<IntrospectionCaller> = (context, request, reply) => {
-  const known = recallClient(context, request, reply)
+  const known = showsProof(request) ? undefined : recallClient(context, request, reply)
   return known ? askerOf(request, known) : admitAsker(context, request, reply)
 }
 
@@ -84,6 +129,11 @@ async function admitAsker(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<IntrospectionCaller> {
+  if (showsProof(request)) {
+    const proven = await getProven(context, request, reply)
+    await useUp(context, proven)
+    return askerOf(request, proven.client)
+  }
   const readings = readCredentials(request)
   const service =
     (asksAnew(request) ? undefined : context.services.recall(readings, context.environment)) ??
@@ -91,7 +141,7 @@ async function admitAsker(
   if (service) return askingService(context, request, service)
   const found = await authenticateClient(context, request, reply, readings)
   if (found) return askerOf(request, found)
-  throw refusal()
+  throw await refusalOf(context, readings)
 }
 
 /** A service says by its secret what it is: one that asks is no client that failed. */
@@ -147,6 +197,7 @@ export function admitBearer(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
+  foreign?: ForeignRequest,
 ): Bearer | Promise<Bearer> {
   const text = readBearerText(request.headers.authorization)
   const admit = (bearer: Bearer | RefusedBearer | undefined) => {
@@ -155,6 +206,7 @@ export function admitBearer(
       request.formerly = bearer
       throw bearer.obstacle ? obstructedToken(bearer.obstacle) : invalidToken()
     }
+    admitSender(context, request, reply, bearer, text, foreign)
     request.who = bearer
     const counted = countUse(context, bearer, reply, context.clock.now())
     return counted ? counted.then(() => bearer) : bearer
@@ -177,7 +229,7 @@ export interface BranchCaller extends Branch {
  */
 const ofMembers: Protection = { scope: 'read', tokens: 'personal' }
 const branchRemedy = 'Send client_id and client_secret by HTTP Basic, or a personal API token of a member.'
-const forBranches: TakenKinds = { kinds: ['personal'], remedy: branchRemedy }
+const forBranches: TakenKinds = { kinds: ['personal', 'client'], remedy: branchRemedy }
 
 /**
  * Spec 5.5: a branch, by the credentials of one of its clients, or by the personal token of one of its
@@ -193,8 +245,10 @@ export function branch(least: MemberRole): ApiGate<BranchCaller> {
     if (readings && !personal) return clientBranch(context, request, reply, readings)
     const text = personal ? personal.id : readBearerText(authorization)
     const token = parseBearer(text, context.environment, context.sisterUrl, forBranches)
+    if (token.kind === 'client') return tokenBranch(context, request, reply, token)
     const known = await context.bearers.find(token)
     if (!known) throw personal ? branchRefusal() : invalidToken()
+    if (!personal) admitSender(context, request, reply, known, text)
     request.who = known
     await countUse(context, known, reply, context.clock.now())
     requireScope(known, least === 'viewer' ? 'read' : 'write')
@@ -234,6 +288,26 @@ async function clientBranch(
   const { act } = callerOf(context, request, found)
   const judgeAnew = () => judgeClient(context, request.headers.authorization, readings, found.id)
   return { branchId: found.branchId, environment: context.environment, clientId: found.id, act, judgeAnew }
+}
+
+/** A client without a secret, by a token of its own. */
+async function tokenBranch(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: Token,
+): Promise<BranchCaller> {
+  const found = await context.clientTokens.find(token)
+  if (!found) throw invalidToken()
+  const { clientId, branchId, environment } = found
+  admitSender(context, request, reply, found, token.text)
+  request.who = { clientId, branchId }
+  const act = actOf(context, request, `client:${clientId}`)
+  const judgeAnew = async () => {
+    const anew = await context.clientTokens.find(token)
+    return anew && { tags: anew.tags, soundUntilMs: anew.expiresAtMs }
+  }
+  return { branchId, environment, clientId, act, judgeAnew }
 }
 
 export function branchRefusal(description = branchRemedy): Problem {
@@ -281,7 +355,7 @@ function recallClient(
   const known = context.knownClients.recall(request.raw.socket, authorization, context.environment, now)
   if (!known) return undefined
   if (!context.clientFailures.isQuiet) context.clientFailures.check(failureKey(request, known.client.id))
-  return admitClient(context, reply, known, now)
+  return admitClient(context, request, reply, known)
 }
 
 async function authenticateClient(
@@ -295,26 +369,20 @@ async function authenticateClient(
   const now = context.clock.now()
   const { authorization } = request.headers
   const found = await context.knownClients.authenticate(authorization, readings, context.environment, now)
-  if (found) return admitClient(context, reply, found, now)
+  if (found) return admitClient(context, request, reply, found)
   await countFailure(context, request, key)
   return undefined
 }
 
-export async function countFailure(context: Context, request: FastifyRequest, key: string): Promise<void> {
-  await context.clientFailures.count(key)
-  await context.addressFailures.countFrom(request.ip)
-}
-
-export function failureKey(request: FastifyRequest, clientId: string): string {
-  return `${subnetOf(request.ip)} ${cut(clientId, 64)}`
-}
-
+/** By its secret. */
 function admitClient(
   context: Context,
+  request: FastifyRequest,
   reply: FastifyReply,
   { client, secretId, secretEndsAt, secretReplacedAt }: AuthenticatedClient,
-  now: Date,
 ): Registration {
+  const now = context.clock.now()
+  demand(request, client, 'key', false, now)
   context.lastUse.ofSecret(secretId, now)
   // RFC 9745 and RFC 8594.
   if (secretReplacedAt) reply.header('deprecation', `@${Math.floor(secretReplacedAt.getTime() / 1000)}`)

@@ -4,6 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
+import { schemeOf } from '../../oauth/bearer.ts'
 import { BearerError } from '../../oauth/oauth-error.ts'
 import type { Problem } from '../../problem.ts'
 import type { ApiGate, Protection } from './gate.ts'
@@ -33,6 +34,7 @@ function challenge(
   request: FastifyRequest,
 ): Problem {
   return error.challenge({
+    scheme: schemeOf(request.headers.authorization) ?? 'Bearer',
     scopes: [scope],
     metadataUrl: `${baseUrl}${resourceMetadataPath}${pathOf(request)}`,
   })

@@ -7,8 +7,9 @@ import { type ClientCredentials, parseBasic } from '../../oauth/client-credentia
 import { Forbidden } from '../../problem.ts'
 import type { Service } from '../../services/service.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
+import { countFailure, failureKey } from './failures.ts'
 import type { ApiGate } from './gate.ts'
-import { actOf, branchRefusal, countFailure, failureKey, parseBranchBasic } from './gates.ts'
+import { actOf, branchRefusal, parseBranchBasic } from './gates.ts'
 
 /** One of the brokerage's own systems. */
 export const service: ApiGate<Act> = Object.assign(

@@ -2,16 +2,19 @@
  * Spec 4.3: POST /v1/oauth/accesstoken. Takes refreshes too, because generic OAuth libraries know one token
  * URL.
  */
+
+import { clientTokenSeconds, issueClientToken, webhooksScope } from '../../oauth/client-tokens.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { readRedirectUri } from '../../oauth/redirect-uri.ts'
 import { oneOf, Type, text } from '../../vocabulary/schema.ts'
 import { readFields } from '../frame/form-fields.ts'
 import type { Endpoint } from '../frame/route.ts'
+import { demand } from '../gates/demand.ts'
 import type { ClientCaller } from '../gates/gates.ts'
 import {
   clientFields,
   formLimitBytes,
-  NarrowerScope,
+  NarrowerOrOwnScope,
   Resources,
   readResources,
   refreshFor,
@@ -22,7 +25,7 @@ import {
 /** Which of the fields is needed depends on the first one; the other may be left empty. */
 const TokenRequest = Type.Object(
   {
-    grant_type: oneOf(['authorization_code', 'refresh_token'], {
+    grant_type: oneOf(['authorization_code', 'refresh_token', 'client_credentials'], {
       description: 'What is traded for the access token.',
     }),
     code: Type.Optional(
@@ -45,7 +48,7 @@ const TokenRequest = Type.Object(
       ),
     ),
     refresh_token: Type.Optional(Type.String({ description: 'Needed with `refresh_token`.' })),
-    scope: Type.Optional(NarrowerScope),
+    scope: Type.Optional(NarrowerOrOwnScope),
     resource: Type.Optional(Resources),
     ...clientFields,
   },
@@ -53,10 +56,14 @@ const TokenRequest = Type.Object(
     title: 'TokenRequest',
     description: 'A code, or a refresh token.',
     examples: [{ grant_type: 'authorization_code', code: 'CODE' }],
-    if: { properties: { grant_type: { const: 'refresh_token' } } },
+    if: { properties: { grant_type: { const: 'authorization_code' } } },
     // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.
-    then: { required: ['refresh_token'], properties: { refresh_token: { type: 'string', minLength: 1 } } },
-    else: { required: ['code'], properties: { code: { type: 'string', minLength: 1 } } },
+    then: { required: ['code'], properties: { code: { type: 'string', minLength: 1 } } },
+    else: {
+      if: { properties: { grant_type: { const: 'refresh_token' } } },
+      // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.
+      then: { required: ['refresh_token'], properties: { refresh_token: { type: 'string', minLength: 1 } } },
+    },
   },
 )
 
@@ -74,21 +81,33 @@ export const accessToken: Endpoint<ClientCaller> = {
   },
   async handle(context, caller, request, reply) {
     const form = readFields(request.body)
+    const { client, binding, act } = caller
     switch (form.get('grant_type')) {
       case 'authorization_code': {
         const code = form.get('code')
         const sent = form.find('redirect_uri')
-        const answered = { callbackUrl: caller.client.callbackUrl, code, issuer: context.baseUrl }
+        const answered = { callbackUrl: client.callbackUrl, code, issuer: context.baseUrl }
+        const verifier = form.find('code_verifier')
+        demand(request, client, 'verifier', verifier !== undefined, act.at)
+        demand(request, client, 'binding', binding !== undefined, act.at)
         const presented = {
           code,
           callbackUrl: sent === undefined ? undefined : readRedirectUri(sent, answered),
-          verifier: form.find('code_verifier'),
+          ...{ verifier, binding },
           resources: await readResources(context, form),
         }
-        return sendTokens(reply, await context.codes.exchange(caller.client, presented, caller.act))
+        return sendTokens(reply, await context.codes.exchange(client, presented, act))
       }
       case 'refresh_token':
-        return sendTokens(reply, await refreshFor(context, caller, form))
+        return sendTokens(reply, await refreshFor(context, caller, form, request))
+      case 'client_credentials': {
+        demand(request, client, 'binding', binding !== undefined, act.at)
+        const token = await issueClientToken(context.db, client, { scope: form.find('scope'), binding }, act)
+        const scopes = [webhooksScope]
+        const accessToken = token.text
+        const issued = { accessToken, refreshToken: undefined, scopes, binding, issuedAt: act.at }
+        return sendTokens(reply, issued, clientTokenSeconds)
+      }
       default:
         throw new OAuthError(
           'unsupported_grant_type',

@@ -2,6 +2,7 @@
  * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration,
  * where several libraries look for it. Nothing in it claims OpenID: there are no ID tokens.
  */
+import { signatureAlgorithms } from '../../crypto/jwk.ts'
 import { acrs, printAcr } from '../../vocabulary/acr.ts'
 import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
@@ -17,6 +18,10 @@ const Metadata = Type.Object(
   {
     issuer: address('The address of this site'),
     authorization_endpoint: address('Where browsers are sent'),
+    pushed_authorization_request_endpoint: address('Where authorization requests are pushed (RFC 9126)'),
+    require_pushed_authorization_requests: Type.Boolean({
+      description: 'Not of every application: of those whose profile is fapi2.',
+    }),
     token_endpoint: address('Where codes are exchanged'),
     revocation_endpoint: address('Where tokens are revoked'),
     introspection_endpoint: address('Where tokens are asked about'),
@@ -26,8 +31,12 @@ const Metadata = Type.Object(
     response_modes_supported: words,
     grant_types_supported: words,
     token_endpoint_auth_methods_supported: words,
+    token_endpoint_auth_signing_alg_values_supported: words,
     revocation_endpoint_auth_methods_supported: words,
+    revocation_endpoint_auth_signing_alg_values_supported: words,
     introspection_endpoint_auth_methods_supported: words,
+    introspection_endpoint_auth_signing_alg_values_supported: words,
+    dpop_signing_alg_values_supported: words,
     introspection_signing_alg_values_supported: words,
     code_challenge_methods_supported: words,
     acr_values_supported: words,
@@ -38,7 +47,8 @@ const Metadata = Type.Object(
   { title: 'Metadata', description: 'What RFC 8414 lists of this authorization server.' },
 )
 
-const authMethods = ['client_secret_basic', 'client_secret_post']
+const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
+const algorithms = [...signatureAlgorithms, 'Ed25519']
 
 export const metadata: Endpoint<undefined> = {
   cors: '*',
@@ -57,6 +67,8 @@ export const metadata: Endpoint<undefined> = {
     const said = {
       issuer: baseUrl,
       authorization_endpoint: `${baseUrl}/v1/oauth/authorize`,
+      pushed_authorization_request_endpoint: `${baseUrl}/v1/oauth/par`,
+      require_pushed_authorization_requests: false,
       token_endpoint: `${baseUrl}/v1/oauth/accesstoken`,
       revocation_endpoint: `${baseUrl}/v1/oauth/revoke`,
       introspection_endpoint: `${baseUrl}/v1/oauth/introspect`,
@@ -64,10 +76,14 @@ export const metadata: Endpoint<undefined> = {
       scopes_supported: [...scopes],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
-      grant_types_supported: ['authorization_code', 'refresh_token'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
       token_endpoint_auth_methods_supported: methods,
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
       revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+      dpop_signing_alg_values_supported: algorithms,
       introspection_signing_alg_values_supported: ['EdDSA'],
       code_challenge_methods_supported: ['S256'],
       acr_values_supported: acrs.map(printAcr),

@@ -50,6 +50,6 @@ export const refreshToken: Endpoint<ClientCaller> = {
         'grant_type must be refresh_token here. Codes are exchanged at /v1/oauth/accesstoken.',
       )
     }
-    return sendTokens(reply, await refreshFor(context, caller, form))
+    return sendTokens(reply, await refreshFor(context, caller, form, request))
   },
 }

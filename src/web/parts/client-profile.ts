@@ -1,12 +1,12 @@
 /** The profile of a client, as operators and members read it. */
-import { type Profile, profileOf } from '../../oauth/profile.ts'
+import { type ClientProfile, profileOf } from '../../oauth/profile.ts'
 import type { Client } from '../../partners/client.ts'
 import type { Readiness } from '../../partners/client-profile.ts'
 import { type Html, html } from '../frame/html.ts'
 import { printDate } from '../frame/page.ts'
 import { badge } from '../frame/parts.ts'
 
-const words: Readonly<Record<Profile, string>> = {
+const words: Readonly<Record<ClientProfile, string>> = {
   standard: 'Standard',
   moving: 'Moving to FAPI 2.0',
   fapi2: 'FAPI 2.0',

@@ -3,25 +3,30 @@
  * nothing.
  */
 import type { FastifyReply } from 'fastify'
+import { after } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import type { OperationSchema } from '../../http/described-route.ts'
-import { type Form, parseFormBytes, queryOf } from '../../http/form.ts'
+import { type Form, parseFormBytes, queryOf, withoutEmpty } from '../../http/form.ts'
+import { isAnswered } from '../../oauth/authorization.ts'
 import {
   checkRecipient,
   type JudgedRequest,
   judgeRequest,
+  openRequestUri,
   printErrorCallback,
+  pushedLivesMs,
   sealRequest,
   stateMaxCharacters,
   statePattern,
   stateWideCharacters,
   stateWideLength,
 } from '../../oauth/authorization-request.ts'
+import { OAuthError } from '../../oauth/oauth-error.ts'
 import { findResourceFault } from '../../oauth/resources.ts'
 import type { Registration } from '../../partners/client.ts'
 import { acrs, printAcr } from '../../vocabulary/acr.ts'
 import { oneOf, Type, text } from '../../vocabulary/schema.ts'
-import { scopePattern } from '../../vocabulary/scope.ts'
+import { covers, scopePattern } from '../../vocabulary/scope.ts'
 import { pageHeaders } from '../frame/page.ts'
 import type { Visit } from '../frame/visit.ts'
 
@@ -71,6 +76,19 @@ export const authorizeSchema: OperationSchema = {
         { pattern: '^[0-9]{1,9}$' },
       ),
     ),
+    request_uri: Type.Optional(
+      Type.String({
+        description:
+          'RFC 9126: what `/v1/oauth/par` answered. With it, everything here but `client_id` is ignored.',
+      }),
+    ),
+    dpop_jkt: Type.Optional(
+      text(
+        'RFC 9449: the thumbprint of the key without whose proof the code is worth nothing.',
+        'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
+        { pattern: '^[A-Za-z0-9_-]{43}$' },
+      ),
+    ),
     acr_values: Type.Optional(
       text(
         `RFC 9470: how the user has to sign in, separated by spaces; one of them is enough. There are ${acrs.map(printAcr).join(', ')}, each stronger than the one before.`,
@@ -83,33 +101,70 @@ export const authorizeSchema: OperationSchema = {
 }
 
 export async function authorize({ context, request, reply }: Visit): Promise<FastifyReply> {
-  const { vault, environment, baseUrl } = context
+  const { environment, baseUrl } = context
   const query = withoutEmpty(request.query as Form)
-  const bytes = withoutEmpty(parseFormBytes(queryOf(request.raw.url ?? '')))
   const known = typeof query.client_id === 'string' ? await context.clients.find(query.client_id) : undefined
-  const client = checkRecipient(query, known, environment)
-  const judged = await judge(context, query, bytes, client)
+  const { request_uri: requestUri } = query
+  // What stands beside it does not count (RFC 9101, 6.3).
+  const client = checkRecipient(
+    requestUri === undefined ? query : { client_id: query.client_id ?? '' },
+    known,
+    environment,
+  )
+  const judged =
+    requestUri === undefined
+      ? await judgeSent(context, query, withoutEmpty(parseFormBytes(queryOf(request.raw.url ?? ''))), client)
+      : await judgePushed(context, requestUri, client)
   reply.headers(pageHeaders())
   if (judged.kind === 'refused') {
     request.refusal = judged.error
     return reply.redirect(printErrorCallback(client.callbackUrl, judged.error, judged.state, baseUrl), 302)
   }
-  return reply.redirect(`${baseUrl}/login?request=${sealRequest(vault, environment, judged.request)}`, 302)
+  request.unmet = judged.noted
+  return reply.redirect(`${baseUrl}/login?request=${sealRequest(context, judged.request)}`, 302)
 }
 
-async function judge(
+async function judgeSent(
   context: Context,
   query: Form,
   bytes: Form,
   client: Registration,
 ): Promise<JudgedRequest> {
-  const judged = judgeRequest(query, bytes, client, context.clock.now())
+  const judged = judgeRequest({ query, bytes, pushed: false }, client, context.clock.now())
   if (judged.kind === 'refused') return judged
   const error = await findResourceFault(context, judged.request.resources)
   return error ? { kind: 'refused', error, state: judged.request.state } : judged
 }
 
-/** RFC 6749, 3.1: a parameter without a value counts as one that was not sent. */
-function withoutEmpty(form: Form): Form {
-  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== ''))
+/** What was allowed when it was pushed may not be now (RFC 9126, 7.4). */
+async function judgePushed(
+  context: Context,
+  requestUri: Form[string],
+  client: Registration,
+): Promise<JudgedRequest> {
+  const now = context.clock.now()
+  const pushed = typeof requestUri === 'string' ? openRequestUri(context, requestUri) : undefined
+  const own = pushed?.clientId === client.id ? pushed : undefined
+  const refuse = (error: OAuthError): JudgedRequest => ({ kind: 'refused', error, state: own?.state })
+  if (!own || now >= after(new Date(own.receivedAt), pushedLivesMs) || (await isAnswered(context.db, own.id)))
+    return refuse(
+      new OAuthError(
+        'invalid_request_uri',
+        'request_uri is none that /v1/oauth/par gave this application, is older than its expires_in, or was used. Push the request again.',
+      ),
+    )
+  if (own.callbackUrl !== client.callbackUrl)
+    return refuse(
+      new OAuthError(
+        'invalid_request',
+        'The callback URL of this application has changed since. Push the request again.',
+      ),
+    )
+  if (!covers(client.scopes, own.scopes))
+    return refuse(
+      new OAuthError('invalid_scope', `This application may ask for: ${client.scopes.join(' ')}.`),
+    )
+  const error = await findResourceFault(context, own.resources)
+  if (error) return refuse(error)
+  return { kind: 'sound', request: { ...own, receivedAt: now.getTime() }, noted: [] }
 }

@@ -133,6 +133,7 @@ export async function submitConsent(visit: Visit, { values }: Submission<typeof 
       }
       const consent = {
         request: { ...pending.request, scopes: choice.scopes },
+        client: pending.client,
         userId: session.user.id,
         environment: context.environment,
         accountNumbers: choice.accountNumbers,

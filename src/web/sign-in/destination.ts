@@ -7,6 +7,7 @@ import type { Form } from '../../http/form.ts'
 import type { Journey } from '../../identity/journey.ts'
 import { type AuthorizationRequest, unsealRequest } from '../../oauth/authorization-request.ts'
 import { isInForce } from '../../oauth/client-directory.ts'
+import { profileOf, weightOf } from '../../oauth/profile.ts'
 import type { Registration } from '../../partners/client.ts'
 import { Problem } from '../../problem.ts'
 import type { User } from '../../users/user.ts'
@@ -77,13 +78,15 @@ export async function getDestination(
 
 /** The request behind a sealed value, as long as it can still be answered and its client has not changed. */
 export async function openPending(context: Context, sealed: string): Promise<PendingRequest> {
-  const request = unsealRequest(context.vault, context.environment, sealed, context.clock.now())
+  const now = context.clock.now()
+  const request = unsealRequest(context, sealed, now)
   const client = request && (await context.clients.find(request.clientId))
   if (
     !request ||
     !client ||
     !isInForce(client) ||
     client.callbackUrl !== request.callbackUrl ||
+    (!request.pushed && weightOf('pushed', profileOf(client, now)) === 'demanded') ||
     !covers(client.scopes, request.scopes)
   ) {
     throw new Problem(
