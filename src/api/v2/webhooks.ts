@@ -103,7 +103,7 @@ export const createWebhook: Endpoint<BranchCaller, { Body: WebhookDraft }> = {
     operationId: 'createWebhook',
     summary: 'Register a webhook',
     description:
-      'The URL must be https and public. Deliveries begin with the next event. A branch may register 100 webhooks; the secret of the client signs unless a secret is given.',
+      'The URL must be https and public. Deliveries begin with the next event. A branch may register 100 webhooks; the secret of the client signs unless a secret is given, which a client of FAPI 2.0 has to.',
     body: WebhookDraftBody,
     response: { 201: WebhookBody },
     answerHeaders: ['Location'],

@@ -103,6 +103,7 @@ test('a client is moved up at once and back, and its pages say what it is', asyn
     shown,
     /FAPI 2\.0 since .*no keys, read at https:\/\/app\.example\.com\/jwks · DPoP nonces demanded/,
   )
+  assert.match(shown, /Secret ending in \w{4} , which counts no more/)
   house.clock.advance(minute)
   const moment = await profileOf(own)
   await set(own, { bearers: 'live-out', nonces: 'yes' })

@@ -1,5 +1,6 @@
 /** A partner's clients on its page, each with what an operator may decide about it. */
 import type { Client } from '../../../partners/client.ts'
+import { hasFapi2 } from '../../../partners/client-profile.ts'
 import type { ClientSecret } from '../../../partners/client-secret.ts'
 import type { ScopeRequest } from '../../../partners/scope-request.ts'
 import { scopes } from '../../../vocabulary/scope.ts'
@@ -60,7 +61,7 @@ function printClient(client: Client, page: ClientsPage): Html {
     client.scopesRequired.length > 0 && html`requires: ${client.scopesRequired.join(' ')} · `
   }registered ${printDate(client.createdAt)} ·
   <a href="${home}/clients/${client.id}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
-${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map(printSecret)}
+${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map((each) => printSecret(each, hasFapi2(client, page.profiles.now)))}
 ${printProfile(client, page)}
 ${asked && printRequest(client, asked, page)}${manages && html`${printMost(client, page)}${printRequired(client, page)}${printProfileForm(client, page)}`}</div>
 ${
@@ -74,10 +75,10 @@ ${
 }</li>`
 }
 
-function printSecret(secret: ClientSecret): Html {
+function printSecret(secret: ClientSecret, isIdle: boolean): Html {
   const lastUse = secret.lastUsedAt ? printDate(secret.lastUsedAt) : 'never'
   return html`<br><span class="faint">Secret ending in
-    <code>${secret.hint}</code> · made ${printDate(secret.createdAt)} · last used
+    <code>${secret.hint}</code>${isIdle && ', which counts no more'} · made ${printDate(secret.createdAt)} · last used
     ${lastUse}${
       secret.signsFrom > secret.createdAt &&
       html` · signs webhooks from

@@ -82,7 +82,7 @@ function printAsked(
 ) {
   const at = { client: id }
   return html`<p>${badge('wait', 'asks for FAPI 2.0')} Asked ${printDate(askedAt)}${
-    wishedFrom !== null && html`, for ${printDate(wishedFrom)} on`
+    wishedFrom !== null && html`, from ${printDate(wishedFrom)} on`
   }. Setting the moment below grants it.</p><div class="acts">${ofPage.ask(forms.declineProfile, {
     ...{ at, standing: { request }, label: 'Decline', of: `FAPI 2.0 of ${name}` },
     text: 'The partner can ask again.',
