@@ -148,7 +148,7 @@ export async function push(
 
 /** The holder's part, from the name of the request to the callback's parameters. */
 export async function answerRequest(
-  by: Fapi2Client,
+  by: Pick<Fapi2Client, 'client'>,
   browser: Browser,
   requestUri: string,
   decision = 'approve',
