@@ -211,8 +211,16 @@ const powers = {
     ...{ own: ['/partner/:branch/clients/:client/rotate'], commands: ['client rotate-secret'], tells: [] },
     endpoints: ['POST /admin/v1/clients/:name/secrets'],
   },
-  'client.key_added': { commands: ['client create', 'client add-key'], tells: [] },
-  'client.keys_placed': { commands: ['client read-keys'], tells: [] },
+  'client.key_added': {
+    own: ['/partner/:branch/clients/:client/add-keys'],
+    commands: ['client create', 'client add-key'],
+    tells: [],
+  },
+  'client.keys_placed': {
+    own: ['/partner/:branch/clients/:client/place-keys'],
+    commands: ['client read-keys'],
+    tells: [],
+  },
   'client.certificate_set': { commands: ['client update'], tells: [] },
   'client.activated': {
     ...{ ...partner, fourEyes: 'client.activate' },

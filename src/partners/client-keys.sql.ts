@@ -20,6 +20,14 @@ export const selectKeys = statement({
   text: `SELECT ${columns} FROM client_keys WHERE client_id = :clientId ORDER BY id`,
 })
 
+export const selectKeysOfBranch = statement({
+  name: 'select_client_keys_of_branch',
+  takes: { branchId: int },
+  gives: row,
+  text: `SELECT ${columns} FROM client_keys
+   WHERE client_id IN (SELECT id FROM clients WHERE branch_id = :branchId) ORDER BY id`,
+})
+
 /** The rows that are new, or whose key now has another name or certificate. */
 export const insertKeys = statement({
   name: 'insert_client_keys',

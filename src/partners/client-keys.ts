@@ -5,13 +5,14 @@
 import { type Act, recordAct } from '../audit/audit.ts'
 import { algorithmOf, type PublicJwk, type SignatureAlgorithm, type VerifyingKey } from '../crypto/jwk.ts'
 import type { Sql } from '../database/database.ts'
+import type { RowOf } from '../database/statement.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { getClient } from './client.ts'
 import * as table from './client-keys.sql.ts'
 import { lockClient } from './clients.sql.ts'
 import { findJwksProblems, mostKeys, type ReadJwks } from './jwks.ts'
 
-interface ClientKey {
+export interface ClientKey {
   readonly id: number
   readonly clientId: string
   readonly thumbprint: string
@@ -59,13 +60,21 @@ export async function removeKey(db: Sql, client: KeyOwner, keyId: number, act: A
 }
 
 export async function listKeys(sql: Sql, clientId: string): Promise<ClientKey[]> {
-  const rows = await sql.query(table.selectKeys, { clientId })
-  return rows.map(({ jwk, ...row }) => ({
+  return (await sql.query(table.selectKeys, { clientId })).map(readRow)
+}
+
+/** Those of all clients of a partner. */
+export async function listKeysOfBranch(sql: Sql, branchId: number): Promise<ClientKey[]> {
+  return (await sql.query(table.selectKeysOfBranch, { branchId })).map(readRow)
+}
+
+function readRow({ jwk, ...row }: RowOf<typeof table.selectKeys>): ClientKey {
+  return {
     ...row,
     kid: jwk.kid ?? null,
     algorithm: algorithmOf(jwk),
     hasCertificate: jwk.x5c !== undefined,
-  }))
+  }
 }
 
 /** As they stand at the client's address: what is not among them leaves. */

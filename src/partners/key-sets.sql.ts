@@ -22,19 +22,30 @@ export const deleteSet = statement({
   text: 'DELETE FROM client_key_sets WHERE client_id = :clientId',
 })
 
+const shown = {
+  clientId: text,
+  jwksUri: sure(text),
+  placedAt: instant,
+  readAt: orNull(instant),
+  failedSince: orNull(instant),
+  fault: orNull(text),
+}
+const selectShown = `SELECT s.client_id AS "clientId", c.jwks_uri AS "jwksUri", s.placed_at AS "placedAt",
+     s.read_at AS "readAt", s.failed_since AS "failedSince", s.fault
+   FROM client_key_sets s JOIN clients c ON c.id = s.client_id`
+
 export const selectSet = statement({
   name: 'select_client_key_set',
   takes: { clientId: text },
-  gives: {
-    jwksUri: sure(text),
-    placedAt: instant,
-    readAt: orNull(instant),
-    failedSince: orNull(instant),
-    fault: orNull(text),
-  },
-  text: `SELECT c.jwks_uri AS "jwksUri", s.placed_at AS "placedAt", s.read_at AS "readAt",
-     s.failed_since AS "failedSince", s.fault
-   FROM client_key_sets s JOIN clients c ON c.id = s.client_id WHERE s.client_id = :clientId`,
+  gives: shown,
+  text: `${selectShown} WHERE s.client_id = :clientId`,
+})
+
+export const selectSetsOfBranch = statement({
+  name: 'select_client_key_sets_of_branch',
+  takes: { branchId: int },
+  gives: shown,
+  text: `${selectShown} WHERE c.branch_id = :branchId`,
 })
 
 /** How long a worker may take, which asks for five seconds at most. */

@@ -11,6 +11,7 @@ import { lockClient } from './clients.sql.ts'
 import * as table from './key-sets.sql.ts'
 
 export interface KeySet {
+  readonly clientId: string
   readonly jwksUri: string
   readonly placedAt: Date
   /** When the keys were last found to be as they are here. */
@@ -52,6 +53,10 @@ export function findAddressProblem(jwksUri: string, { builtIn: _, ...policy }: G
 export async function findKeySet(sql: Sql, clientId: string): Promise<KeySet | undefined> {
   const [set] = await sql.query(table.selectSet, { clientId })
   return set
+}
+
+export function listKeySetsOfBranch(sql: Sql, branchId: number): Promise<KeySet[]> {
+  return sql.query(table.selectSetsOfBranch, { branchId })
 }
 
 /**

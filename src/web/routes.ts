@@ -111,6 +111,7 @@ const delivery = whenVisited(() => import('./partner/deliveries/delivery.ts'))
 const testHooks = whenVisited(() => import('./partner/webhooks/test-hooks.ts'))
 const testOutcome = whenVisited(() => import('./partner/webhooks/test-outcome.ts'))
 const clients = whenVisited(() => import('./partner/clients/clients.ts'))
+const clientKeys = whenVisited(() => import('./partner/clients/client-keys.ts'))
 const ownLook = whenVisited(() => import('./partner/clients/client-look.ts'))
 const ownCalls = whenVisited(() => import('./partner/calls/calls.ts'))
 const reference = whenVisited(() => import('./partner/reference/reference.ts'))
@@ -170,6 +171,9 @@ const portalRows: readonly Row[] = [
   send(clientForms.askFapi2, developer.and(freshlySignedIn), clients.askFapi2),
   send(clientForms.rotateSecret, developer.and(freshlySignedIn), clients.rotateSecret),
   send(clientForms.revokeSecret, developer, clients.revokeSecret),
+  send(clientForms.addKeys, developer.and(freshlySignedIn), clientKeys.addKeys),
+  send(clientForms.removeKey, developer, clientKeys.removeKey),
+  send(clientForms.placeKeys, developer.and(freshlySignedIn), clientKeys.placeKeys),
   page('/partner/:branch/clients/:client/look', viewer, ownLook.showLook),
   page('/partner/:branch/clients/:client/look/logo', viewer, ownLook.showLookLogo),
   send(clientForms.saveLook, developer.and(freshlySignedIn), ownLook.saveLook),

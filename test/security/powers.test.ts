@@ -144,6 +144,7 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
     ...['/logout', '/logout/from/:provider', '/account/revoke', '/account/pause', '/account/api/revoke'],
     ...['/account/devices/close', '/account/devices/close/others'],
     ...['/partner/invitation/:token/decline', '/partner/:branch/clients/:client/revoke'],
+    '/partner/:branch/clients/:client/remove-key',
     ...[
       '/partner/:branch/members/uninvite',
       '/partner/:branch/members/remove',

@@ -85,6 +85,7 @@ const anySession: Record<string, string> = {
   '/partner/:branch/messages/send': 'an operator reads it',
   '/partner/:branch/clients/refresh': 'an operator decides',
   '/partner/:branch/clients/:client/revoke': 'it takes power away',
+  '/partner/:branch/clients/:client/remove-key': 'it takes power away',
   '/console/audit/chain/verify': 'it only looks',
 }
 

@@ -427,6 +427,7 @@ const makeNothing = [
   '/partner/:branch/signature/check',
   '/partner/:branch/clients/:client/update',
   '/partner/:branch/clients/:client/revoke',
+  ...['add-keys', 'remove-key', 'place-keys'].map((verb) => `/partner/:branch/clients/:client/${verb}`),
   '/partner/:branch/members/uninvite',
   '/partner/:branch/members/leave',
   '/partner/:branch/members/role',

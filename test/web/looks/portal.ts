@@ -12,7 +12,7 @@ import { readInvitation } from '../../support/members.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
 import { answer } from '../../support/receiver.ts'
 import { pressAsked } from '../../support/screen.ts'
-import { makeBound, makeMoving } from './profiles.ts'
+import { makeBound, makeMoving, placeUnreadable } from './profiles.ts'
 import { unfold, visitAll, type Walk } from './tour.ts'
 
 export async function* portalTour(walk: Walk): AsyncGenerator<string, void> {
@@ -63,6 +63,7 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
   const onLive = { branchId: own.partner.branchId, environment: 'live' } as const
   await makeAddress(house, onLive)
   await makeAddress(house, onLive, true)
+  await placeUnreadable(house, client, receiver)
   const [moving, bound] = [await makeMoving(house, own.partner), await makeBound(house, own.partner)]
   const [well, ill] = [`${home}/webhooks/${webhookId}`, `${home}/webhooks/${refusing}`]
   return {

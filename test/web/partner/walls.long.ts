@@ -23,6 +23,7 @@ import { check, drawPng } from '../../support/brand.ts'
 import { Browser, type Fields } from '../../support/browser.ts'
 import { isAtRest } from '../../support/by-hand.ts'
 import { failCalls } from '../../support/calls.ts'
+import { makeKey, printJwks } from '../../support/client-keys.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
 import { keepOpen } from '../../support/keep-open.ts'
@@ -181,6 +182,9 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/clients/:client/rotate': { overlap: 'day' },
   '/partner/:branch/clients/:client/look/save': { purpose: 'Shows the walls.' },
   '/partner/:branch/clients/:client/revoke': { secret: '1' },
+  '/partner/:branch/clients/:client/add-keys': { jwks: printJwks(makeKey()) },
+  '/partner/:branch/clients/:client/remove-key': { key: '1' },
+  '/partner/:branch/clients/:client/place-keys': { jwksUri: '' },
   '/partner/invitation/:token/accept': { link: 'invited' },
   '/partner/invitation/:token/decline': { link: 'invited' },
   '/partner/:branch/members/invite': { email: 'somebody@example.com', role: 'viewer' },
@@ -208,6 +212,9 @@ async function realise(fields: Fields): Promise<Fields> {
     await ask(db, `UPDATE partners SET status = 'approved' WHERE status = 'applied'`)
     await setStatus('declined')
   }
+  // As nothing reads it: what is taken away is the address.
+  if (fields.jwksUri === '')
+    await ask(db, `UPDATE clients SET jwks_uri = 'https://keys.example/jwks' WHERE id = $1`, [own.client.id])
   if (fields.url === here) return { url: receiver.url('/elsewhere') }
   if (fields.invitation === 'sent') {
     const email = `${makeUpWord()}@example.com`

@@ -1,7 +1,9 @@
 /** A partner's clients on its page, each with what an operator may decide about it. */
 import type { Client } from '../../../partners/client.ts'
+import type { ClientKey } from '../../../partners/client-keys.ts'
 import { hasFapi2 } from '../../../partners/client-profile.ts'
 import type { ClientSecret } from '../../../partners/client-secret.ts'
+import type { KeySet } from '../../../partners/key-sets.ts'
 import type { ScopeRequest } from '../../../partners/scope-request.ts'
 import { scopes } from '../../../vocabulary/scope.ts'
 import type { FormView } from '../../frame/form-view.ts'
@@ -9,6 +11,7 @@ import { type Html, html } from '../../frame/html.ts'
 import { printDate } from '../../frame/page.ts'
 import { badge } from '../../frame/parts.ts'
 import type { Operator } from '../../gates/gates.ts'
+import { printKey, printKeySet, printKeyUse } from '../../parts/client-keys.ts'
 import { type Offers, printOffer } from '../frame/four-eyes.ts'
 import { type ProfilesShown, printProfile, printProfileForm } from './client-profile.ts'
 import * as forms from './forms.ts'
@@ -16,6 +19,8 @@ import * as forms from './forms.ts'
 interface ClientsPage {
   readonly clients: readonly Client[]
   readonly secrets: readonly ClientSecret[]
+  readonly keys: readonly ClientKey[]
+  readonly keySets: readonly KeySet[]
   readonly requests: readonly ScopeRequest[]
   readonly profiles: ProfilesShown
   readonly home: string
@@ -61,7 +66,7 @@ function printClient(client: Client, page: ClientsPage): Html {
     client.scopesRequired.length > 0 && html`requires: ${client.scopesRequired.join(' ')} · `
   }registered ${printDate(client.createdAt)} ·
   <a href="${home}/clients/${client.id}/look">consent page<span class="unseen"> of ${client.name}</span></a></span>
-${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map((each) => printSecret(each, hasFapi2(client, page.profiles.now)))}
+${own.length === 0 ? html`<br><span class="faint">No secret is active.</span>` : own.map((each) => printSecret(each, hasFapi2(client, page.profiles.now)))}${printKeys(client, page)}
 ${printProfile(client, page)}
 ${asked && printRequest(client, asked, page)}${manages && html`${printMost(client, page)}${printRequired(client, page)}${printProfileForm(client, page)}`}</div>
 ${
@@ -88,6 +93,14 @@ function printSecret(secret: ClientSecret, isIdle: boolean): Html {
       html` · ends
     ${printDate(secret.expiresAt)}`
     }</span>`
+}
+
+function printKeys({ id }: Client, { keys, keySets }: ClientsPage): Html {
+  const set = keySets.find(({ clientId }) => clientId === id)
+  const own = keys.filter(({ clientId }) => clientId === id)
+  return html`${own.map((key) => html`<br><span class="faint">Key ${printKey(key)} · ${printKeyUse(key, set)}</span>`)}${
+    set && html`<br><span class="faint">Keys: ${printKeySet(set)}</span>`
+  }`
 }
 
 function printRequest(

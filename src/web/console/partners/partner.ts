@@ -3,8 +3,10 @@
 import type { Sql } from '../../../database/database.ts'
 import type { Application } from '../../../partners/application-details.ts'
 import { listClients } from '../../../partners/client.ts'
+import { listKeysOfBranch } from '../../../partners/client-keys.ts'
 import { readReadiness } from '../../../partners/client-profile.ts'
 import { listSecretsOfBranch } from '../../../partners/client-secret.ts'
+import { listKeySetsOfBranch } from '../../../partners/key-sets.ts'
 import { ownPartnerWords } from '../../../partners/own-partner.ts'
 import {
   decideAgainst,
@@ -70,6 +72,8 @@ export async function showPartner(visit: Visit, operator: Operator) {
   const clients = await listClients(db, partner.branchId)
   const now = clock.now()
   const secrets = await listSecretsOfBranch(db, partner.branchId, now)
+  const keys = await listKeysOfBranch(db, partner.branchId)
+  const keySets = await listKeySetsOfBranch(db, partner.branchId)
   const requests = await listOpenScopeRequests(db, partner.branchId)
   const profiles = {
     now,
@@ -90,7 +94,7 @@ ${printApplication(partner, await findApplication(db, partner))}
 ${manages && printDecision(partner, operator, offers)}
 ${printThread(await listMessages(db, partner, messagesShown), { side: 'brokerage', form: manages ? forms.writeMessage : undefined, forms: operator.forms })}
 ${printRefresh(partner, await findRefreshRequest(db, partner), operator, offers)}
-${printClients({ clients, secrets, requests, profiles, home, operator, manages, offers })}
+${printClients({ clients, secrets, keys, keySets, requests, profiles, home, operator, manages, offers })}
 ${printMembers(await listMembers(db, partner), operator)}
 <section class="card"><h2>Webhooks</h2>${await printWebhooksOf(around, partner.branchId)}</section>
 <section class="card"><h2>Failed API calls</h2>${await printFailedCallsOf(around, partner.branchId)}</section>

@@ -57,10 +57,10 @@ function printLeft(obstacles: readonly Obstacle[], client: Client, member: Membe
 }
 
 function printList(obstacles: readonly Obstacle[], { id }: Client, { home }: Member): Html {
-  const places: Record<Obstacle['about'], Html | undefined> = {
+  const places: Record<Obstacle['about'], Html> = {
     webhooks: html` <a href="${home}/webhooks">Webhooks</a>`,
     callback: html` <a href="${home}/clients/${id}#change">Change the callback</a>`,
-    keys: undefined,
+    keys: html` <a href="#keys">Public keys</a>`,
   }
   return html`<ul>${obstacles.map(({ about, text }) => html`<li>${text}${places[about]}</li>`)}</ul>`
 }

@@ -13,12 +13,14 @@ import {
   scopesOfNewClients,
   updateClient as update,
 } from '../../../partners/client.ts'
+import { listKeys } from '../../../partners/client-keys.ts'
 import { hasFapi2, readReadiness } from '../../../partners/client-profile.ts'
 import {
   listSecrets,
   revokeSecret as revoke,
   rotateSecret as rotate,
 } from '../../../partners/client-secret.ts'
+import { findKeySet } from '../../../partners/key-sets.ts'
 import { askForFapi2, findProfileRequest } from '../../../partners/profile-request.ts'
 import { askForRefresh, findRefreshRequest, type RefreshRequest } from '../../../partners/refresh-request.ts'
 import { askForScopes, findScopeRequest } from '../../../partners/scope-request.ts'
@@ -48,6 +50,7 @@ import { type FreshMember, type Member, memberWatcher } from '../../gates/gates.
 import { profileBadge } from '../../parts/client-profile.ts'
 import { sendPortal } from '../frame/portal.ts'
 import { printAfterClient } from '../home/onboarding.ts'
+import { printKeys } from './client-key-parts.ts'
 import { printProfile } from './client-profile.ts'
 import { printScopeRequest, registrationHint } from './client-scopes.ts'
 import { printSecret, printSecrets } from './client-secrets.ts'
@@ -306,6 +309,7 @@ async function sendClient(visit: Visit, member: Member, client: Client, { secret
     readiness: (await readReadiness(db, [client], now)).get(client.id)!,
     asked: await findProfileRequest(db, client.id),
   }
+  const keys = { keys: await listKeys(db, client.id), set: await findKeySet(db, client.id), now }
   return sendPortal(visit, member, {
     title: client.name,
     section: '/clients',
@@ -324,6 +328,7 @@ ${next && (await printAfterClient(visit, member))}
       ['Consent page', html`<a href="${member.home}/clients/${client.id}/look">Logo, links and purpose</a>`],
     ])}</section>
 ${!hasFapi2(client, now) && printSecrets(client, secrets, member, now)}
+${printKeys(client, keys, member)}
 ${printProfile(client, profile, member)}
 ${printScopeRequest(client, await findScopeRequest(db, client.id), member)}
 ${member.isDeveloper && printChangeForm(client, member)}`,

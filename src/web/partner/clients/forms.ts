@@ -2,7 +2,17 @@
 import { imageMostBytes } from '../../../brands/image.ts'
 import { day, hour } from '../../../clock.ts'
 import { keysOf } from '../../../vocabulary/record-of.ts'
-import { anyTicks, file, keyNumber, longText, moment, oneOf, text, tick } from '../../frame/field.ts'
+import {
+  anyTicks,
+  file,
+  keyNumber,
+  longSecret,
+  longText,
+  moment,
+  oneOf,
+  text,
+  tick,
+} from '../../frame/field.ts'
 import { defineForm } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
 
@@ -78,6 +88,23 @@ export const rotateSecret = defineForm(
   { makes: true },
 )
 export const revokeSecret = defineForm(`${ofClient}/revoke`, { secret: keyNumber() })
+
+/** What somebody pastes may be a private key: it is never kept, nor put back. */
+export const addKeys = defineForm(`${ofClient}/add-keys`, {
+  jwks: longSecret({
+    ...{ label: 'Public keys', most: 16_000, isRequired: true },
+    hint: 'A JWKS, or one JWK: ES256, PS256 or EdDSA. Good at once.',
+    more: html`placeholder='{"keys":[{"kty":"EC","crv":"P-256", …}]}' spellcheck="false" autocomplete="off"`,
+  }),
+})
+export const removeKey = defineForm(`${ofClient}/remove-key`, { key: keyNumber() })
+export const placeKeys = defineForm(`${ofClient}/place-keys`, {
+  jwksUri: text({
+    ...{ label: 'Address of the JWKS', type: 'url', most: 2_000 },
+    hint: 'Read every ten minutes, or as its Cache-Control says, and for a key that is not known. Empty: the keys stay, and are read no more.',
+    more: html`placeholder="https://app.example.com/jwks.json" spellcheck="false"`,
+  }),
+})
 
 const webPage = {
   type: 'url',
