@@ -14,6 +14,7 @@ local identity = {
   "x-countersign-grant",
   "x-countersign-auth-time",
   "x-countersign-acr",
+  "x-countersign-cnf",
   "x-countersign-expires",
   "x-countersign-assertion",
 }
@@ -43,7 +44,7 @@ local function refuse(txn, answer)
   local is_no = answer and (answer.status == 401 or answer.status == 403 or answer.status == 429)
   local reply = txn:reply({ status = is_no and answer.status or 503 })
   if is_no then
-    for _, name in ipairs({ "www-authenticate", "content-type", "retry-after" }) do
+    for _, name in ipairs({ "www-authenticate", "content-type", "retry-after", "dpop-nonce" }) do
       local value = answer.headers[name]
       if value then
         reply:add_header(name, value[0])
@@ -62,6 +63,7 @@ core.register_action("countersign", { "http-req" }, function(txn, ...)
     headers = {
       ["x-countersign-service"] = { service },
       ["authorization"] = lines_of(headers, "authorization"),
+      ["dpop"] = lines_of(headers, "dpop"),
       ["x-forwarded-method"] = { txn.f:method() },
       ["x-forwarded-proto"] = { txn.f:ssl_fc() == 1 and "https" or "http" },
       ["x-forwarded-host"] = lines_of(headers, "host"),

@@ -48,6 +48,8 @@ type Access struct {
 	Scope    string   `json:"scope"`
 	Accounts []string `json:"account_numbers"`
 	Audience []string `json:"aud"`
+	// Of a sender that has to prove itself, which nothing here looks at.
+	Confirmation map[string]string `json:"cnf"`
 	Expires  int64    `json:"exp"`
 	Tags     []string `json:"tags"`
 }
@@ -310,7 +312,7 @@ func (v *Verifier) Require(scope string, account func(*http.Request) string, nex
 			w.Header().Set("Retry-After", "1")
 			refuse(503, "temporarily_unavailable", "Whether this token may be used cannot be found out. Try again.")
 		// This API has no name in RFC 8707: a token that is for others alone is not for it.
-		case access == nil || len(access.Audience) > 0:
+		case access == nil || len(access.Audience) > 0 || access.Confirmation != nil:
 			refuse(401, "invalid_token", "The access token is unknown, expired or revoked.")
 		case !slices.Contains(strings.Fields(access.Scope), scope):
 			refuse(403, "insufficient_scope", "This token lacks the scope "+scope+".")

@@ -16,5 +16,7 @@ export interface Access {
   /** When and how the user had signed in who approved it; undefined where nobody says. */
   readonly authenticatedAtMs: number | undefined
   readonly acr: string | undefined
+  /** It counts from one sender alone (RFC 7800), which whoever takes the token has to make sure of. */
+  readonly isBound: boolean
   readonly expiresAtMs: number
 }

@@ -53,6 +53,8 @@ const usualTimeoutMs = 5_000
 const unknownToken = 'The access token is unknown, expired or revoked.'
 const noToken = 'Send an access token in the Authorization header, after the word Bearer.'
 const otherResource = 'This token is for other resources.'
+const boundToken =
+  'This token is bound to its sender, whose proof is not looked at here: this API takes it by way of its proxy alone.'
 
 interface Flight {
   readonly epoch: number
@@ -128,6 +130,7 @@ class Bearers implements Verifier {
   #admit(access: Access | undefined, demand: Demand, account: string | undefined): Judgement {
     const nowMs = this.#clock.nowMs()
     if (!access || nowMs >= access.expiresAtMs) return demand.refuse('invalid_token', unknownToken)
+    if (access.isBound) return demand.refuse('invalid_token', boundToken)
     const { resource } = this.#options
     if (access.audience.length > 0 && !(resource !== undefined && access.audience.includes(resource)))
       return demand.refuse('invalid_token', otherResource)

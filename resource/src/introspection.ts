@@ -43,6 +43,7 @@ export function parseAccess(told: JsonObject): Access {
     audience: findTexts(told, 'aud') ?? [],
     authenticatedAtMs: authenticatedAt === undefined ? undefined : authenticatedAt * 1000,
     acr: findText(told, 'acr'),
+    isBound: told.cnf !== undefined,
     expiresAtMs: expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt * 1000,
   }
 }

@@ -6,6 +6,7 @@
 import type { Bearer } from '../oauth/bearer.ts'
 import { describeBearer, type Introspection } from '../oauth/introspection.ts'
 import type { Service } from '../services/service.ts'
+import type { Confirmation } from '../vocabulary/confirmation.ts'
 import { keysOf } from '../vocabulary/record-of.ts'
 
 export interface Identity {
@@ -25,6 +26,7 @@ const fields = {
   'x-countersign-grant': 'grant_id',
   'x-countersign-auth-time': 'auth_time',
   'x-countersign-acr': 'acr',
+  'x-countersign-cnf': 'cnf',
 } as const
 
 export const assertionHeader = 'x-countersign-assertion'
@@ -64,8 +66,17 @@ function describe(bearer: Bearer, service: Service, issuer: string): Identity {
 /** What a header cannot hold, and what may part values, is percent-encoded. */
 function printValue(value: Introspection[(typeof fields)[keyof typeof fields] | 'exp']): string {
   if (value === undefined) return ''
-  return String(Array.isArray(value) ? value.join(' ') : value).replace(
-    /[^ !-$&-+\--~]/gu,
-    encodeURIComponent,
-  )
+  return wordsOf(value)
+    .join(' ')
+    .replace(/[^ !-$&-+\--~]/gu, encodeURIComponent)
+}
+
+/** Of a sender: how it is known, and by what. */
+function wordsOf(value: string | number | readonly string[] | Confirmation): readonly string[] {
+  if (typeof value !== 'object') return [String(value)]
+  return isList(value) ? value : Object.entries(value).map(([name, thumbprint]) => `${name}=${thumbprint}`)
+}
+
+function isList(value: readonly string[] | Confirmation): value is readonly string[] {
+  return Array.isArray(value)
 }

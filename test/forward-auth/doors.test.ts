@@ -17,7 +17,7 @@ const token = (await holder.tokens(client, { scope: 'read trade' })).access_toke
 
 const names = [
   ...['subject', 'username', 'customer', 'client', 'partner', 'scope', 'accounts', 'grant'],
-  ...['auth-time', 'acr', 'expires', 'assertion'],
+  ...['auth-time', 'acr', 'cnf', 'expires', 'assertion'],
 ].sort()
 
 for (const door of doorNames) {
@@ -38,7 +38,7 @@ for (const door of doorNames) {
     assert.match(identity['auth-time']!, /^\d{10}$/)
     assert.equal(identity.acr, 'urn:countersign:acr:password')
     assert.match(identity.expires!, /^\d{10}$/)
-    assert.deepEqual([identity.customer, identity.assertion], ['', ''])
+    assert.deepEqual([identity.customer, identity.cnf, identity.assertion], ['', '', ''])
   })
 
   test(`${door}: what the service may not know, and what is not there, is empty`, async () => {

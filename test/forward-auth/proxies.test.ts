@@ -73,7 +73,7 @@ async function pass(
 
 const words = [
   ...['Subject', 'Username', 'Customer', 'Client', 'Partner', 'Scope', 'Accounts', 'Grant', 'Auth-Time'],
-  ...['Acr', 'Expires', 'Assertion'],
+  ...['Acr', 'Cnf', 'Expires', 'Assertion'],
 ]
 const identityNames = words.map((word) => `x-countersign-${word.toLowerCase()}`)
 

@@ -153,7 +153,7 @@ async function passEnvoy({ token, method, target, headers }: Sent): Promise<Verd
   const needs: string = route.metadata.filter_metadata['envoy.filters.http.lua'].needs
   const { allowed_headers, failure_mode_allow, http_service } = authz.typed_config
   assert.equal(failure_mode_allow, false)
-  assert.deepEqual(allowed_headers.patterns, [{ exact: 'x-countersign-needs' }])
+  assert.deepEqual(allowed_headers.patterns, [{ exact: 'x-countersign-needs' }, { exact: 'dpop' }])
   const authorization: Headers = token === undefined ? [] : [['authorization', `Bearer ${token}`]]
   const added: Headers = http_service.authorization_request.headers_to_add.map(
     ({ key, value }: { key: string; value: string }) => [key, value] as const,
@@ -187,7 +187,7 @@ for (const [name, pass] of Object.entries(passes)) {
         assert.ok(!/evil/.test(value) && !value.includes(service.credential), header)
       const said = upstream.filter(([header]) => /^x[^a-z0-9]*countersign/i.test(header))
       assert.deepEqual(new Set(said.map(([header]) => header)).size, said.length)
-      assert.equal(said.length, 12)
+      assert.equal(said.length, 13)
       const identity = Object.fromEntries(said)
       assert.equal(identity['x-countersign-subject'], holder.user.id)
       assert.equal(identity['x-countersign-scope'], 'read trade')

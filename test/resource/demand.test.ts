@@ -11,6 +11,7 @@ const access: Access = {
   scopes: ['read', 'market'],
   accounts: ['A1', 'A2'],
   audience: [],
+  isBound: false,
   authenticatedAtMs: nowMs - 300_000,
   acr: 'urn:countersign:acr:second-factor',
   expiresAtMs: nowMs + 60_000,

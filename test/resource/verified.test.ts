@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../resource/src/index.ts'
 import { minute } from '../../src/clock.ts'
+import { makeKey } from '../support/client-keys.ts'
+import { getTokens, makeFapi2Client } from '../support/fapi.ts'
 import { openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeService, openApi } from '../support/resource.ts'
@@ -63,6 +65,18 @@ test('a token for other resources alone is refused, and so is any that names one
   assert.equal(await for_({}), 401)
   const all = await keepOpen(openApi(house, { resource: quotes }))
   assert.equal(await all.status(await tokenFor(await house.makeClient())), 200)
+})
+
+test('a token that is bound to its sender is no bearer, remembered or not', async () => {
+  const by = await makeFapi2Client(house)
+  const { access_token } = await getTokens(by, makeKey())
+  const api = await keepOpen(openApi(house))
+  for (const _ of [1, 2]) {
+    const refused = await api.call(access_token)
+    assert.ok(refused instanceof Refusal)
+    assert.equal(refused.status, 401)
+    assert.equal(refused.body.error, 'invalid_token')
+  }
 })
 
 test('a sign-in of long ago is challenged, and what nobody tells of is none', async () => {

@@ -15,6 +15,8 @@ export interface Passage {
   readonly method?: string
   readonly host?: string
   readonly target?: string
+  /** Before the token, instead of Bearer. */
+  readonly scheme?: string
   /** Sent beside, as they are. */
   readonly more?: readonly string[]
   /** Of a header that is left out, or sent otherwise: its name in small letters, and the lines instead. */
@@ -60,11 +62,12 @@ function write(door: DoorName, credential: string, passage: Passage): string {
   const {
     needs = 'scope=read',
     token,
+    scheme = 'Bearer',
     method = 'POST',
     host = 'api.example.com',
     target = '/orders?dry=1',
   } = passage
-  const client = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const client = token === undefined ? {} : { authorization: `${scheme} ${token}` }
   const told: Record<DoorName, Record<string, string>> = {
     forwarded: {
       host: '127.0.0.1',
