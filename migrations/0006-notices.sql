@@ -11,7 +11,7 @@ CREATE TABLE notices (
     'sign-in', 'application', 'address', 'password', 'password-reset', 'second-factor', 'recovery-codes',
     'api-token', 'access-ended',
     'webhook-failing', 'webhook-recovered', 'webhook-disabled', 'secret-expiring', 'partner-decided',
-    'partner-message', 'invitation', 'member-joined', 'operations', 'alerts',
+    'partner-message', 'client-profile', 'invitation', 'member-joined', 'operations', 'alerts',
     'staff-password', 'proposal', 'break-glass', 'power')),
   key        text NOT NULL UNIQUE CHECK (length(key) <= 200),
   facts      jsonb NOT NULL,

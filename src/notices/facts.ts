@@ -56,6 +56,14 @@ export interface NoticeFacts {
   }
   /** Without its text: what others wrote is read behind a sign-in. */
   readonly 'partner-message': PartnerFacts & { readonly readBy: 'partner' | 'brokerage' }
+  /** From when on a client has FAPI 2.0; null: the standard profile. */
+  readonly 'client-profile': PartnerFacts & {
+    readonly environment: Environment
+    readonly clientId: string
+    readonly client: string
+    readonly from: string | null
+    readonly endsBearers: boolean
+  }
   /**
    * To an address, whether or not it has a user. The link is found when the message is composed: see
    * invitation-link.ts.
@@ -150,6 +158,7 @@ export const declinable = [
   'secret-expiring',
   'partner-decided',
   'partner-message',
+  'client-profile',
   'member-joined',
   'operations',
 ] as const

@@ -76,6 +76,10 @@ function everyKind(text: string): NoticeToSend[] {
     },
     'partner-decided': { partner: text, branchId: 7, status: 'declined', reason: text },
     'partner-message': { partner: text, branchId: 7, readBy: 'partner' },
+    'client-profile': {
+      ...{ partner: text, branchId: 7, environment, clientId: 'Zq3J5mXw8LrT2bNc7VfHk4Ps', client: text },
+      ...{ from: at.toISOString(), endsBearers: true },
+    },
     invitation: {
       ...{ partner: text, branchId: 7, role: 'owner', invitedBy: text, expiresAt: at.toISOString() },
       ...{ seed, tokenHash: token.hash.toString('hex') },

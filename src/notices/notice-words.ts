@@ -138,6 +138,26 @@ const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
     ],
     advice: `${decisionWords[status].advice} ${addresses.live}/partner/${branchId} has the whole answer, and is where you can write to the brokerage.`,
   }),
+  'client-profile': (
+    { partner, branchId, environment, clientId, client, from, endsBearers },
+    at,
+    addresses,
+  ) => ({
+    environment,
+    subject:
+      from === null
+        ? `“${oneLine(client)}” has the standard profile again`
+        : `FAPI 2.0 for “${oneLine(client)}” from ${printMoment(new Date(from))} on`,
+    happened:
+      from === null
+        ? 'The brokerage no longer demands FAPI 2.0 of this application. Its client secrets count again.'
+        : `The brokerage has set from when on FAPI 2.0 is demanded of this application: keys of its own, pushed requests, sender-bound tokens. No client secret counts then, and bearer tokens ${endsBearers ? 'end' : 'live out their 24 hours'}.`,
+    facts: [
+      ['Application', `“${oneLine(client)}” of “${oneLine(partner)}”`],
+      ['When', printMoment(at)],
+    ],
+    advice: `${from === null ? 'More' : 'What is left to do'} is at ${addresses[environment]}/partner/${branchId}/clients/${clientId} after signing in.`,
+  }),
   'partner-message': ({ partner, branchId, readBy }, at, addresses) => ({
     environment: 'live',
     subject:

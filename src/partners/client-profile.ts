@@ -8,6 +8,7 @@ import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { type Client, getClient } from './client.ts'
 import { lockClient, selectReadiness, updateProfile } from './clients.sql.ts'
+import { tellOfProfile } from './message-notices.ts'
 
 export interface ProfileTerms {
   /** Null: the standard profile. The moment of the act: at once. */
@@ -52,8 +53,8 @@ export function setProfile(
     await sql.query(lockClient, { id })
     const before = await getClient(sql, id)
     const terms = { ...termsOf(before), ...change }
-    if (terms.from !== null && terms.from.getTime() !== before.fapi2From?.getTime())
-      await refuseUnready(sql, before, terms.from, act.at)
+    const isMoved = terms.from?.getTime() !== before.fapi2From?.getTime()
+    if (isMoved && terms.from !== null) await refuseUnready(sql, before, terms.from, act.at)
     const after = await sql.one(updateProfile, { id, ...terms, updatedAt: act.at })
     await recordAct(sql, act, 'client.profile_set', `client:${id}`, {
       branchId: before.branchId,
@@ -61,6 +62,7 @@ export function setProfile(
       ...(terms.from && { from: terms.from, bearers: terms.endsBearers ? 'end' : 'live-out' }),
       demandsDpopNonces: terms.demandsDpopNonces,
     })
+    if (isMoved) await tellOfProfile(sql, id, act.at)
     return after
   })
 }

@@ -1,4 +1,4 @@
-import { int, orNull, text } from '../database/column.ts'
+import { instant, int, orNull, text } from '../database/column.ts'
 import { tellMembers, tellStaff } from '../notices/notices.sql.ts'
 import { rolesWith } from '../vocabulary/permission.ts'
 
@@ -10,6 +10,16 @@ export const tellDecided = tellMembers({
      jsonb_build_object('partner', p.name, 'branchId', p.branch_id, 'status', :status::text,
        'reason', :reason::text) AS facts
    FROM partners p WHERE p.branch_id = :branchId`,
+})
+
+export const tellProfile = tellMembers({
+  name: 'tell_client_profile',
+  kind: 'client-profile',
+  takes: { clientId: text, setAt: instant },
+  found: `SELECT p.branch_id, c.id || ':' || extract(epoch FROM :setAt::timestamptz) AS key,
+     jsonb_build_object('partner', p.name, 'branchId', p.branch_id, 'environment', c.environment,
+       'clientId', c.id, 'client', c.name, 'from', c.fapi2_from, 'endsBearers', c.fapi2_ends_bearers) AS facts
+   FROM clients c JOIN partners p ON p.branch_id = c.branch_id WHERE c.id = :clientId`,
 })
 
 /** To whom the message is not from. */

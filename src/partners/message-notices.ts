@@ -1,7 +1,7 @@
-/** Who is told by e-mail that the brokerage has decided, or that the other side has written. */
+/** Who is told by e-mail that the brokerage has decided or set a profile, or that the other side has written. */
 import type { Sql } from '../database/database.ts'
 import { memberLimits } from '../notices/notice.ts'
-import { tellDecided, tellMembersOfMessage, tellStaffOfMessage } from './message-notices.sql.ts'
+import { tellDecided, tellMembersOfMessage, tellProfile, tellStaffOfMessage } from './message-notices.sql.ts'
 import type { DecidedStatus } from './partner-status.ts'
 
 interface NoticeBranch {
@@ -25,4 +25,8 @@ export async function tellOfMessage(
 ): Promise<void> {
   const tell = side === 'partner' ? tellStaffOfMessage : tellMembersOfMessage
   await sql.query(tell, { ...memberLimits(now), branchId, messageId: String(id) })
+}
+
+export async function tellOfProfile(sql: Sql, clientId: string, now: Date): Promise<void> {
+  await sql.query(tellProfile, { ...memberLimits(now), clientId, setAt: now })
 }

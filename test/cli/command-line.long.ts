@@ -331,7 +331,7 @@ test('a database that is away is told in a sentence, with code 1', async () => {
 })
 
 test('every command that lists or shows only reads, and no other says so of itself', () => {
-  const reading = /^(\w+ (list|show|secrets|messages|members|invitations)|calls|audit listener)$/
+  const reading = /^(\w+ (list|show|secrets|keys|messages|members|invitations)|calls|audit listener)$/
   for (const { name, needs } of commands.filter((each) => /reading|database/.test(each.needs)))
     assert.equal(needs === 'reading', reading.test(name), name)
 })

@@ -170,13 +170,13 @@ test('only a member of a partner chooses, and what guards the account cannot be 
   assert.doesNotMatch((await browser.get(page)).text, /name="kind"/)
   await addMember(db(), await house.makePartner(), reader, house.act())
   const shown = await browser.get(page)
-  assert.equal(shown.text.match(/name="kind" value="[a-z-]+" checked/g)!.length, 7)
+  assert.equal(shown.text.match(/name="kind" value="[a-z-]+" checked/g)!.length, 8)
   const chosen = await browser.submit(shown, page, { kind: ['webhook-disabled', 'nonsense'] })
   assert.equal(chosen.location, page)
   const { declinedNotices } = (await findMail(db(), reader.id))!
   assert.deepEqual(declinedNotices, [
     ...['webhook-failing', 'webhook-recovered', 'secret-expiring', 'partner-decided', 'partner-message'],
-    'member-joined',
+    ...['client-profile', 'member-joined'],
   ])
   await browser.submit(shown, page, {})
   await house.approve(await house.makeClient(), browser)

@@ -7,6 +7,7 @@ import { profileOf } from '../../src/oauth/profile.ts'
 import { getClient, updateClient } from '../../src/partners/client.ts'
 import { type ProfileTerms, setProfile } from '../../src/partners/client-profile.ts'
 import { rotateSecret } from '../../src/partners/client-secret.ts'
+import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { askForFapi2, declineProfileRequest, findProfileRequest } from '../../src/partners/profile-request.ts'
 import { Conflict, Invalid } from '../../src/problem.ts'
 import { openSecretKeeper } from '../../src/webhooks/subscriptions/signing-secrets.ts'
@@ -14,6 +15,7 @@ import { ask } from '../support/ask.ts'
 import { faultsOf, openBranch } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
 import { openHouse, type TestClient } from '../support/gateway.ts'
+import { makeReader, noticesOf } from '../support/notices.ts'
 import { isWaiting } from '../support/waiting.ts'
 
 const house = await openHouse()
@@ -219,4 +221,23 @@ test('a partner asks once; the moment that is set answers, and so does the opera
   await set(client, { from: wished })
   assert.equal((await findProfileRequest(db, client.id))!.granted, true)
   await assert.rejects(askForFapi2(db, client, undefined, house.act()), isConflict(/has set FAPI 2\.0/))
+})
+
+test('members of the partner are told by mail from when on, and that it is over, and of nothing else', async () => {
+  const client = await makeClient()
+  const reader = await makeReader(house)
+  await addMember(db, await getPartner(db, String(client.branchId)), reader, house.act())
+  const told = async () =>
+    (await noticesOf(db, reader))
+      .filter(({ kind }) => kind === 'client-profile')
+      .map(({ facts }) => [facts.clientId, facts.from && new Date(String(facts.from)), facts.endsBearers])
+  const from = within(day)
+  await set(client, { from, endsBearers: false })
+  await set(client, { demandsDpopNonces: true })
+  house.clock.advance(hour)
+  await set(client, { from: null })
+  assert.deepEqual(await told(), [
+    [client.id, from, false],
+    [client.id, null, false],
+  ])
 })

@@ -30,6 +30,7 @@ const kindWords: Record<PersonalKind, string> = {
   'secret-expiring': 'A client secret, or one that signs a webhook, ends within a day',
   'partner-decided': 'The brokerage decides about a partner',
   'partner-message': 'A message between a partner and the brokerage',
+  'client-profile': 'The brokerage sets the profile of a client, such as FAPI 2.0 from a date on',
   'password-reset': 'A link for a new password, when you asked for one',
   'staff-password': 'An operator signs in with a password although there is a provider for staff',
   'member-joined': 'Somebody accepts an invitation to a partner that you own',
