@@ -24,7 +24,11 @@ export function checkCertificateFile({ tls, sites }: Config, clock: Clock): Answ
         'Name the two files that belong together.',
       ),
     }
-  const hosts = sites.filter(({ baseUrl }) => baseUrl !== '').map(({ baseUrl }) => new URL(baseUrl).hostname)
+  const addresses = sites.flatMap(({ baseUrl, mtlsPort, mtlsUrl }) => [
+    baseUrl,
+    mtlsPort === undefined ? '' : mtlsUrl,
+  ])
+  const hosts = addresses.filter((each) => each !== '').map((each) => new URL(each).hostname)
   return { finding: judgeCertificate(certificate, hosts, clock.now()) }
 }
 
@@ -84,7 +88,7 @@ export function judgeCertificate(certificate: X509Certificate, hosts: readonly s
   if (stranger !== undefined)
     return fail(
       `The certificate is not for ${stranger}.`,
-      'Get one that names every address of BASE_URL and SANDBOX_URL.',
+      'Get one that names every address of BASE_URL, SANDBOX_URL, MTLS_URL and SANDBOX_MTLS_URL.',
     )
   const days = Math.floor((certificate.validToDate.getTime() - now.getTime()) / day)
   const { warnDays, failDays } = limits.certificate

@@ -26,6 +26,7 @@ import { checkConnections, checkDurability, checkSchema, checkVersion } from './
 import { checkNotifications, checkSessions } from './sessions.ts'
 import { checkPort, checkSite } from './sites.ts'
 import { checkAddresses, checkAdministrators, checkFourEyes } from './staff.ts'
+import { checkTls } from './tls.ts'
 import { checkWorkers } from './workers.ts'
 
 export async function examine(readConfig: () => Config, clock: Clock): Promise<readonly Result[]> {
@@ -114,5 +115,6 @@ async function examineSites(round: Round, config: CheckFact<Config>, clock: Cloc
     await round.ask(`${name} certificate`, both(config, site), ([given]) =>
       checkShownCertificate(given, given.sites[index], clock),
     )
+    await round.ask(`${name} TLS`, both(config, site), ([given]) => checkTls(given.sites[index]))
   }
 }

@@ -10,4 +10,8 @@ const suites = [
   ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
 ]
 
-export const secure: TlsOptions = { minVersion: 'TLSv1.2', ciphers: suites.join(':'), honorCipherOrder: true }
+export const secure = {
+  minVersion: 'TLSv1.2',
+  ciphers: suites.join(':'),
+  honorCipherOrder: true,
+} as const satisfies TlsOptions

@@ -359,6 +359,9 @@ test('a gateway with a certificate of its own shows the one in its file', async 
   assertFound(found('certificate file'), 'ok', /valid for \d+ more days/)
   assertFound(found('live site'), 'ok', /^https:.* up and ready/)
   assertFound(found('live certificate'), 'warn', /does not trust it/, /whole chain/)
+  assertFound(found('live TLS'), 'ok', /speaks TLS 1\.3, and 1\.2 with the suites of FAPI 2\.0 alone/)
+  const named = { ...settings, MTLS_PORT: '0', MTLS_URL: 'https://mtls.example' }
+  assertFound((await look(named))('certificate file'), 'fail', /not for mtls\.example/, /MTLS_URL/)
   const renewed = await look({ ...settings, ...write('second') })
   assertFound(renewed('live certificate'), 'warn', /not the one in TLS_CERT_FILE/, /Restart/)
   const mixed = await look({ ...settings, TLS_KEY_FILE: join(folder, 'second.key') })
