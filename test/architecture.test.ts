@@ -34,7 +34,7 @@ const statementsElsewhere = ['src/database/']
  */
 const wireNames: Readonly<Record<string, readonly string[]>> = {
   'src/api/gates/gates.ts': ['client_id', 'client_secret'],
-  'src/api/frame/call-description.ts': ['client_id'],
+  'src/api/frame/call-description.ts': ['client_assertion', 'client_id'],
   'src/api/gates/client-proof.ts': [
     ...['client_assertion', 'client_assertion_type', 'client_id', 'client_secret'],
   ],

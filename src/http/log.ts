@@ -25,12 +25,15 @@ export interface RequestIdentity {
 }
 
 /** A whole problem, or the code alone. */
-type RequestRefusal = Pick<Problem, 'code'> & Partial<Pick<Problem, 'message' | 'fields'>>
+interface RequestRefusal extends Pick<Problem, 'code'>, Partial<Pick<Problem, 'message' | 'fields'>> {
+  /** The rule behind it, where neither code nor words tell it. */
+  readonly rule?: string | undefined
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
     who: RequestIdentity | undefined
-    /** Whose credentials they were, where they count no more. */
+    /** Whose credentials they were, where they count no more, or not so. */
     formerly: RequestIdentity | undefined
     /** The error that was answered. */
     refusal: RequestRefusal | undefined

@@ -36,7 +36,7 @@ const dpopChecks = [
   'other-key',
   'used',
 ] as const
-type DpopCheck = (typeof dpopChecks)[number]
+export type DpopCheck = (typeof dpopChecks)[number]
 type Fault = ProofFault<DpopCheck>
 
 /** What the proof is to be about. */

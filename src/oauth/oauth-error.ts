@@ -1,4 +1,5 @@
 import { signatureAlgorithms } from '../crypto/jwk.ts'
+import type { ProofRule } from '../partners/proof-causes.ts'
 import { Problem, printDescription } from '../problem.ts'
 import { type Acr, printAcr } from '../vocabulary/acr.ts'
 import { printScopes, type Scope } from '../vocabulary/scope.ts'
@@ -21,13 +22,13 @@ export type OAuthErrorCode =
 
 export class OAuthError extends Problem {
   declare readonly code: OAuthErrorCode
-  /** The rule behind it, where neither code nor words tell it (src/partners/failure-causes.ts). */
-  readonly rule: string | undefined
+  /** The rule behind it, where neither code nor words tell it. */
+  readonly rule: ProofRule | undefined
 
   constructor(
     code: OAuthErrorCode,
     description: string,
-    rule?: string,
+    rule?: ProofRule,
     headers: Readonly<Record<string, string>> = {},
   ) {
     const challenge = { 'www-authenticate': 'Basic realm="countersign", charset="UTF-8"' }
@@ -82,7 +83,7 @@ export class BearerError extends Error {
    */
   readonly held: readonly Scope[]
   /** The rule behind it, where neither code nor words tell it. */
-  rule: string | undefined
+  rule: ProofRule | undefined
   /** The one to prove with (RFC 9449, 9). */
   nonce: string | undefined
 

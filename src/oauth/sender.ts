@@ -2,9 +2,10 @@
  * Who sends a token: it counts from the sender alone that it is bound to. What a proof has to be about is said
  * by who takes the request, and never by the request.
  */
+import type { ProofRule } from '../partners/proof-causes.ts'
 import type { Bearer, TokenScheme } from './bearer.ts'
 import { type Binding, bindingOfCertificate, bindingOfKey, isOfKey } from './binding.ts'
-import { judgeProof, type ProvenRequest } from './dpop.ts'
+import { type DpopCheck, judgeProof, type ProvenRequest } from './dpop.ts'
 import type { DpopNonces } from './dpop-nonce.ts'
 import { BearerError } from './oauth-error.ts'
 import type { ProofFault } from './proof.ts'
@@ -91,7 +92,7 @@ function requireProof(
     throw refusal('invalid_dpop_proof', 'This proof was used before: make one for each request.', 'dpop-used')
 }
 
-function faultRefusal({ check, problem }: ProofFault): BearerError {
+function faultRefusal({ check, problem }: ProofFault<DpopCheck>): BearerError {
   return refusal(
     check === 'nonce' ? 'use_dpop_nonce' : 'invalid_dpop_proof',
     `The DPoP proof was refused: ${problem}.`,
@@ -99,6 +100,6 @@ function faultRefusal({ check, problem }: ProofFault): BearerError {
   )
 }
 
-function refusal(code: BearerError['code'], description: string, rule: string): BearerError {
+function refusal(code: BearerError['code'], description: string, rule: ProofRule): BearerError {
   return Object.assign(new BearerError(401, code, description), { rule })
 }

@@ -1,8 +1,10 @@
 /**
- * Why calls fail, and what to do about it: found by the error's code and, where one code has several reasons,
- * by its status or its words. Policy as a table; the first row that fits. A call's line keeps the name alone:
- * an error's own words may hold what was sent.
+ * Why calls fail, and what to do about it: by the rule that the error names, or else found by its code and,
+ * where one code has several reasons, by its status or its words. Policy as a table; the first row that fits. A
+ * call's line keeps the name alone: an error's own words may hold what was sent.
  */
+import { assertionCauses, demandCauses, dpopCauses } from './proof-causes.ts'
+
 interface Rule {
   readonly code?: string
   readonly status?: number
@@ -13,7 +15,7 @@ interface Rule {
 
 const tellBrokerage = 'If it does not go away, tell the brokerage the request id.'
 
-export const failureCauses = {
+const found = {
   'client-credentials': {
     code: 'invalid_client',
     problem: 'The client credentials are missing or wrong.',
@@ -65,6 +67,13 @@ export const failureCauses = {
     remedy:
       'Ask for the scope at authorize; the user has to approve it, and the last approval counts for earlier tokens too. The client must be allowed it under Clients.',
   },
+  'code-of-other-key': {
+    code: 'invalid_grant',
+    words: /bound to another key/,
+    problem: 'The code is bound to another key than that of the DPoP proof.',
+    remedy:
+      'Exchange it with a proof by the key whose proof or thumbprint (dpop_jkt) was pushed, or push neither.',
+  },
   'code-used': {
     code: 'invalid_grant',
     words: /code has been used/i,
@@ -76,7 +85,7 @@ export const failureCauses = {
     words: /code/i,
     problem: 'The code is unknown or has expired, or its callback or code_verifier is another.',
     remedy:
-      'A code works once, for ten minutes, for the client and callback it was issued to, with its code_verifier if it had a challenge. Exchange it at once.',
+      'A code works once, for ten minutes (with FAPI 2.0 for one), for the client and callback it was issued to, with its code_verifier if it had a challenge. Exchange it at once.',
   },
   'grant-ended': {
     code: 'invalid_grant',
@@ -93,6 +102,12 @@ export const failureCauses = {
     code: 'unauthorized_client',
     problem: 'The application or the partner is not approved at present.',
     remedy: 'See the overview, or ask the brokerage.',
+  },
+  'request-uri': {
+    code: 'invalid_request_uri',
+    problem: 'request_uri is unknown, too old, of another client, or used already.',
+    remedy:
+      'Push the request anew for each authorization, and send the browser off within the 90 seconds of expires_in.',
   },
   'grant-type': {
     code: 'unsupported_grant_type',
@@ -235,6 +250,11 @@ export const failureCauses = {
     problem: 'The request came without https.',
     remedy: 'Call the https address, and replace whatever was sent in the clear.',
   },
+  'two-ways': {
+    words: /in two ways at once/,
+    problem: 'The client authenticated in two ways at once.',
+    remedy: 'Send client_assertion alone: no Authorization header and no client_secret beside it.',
+  },
   'wrong-fields': {
     status: 400,
     code: 'invalid_request',
@@ -263,15 +283,26 @@ export const failureCauses = {
   },
 } as const satisfies Record<string, Rule>
 
+export const failureCauses = { ...found, ...assertionCauses, ...dpopCauses, ...demandCauses }
+
 export type FailureCause = keyof typeof failureCauses
 
-const rules = Object.entries(failureCauses) as [FailureCause, Rule][]
+const rules = Object.entries(found) as [keyof typeof found, Rule][]
 
-/** The words are those of the error that was answered. */
-export function causeOf(failure: { code: string; status: number; words: string }): FailureCause {
+interface Failure {
+  readonly code: string
+  readonly status: number
+  /** Those of the error that was answered. */
+  readonly words: string
+  readonly rule: string | undefined
+}
+
+export function causeOf(failure: Failure): FailureCause {
   const fits = ({ code, status, words }: Rule) =>
     (code === undefined || code === failure.code) &&
     (status === undefined || status === failure.status) &&
     (words === undefined || words.test(failure.words))
+  const { rule } = failure
+  if (rule !== undefined && Object.hasOwn(failureCauses, rule)) return rule as FailureCause
   return rules.find(([, rule]) => fits(rule))?.[0] ?? 'other'
 }

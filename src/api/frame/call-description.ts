@@ -9,6 +9,7 @@ import { addressOf } from '../../http/addresses.ts'
 import type { Form } from '../../http/form.ts'
 import type { RequestIdentity } from '../../http/log.ts'
 import { networksOf } from '../../network/subnet.ts'
+import { parseAssertion } from '../../oauth/client-assertion.ts'
 import type { Call, CallFailure } from '../../partners/call-log.ts'
 import { causeOf } from '../../partners/failure-causes.ts'
 
@@ -74,10 +75,10 @@ function describeLeaving({ raw }: FastifyRequest): CallFailure {
 
 function describeFailure({ refusal }: FastifyRequest, status: number): CallFailure | undefined {
   if (!refusal && status < 400) return undefined
-  const { code, message = '', fields = [] } = refusal ?? { code: 'refused' }
+  const { code, message = '', fields = [], rule } = refusal ?? { code: 'refused' }
   return {
     code,
-    cause: causeOf({ code, status, words: message }),
+    cause: causeOf({ code, status, words: message, rule }),
     fields: [...new Set(fields.map(({ field }) => nameField(field)))],
   }
 }
@@ -108,7 +109,19 @@ function findClaim(request: FastifyRequest): Pick<Call, 'branchId' | 'clientId'>
   const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '') ?? []
   const named =
     encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('latin1').split(':')[0]
-  const fields = [named, (request.body as Form | undefined)?.client_id, (request.query as Form)?.client_id]
-  const clientId = fields.find((text): text is string => typeof text === 'string' && idShape.test(text))
+  const form = request.body as Form | undefined
+  const claims = [
+    named,
+    ...namedByAssertion(form?.client_assertion),
+    form?.client_id,
+    (request.query as Form)?.client_id,
+  ]
+  const clientId = claims.find((text): text is string => typeof text === 'string' && idShape.test(text))
   return clientId === undefined ? undefined : { branchId: undefined, clientId }
+}
+
+/** Whatever else is wrong with it. */
+function namedByAssertion(text: unknown): readonly unknown[] {
+  const claims = typeof text === 'string' ? parseAssertion(text)?.claims : undefined
+  return claims === undefined ? [] : [claims.sub, claims.iss]
 }

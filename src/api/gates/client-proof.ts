@@ -159,7 +159,7 @@ export function proveSender(context: Context, request: FastifyRequest, client: R
     throw new OAuthError(
       'invalid_dpop_proof',
       `The DPoP proof was refused: ${fault?.problem}.`,
-      `dpop-${fault?.check}`,
+      `dpop-${fault?.check ?? 'form'}`,
     )
   return { binding: bindingOfKey(thumbprint), use }
 }

@@ -15,7 +15,7 @@ export interface ForeignRequest {
   readonly addresses: readonly string[]
 }
 
-type Bound = Pick<Bearer, 'demandsDpopNonces'> & {
+type Bound = Pick<Bearer, 'demandsDpopNonces' | 'clientId' | 'branchId'> & {
   readonly binding: Binding | undefined
   readonly scopes?: Bearer['scopes']
 }
@@ -48,6 +48,7 @@ export function admitSender(
       { nonces: dpopNonces, spentProofs, demandsNonce, now: clock.now() },
     )
   } catch (error) {
+    request.formerly = bearer
     if (error instanceof BearerError && error.code === 'use_dpop_nonce') error.nonce = dpopNonces.current()
     throw error
   }
