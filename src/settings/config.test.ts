@@ -588,7 +588,7 @@ test('acts that take two people are named, and a word that names none is refused
   const takeTwo = (FOUR_EYES: string) => readConfig({ FOUR_EYES }).fourEyes
   assert.deepEqual(readConfig({}).fourEyes, [])
   assert.deepEqual(takeTwo('partner.approve, keys.rotate'), ['partner.approve', 'keys.rotate'])
-  assert.equal(takeTwo('all').length, 7)
+  assert.equal(takeTwo('all').length, 8)
   assert.throws(
     () => takeTwo('partner.aprove'),
     /FOUR_EYES must be all, or any of partner\.approve, .*not "partner\.aprove"/,
