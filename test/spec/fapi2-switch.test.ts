@@ -11,6 +11,7 @@ import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { askForFapi2, declineProfileRequest, findProfileRequest } from '../../src/partners/profile-request.ts'
 import { Conflict, Invalid } from '../../src/problem.ts'
 import { openSecretKeeper } from '../../src/webhooks/subscriptions/signing-secrets.ts'
+import { createWebhook } from '../../src/webhooks/subscriptions/webhook.ts'
 import { ask } from '../support/ask.ts'
 import { faultsOf, openBranch } from '../support/branch.ts'
 import { eventually } from '../support/eventually.ts'
@@ -240,4 +241,20 @@ test('members of the partner are told by mail from when on, and that it is over,
     [client.id, from, false],
     [client.id, null, false],
   ])
+})
+
+test('a webhook that names no client is signed by one that has a secret to stay; without one it brings its own', async () => {
+  const partner = await house.makePartner()
+  const first = await withKeys(await house.makeClient({ partner }))
+  await set(first, { from: within(hour) })
+  const draft = { url, secret: undefined, kinds: undefined }
+  const deps = { db, vault, policy: house.gateway.context.config.webhooks }
+  const branch = { branchId: partner.branchId, environment: 'live' } as const
+  const make = () => createWebhook(deps, branch, undefined, draft, house.act())
+  await assert.rejects(
+    make(),
+    isInvalid(/^secret is missing: this branch has no client whose secret could sign/),
+  )
+  const second = await house.makeClient({ partner })
+  assert.equal((await make()).clientId, second.id)
 })

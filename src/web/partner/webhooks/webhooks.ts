@@ -167,7 +167,7 @@ ${list.rows.length < webhooksPerBranch ? printRegistration(await hasSigner(db, m
 function printRegistration(canLeaveEmpty: boolean, member: Member): Html {
   const hint = canLeaveEmpty
     ? 'Leave it empty to sign with the secret of your first client.'
-    : 'You have no client yet whose secret could sign.'
+    : 'No client of yours has a secret that could sign.'
   const standing = { kind: defaultKinds, ...standingSettings(usualSettings) }
   return member.forms.print(
     forms.createWebhook,
