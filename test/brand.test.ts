@@ -14,6 +14,7 @@ const others: Record<string, string> = {
   'src/gateway/gateway.ts': 'to whoever reads its log',
   'src/database/postgres-binaries.ts': 'to whoever starts the gateway',
   'src/webhooks/outbound/request-head.ts': 'to programs: the name of the software that sends',
+  'src/partners/key-reader.ts': 'to programs: the name of the software that asks',
   'src/web/console/settings/settings.ts': 'to operators: the version of the software',
 }
 
