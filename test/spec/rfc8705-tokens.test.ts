@@ -13,7 +13,7 @@ import { setCertificateSubject } from '../../src/partners/certificate-subject.ts
 import { addKeys, listKeys, removeKey } from '../../src/partners/client-keys.ts'
 import { setProfile } from '../../src/partners/client-profile.ts'
 import { readJwksText } from '../../src/partners/jwks.ts'
-import { type Answer, type Fields, formOf, send } from '../support/browser.ts'
+import { type Answer, type Fields, formOf, postForm, send } from '../support/browser.ts'
 import { issueCertificate } from '../support/certificate.ts'
 import { answerRequest, callbackUrl, makePkce, pushFields } from '../support/fapi.ts'
 import { basic, openHouse, type TestClient } from '../support/gateway.ts'
@@ -208,4 +208,25 @@ test('a client of the standard profile that comes with a certificate has its tok
     [await profile(free, mine), await profile(free, undefined, 'Bearer', house.baseUrl)],
     [200, 200],
   )
+})
+
+test('behind a proxy it is the same, by the certificate that the proxy tells; what it tells malformed is refused (RFC 9440)', async () => {
+  const behind = await openHouse({ MTLS_PROXY_HEADER: 'true', TRUST_PROXY: '127.0.0.1' })
+  const mine = makeCertificate()
+  const client = await behind.makeClient()
+  const told = `:${new X509Certificate(mine.cert).raw.toString('base64')}:`
+  const fields = { grant_type: 'authorization_code', code: await behind.makeCode(client) }
+  const url = `${behind.baseUrl}/v1/oauth/accesstoken`
+  for (const wrong of [told.slice(1), `${told}, ${told}`]) {
+    const refused = await postForm(url, fields, { ...basic(client), 'client-cert': wrong })
+    assert.equal(refused.status, 400)
+    assert.deepEqual(Object.keys(refused.json()), ['error', 'error_description'])
+    assert.match(refused.text, /"invalid_request".*Client-Cert header is malformed/)
+  }
+  const answer = await postForm(url, fields, { ...basic(client), 'client-cert': told })
+  assert.equal(answer.status, 200, answer.text)
+  const authorization = `Bearer ${answer.json<Tokens>().access_token}`
+  const look = async (headers: Record<string, string>) =>
+    (await send(`${behind.baseUrl}/v1/user/profile`, { headers: { authorization, ...headers } })).status
+  assert.deepEqual([await look({ 'client-cert': told }), await look({})], [200, 401])
 })
