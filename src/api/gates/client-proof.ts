@@ -4,7 +4,6 @@
  * else is sound: a refused request uses up nothing.
  */
 import type { FastifyRequest } from 'fastify'
-import { second } from '../../clock.ts'
 import type { Context } from '../../context.ts'
 import { certificateOf } from '../../http/client-certificate.ts'
 import type { Form } from '../../http/form.ts'
@@ -22,9 +21,9 @@ import { judgeProof, normaliseAddress } from '../../oauth/dpop.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import type { ProofUse } from '../../oauth/proof.ts'
 import type { Registration } from '../../partners/client.ts'
-import { wantKeys } from '../../partners/key-sets.ts'
 import { countFailure, failureKey } from './failures.ts'
 import { pathOf } from './protection.ts'
+import { findRotated } from './rotated-keys.ts'
 
 /** Whether the client says who it is in another way than by a secret. */
 export function showsProof(request: FastifyRequest): boolean {
@@ -81,10 +80,10 @@ async function proveByAssertion(
     client = await clients.findAnew(id)
     judged = client && judge(context, assertion, client)
   }
-  if (client && client.jwksUri !== null && judged?.faults.length === 1 && judged.faults[0]!.check === 'key') {
-    await waitForKeys(context, client.id)
-    client = await clients.findAnew(id)
-    judged = client && judge(context, assertion, client)
+  if (client && judged && isOfOtherKey(judged)) {
+    const isIt = (found: Registration) => judge(context, assertion, found)?.use !== undefined
+    client = (await findRotated(context, client, isIt)) ?? client
+    judged = judge(context, assertion, client)
   }
   if (client && judged?.use) {
     if (judged.keyId !== undefined) context.lastUse.ofKey(judged.keyId, clock.now())
@@ -93,21 +92,9 @@ async function proveByAssertion(
   throw await refuse(context, request, judged?.faults[0]?.check ?? 'client', id)
 }
 
-const waitMs = 2 * second
-
-/** It may have been published a moment ago, at the client's own address: the worker looks, and is waited for. */
-async function waitForKeys({ db, changes, clock }: Context, id: string): Promise<void> {
-  const { promise: looked, resolve } = Promise.withResolvers<void>()
-  const hearNoMore = changes.subscribe((tag) => {
-    if (tag === `client:${id}`) resolve()
-  })
-  const giveUp = setTimeout(resolve, waitMs)
-  try {
-    if (await wantKeys(db, id, clock.now())) await looked
-  } finally {
-    clearTimeout(giveUp)
-    hearNoMore()
-  }
+/** All else is sound: the key may have come to the client's address since. */
+function isOfOtherKey({ faults, use }: JudgedAssertion): boolean {
+  return !use && faults.every(({ check }) => check === 'key' || check === 'signature')
 }
 
 /** Undefined for a client of the other site. */

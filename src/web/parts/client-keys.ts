@@ -10,14 +10,14 @@ export function printKey({ thumbprint, algorithm, kid }: ClientKey): Html {
   return html`<code>${thumbprint}</code> ${algorithm}${kid !== null && html` · kid <code>${kid}</code>`}`
 }
 
-export function printKeyUse({ addedAt, lastUsedAt, hasCertificate }: ClientKey, set?: KeySet): Html {
-  return html`${set ? 'read' : 'added'} ${printDate(addedAt)} · last used
+export function printKeyUse({ addedAt, lastUsedAt, hasCertificate }: ClientKey): Html {
+  return html`added ${printDate(addedAt)} · last used
   ${lastUsedAt ? printDate(lastUsedAt) : 'never'}${hasCertificate && ' · with a certificate'}`
 }
 
 export function printKeySet({ jwksUri, readAt, failedSince, fault }: KeySet): Html {
   const problem = failedSince
-    ? html` ${badge('bad', 'cannot be read')} since ${printDate(failedSince)}`
+    ? html` ${badge('bad', 'cannot be read')} since ${printDate(failedSince)}:`
     : fault !== null && html` ${badge('wait', 'keys left out')}`
   return html`Read at <code>${jwksUri}</code>, ${readAt ? html`last ${printDate(readAt)}` : 'not so far'}.${problem}${
     fault !== null && html` ${fault}.`

@@ -87,13 +87,13 @@ test('keys at an address are shown with when they were read, and a fault of the 
       const page = textOf(await own.browser.get(pageOf(own)))
       return words.test(page) && page
     })
-  const page = await shown(/EdDSA read .* · last used never/)
+  const page = await shown(/EdDSA added .* · last used never/)
   assert.ok(page.includes(`Read at ${url} , last`))
   assert.equal((await act(own, 'place-keys', { jwksUri: 'http://keys.example/' })).status, 400)
   receiver.on('/jwks', answer(404))
   house.clock.advance(hour)
   const admin = await openConsole(house)
-  const fault = /cannot be read since .* The address answers with status 404\./
+  const fault = /cannot be read since .*: The address answers with status 404\./
   const failing = await eventually('the console says so', async () => {
     const text = textOf(await admin.browser.get(`/console/partners/${own.partner.branchId}`))
     return fault.test(text) && text

@@ -98,7 +98,7 @@ function printSecret(secret: ClientSecret, isIdle: boolean): Html {
 function printKeys({ id }: Client, { keys, keySets }: ClientsPage): Html {
   const set = keySets.find(({ clientId }) => clientId === id)
   const own = keys.filter(({ clientId }) => clientId === id)
-  return html`${own.map((key) => html`<br><span class="faint">Key ${printKey(key)} · ${printKeyUse(key, set)}</span>`)}${
+  return html`${own.map((key) => html`<br><span class="faint">Key ${printKey(key)} · ${printKeyUse(key)}</span>`)}${
     set && html`<br><span class="faint">Keys: ${printKeySet(set)}</span>`
   }`
 }

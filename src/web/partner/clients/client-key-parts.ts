@@ -20,7 +20,7 @@ interface KeysShown {
 
 export function printKeys(client: Client, { keys, set, now }: KeysShown, member: Member): Html {
   const items = keys.map(
-    (key) => html`<li><div>${printKey(key)}<br><span class="faint">${printKeyUse(key, set)}</span></div>
+    (key) => html`<li><div>${printKey(key)}<br><span class="faint">${printKeyUse(key)}</span></div>
 ${!set && member.isDeveloper && printRemoval(client, key, member, now)}</li>`,
   )
   return html`<section class="card" id="keys"><h2>Public keys</h2>
