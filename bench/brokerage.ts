@@ -20,7 +20,7 @@ export interface Brokerage {
   readonly client: Credentials
   makeCodes(count: number): Promise<string[]>
   /** A grant of its own for each, exchanged already. */
-  makeAccessTokens(count: number): Promise<string[]>
+  makeAccessTokens(count: number, binding?: string): Promise<string[]>
   makeRefreshTokens(count: number): Promise<string[]>
 }
 
@@ -45,8 +45,8 @@ const insertGrants = `INSERT INTO grants (authorization_id, client_id, user_id, 
    FROM unnest($1::bytea[]) WITH ORDINALITY AS code (hash, n)
    JOIN authorizations a ON a.user_id = 'id-' || lpad((1 + n % $6::int)::text, 12, '0') RETURNING id`
 
-const insertAccessTokens = `INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at)
-   SELECT hash, grant_id, ARRAY['read', 'trade'], $3, $4
+const insertAccessTokens = `INSERT INTO access_tokens (hash, grant_id, scopes, issued_at, expires_at, binding)
+   SELECT hash, grant_id, ARRAY['read', 'trade'], $3, $4, $5
      FROM unnest($1::bytea[], $2::bigint[]) AS token (hash, grant_id)`
 
 const insertRefreshTokens = `INSERT INTO refresh_tokens (hash, grant_id, issued_at)
@@ -62,11 +62,12 @@ export async function fillBrokerage(db: Database, vault: Vault): Promise<Brokera
       await makeGrants(db, codes, undefined)
       return textsOf(codes)
     },
-    async makeAccessTokens(count) {
+    async makeAccessTokens(count, binding) {
       const tokens = issueMany('access', count)
       const now = new Date()
       const grantIds = await makeGrants(db, issueMany('code', count), now)
-      await ask(db, insertAccessTokens, [hashesOf(tokens), grantIds, now, new Date(now.getTime() + day)])
+      const expiresAt = new Date(now.getTime() + day)
+      await ask(db, insertAccessTokens, [hashesOf(tokens), grantIds, now, expiresAt, binding ?? null])
       await db.script('ANALYZE')
       return textsOf(tokens)
     },

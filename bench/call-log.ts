@@ -2,9 +2,9 @@
 import { type Benchmark, race } from './benchmark.ts'
 import { holders } from './brokerage.ts'
 import { mostPerSecond, printExchange } from './code-exchange.ts'
-import { readMainThreadUs } from './costs/processor-time.ts'
 import { startGateway } from './gateway.ts'
-import { durableConnections, roundMs, underLoad } from './load.ts'
+import { durableConnections, underLoad } from './load.ts'
+import { perProcessorSecond } from './meter.ts'
 import { bearerGet, cycle, useOnce } from './requests.ts'
 import type { Side } from './rounds.ts'
 import type { Source } from './source.ts'
@@ -30,17 +30,6 @@ function beside(name: string, sideOf: (gateway: Started) => Promise<Side> | Side
       openPeers: async () => [{ against: 'no log of calls', goal, side: await open(stage, source, without) }],
     }),
   })
-}
-
-/** Of the thread that runs JavaScript: what limits a node, however much else the machine has to do. */
-function perProcessorSecond(pid: number, side: Side): Side {
-  return {
-    async measure() {
-      const before = readMainThreadUs(pid)
-      const rate = await side.measure()
-      return (rate * roundMs * 1000) / (readMainThreadUs(pid) - before)
-    },
-  }
 }
 
 export const callLogOfProfiles = beside('call-log-profile', async (gateway) => {

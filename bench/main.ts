@@ -13,6 +13,7 @@ import { claim } from './claim.ts'
 import { codeExchange } from './code-exchange.ts'
 import { delivery } from './delivery.ts'
 import { dispatch } from './dispatch.ts'
+import { exchangeDpop, exchangeKeyDpop } from './exchange-dpop.ts'
 import { forwardAuth, forwardAuthAssertion, forwardAuthNginx } from './forward-auth.ts'
 import { idle } from './idle.ts'
 import { importing } from './import.ts'
@@ -29,6 +30,7 @@ import { overload } from './overload.ts'
 import { portal } from './portal.ts'
 import { processes } from './processes.ts'
 import { profile } from './profile.ts'
+import { profileDpop } from './profile-dpop.ts'
 import { type Item, runProgramme } from './programme.ts'
 import { publish, publishBatch, publishKeyed } from './publish.ts'
 import { publishEvent } from './publish-event.ts'
@@ -40,6 +42,7 @@ import { retire } from './retire.ts'
 import { shapes } from './shapes.ts'
 import { snapshot } from './snapshot.ts'
 import { checkOut } from './source.ts'
+import { spentProofs } from './spent-proofs.ts'
 import { openStage, type Stage } from './stage.ts'
 import { start } from './start.ts'
 import { statements } from './statements.ts'
@@ -48,6 +51,7 @@ import { years } from './years.ts'
 const benchmarks: readonly Benchmark[] = [
   ...[profile, codeExchange, refresh, introspection, resource],
   ...[callLogOfProfiles, callLogOfTokens],
+  ...[exchangeDpop, exchangeKeyDpop, profileDpop, spentProofs],
   ...[forwardAuth, forwardAuthAssertion, forwardAuthNginx],
   ...[
     publish,

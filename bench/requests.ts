@@ -31,11 +31,29 @@ export function useOnce(
 }
 
 export function bearerGet(path: string, token: string, headers: readonly string[] = []): PrintedRequest {
-  return print([`GET ${path} HTTP/1.1`, `authorization: Bearer ${token}`, ...headers], '')
+  return tokenGet(path, `Bearer ${token}`, headers)
 }
 
-export function formPost(path: string, client: Credentials, fields: Record<string, string>): PrintedRequest {
-  return post(path, client, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString())
+export function tokenGet(path: string, authorization: string, headers: readonly string[]): PrintedRequest {
+  return print([`GET ${path} HTTP/1.1`, `authorization: ${authorization}`, ...headers], '')
+}
+
+export function formPost(
+  path: string,
+  client: Credentials,
+  fields: Record<string, string>,
+  headers: readonly string[] = [],
+): PrintedRequest {
+  return publicFormPost(path, fields, [basic(client), ...headers])
+}
+
+/** Of a client that says who it is in the fields. */
+export function publicFormPost(
+  path: string,
+  fields: Record<string, string>,
+  headers: readonly string[],
+): PrintedRequest {
+  return post(path, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString(), headers)
 }
 
 export function jsonPost(
@@ -44,19 +62,16 @@ export function jsonPost(
   body: unknown,
   headers: readonly string[] = [],
 ): PrintedRequest {
-  return post(path, client, 'application/json', JSON.stringify(body), headers)
+  return post(path, 'application/json', JSON.stringify(body), [basic(client), ...headers])
 }
 
-function post(
-  path: string,
-  client: Credentials,
-  contentType: string,
-  body: string,
-  headers: readonly string[] = [],
-): PrintedRequest {
+function basic({ id, secret }: Credentials): string {
+  return `authorization: Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+}
+
+function post(path: string, contentType: string, body: string, headers: readonly string[]): PrintedRequest {
   const head = [
     `POST ${path} HTTP/1.1`,
-    `authorization: Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}`,
     `content-type: ${contentType}`,
     `content-length: ${Buffer.byteLength(body)}`,
     ...headers,

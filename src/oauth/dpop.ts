@@ -20,6 +20,8 @@ import type { ProofFault, ProofUse } from './proof.ts'
 
 const proofMaxCharacters = 4_096
 const oldAtMostMs = minute
+/** For so long one is taken after it was taken first, if nobody remembers it. */
+export const proofLivesMs = oldAtMostMs + aheadAtMostMs
 
 const dpopChecks = [
   'form',
@@ -81,7 +83,7 @@ export function judgeProof(text: string, request: ProvenRequest): JudgedProof {
     thumbprint: key.thumbprint,
     use: {
       hash: fingerprint(`${key.thumbprint} ${jws.claims.jti as string}`),
-      expiresAt: after(issuedAt, oldAtMostMs + aheadAtMostMs),
+      expiresAt: after(issuedAt, proofLivesMs),
     },
   }
 }

@@ -1,15 +1,17 @@
 /**
- * Which proofs were taken at resources by this process, so that none is taken twice: the two newest tables of
- * so many places at most. A number of 53 bits stands for a proof: that another one has the same happens once in
- * a billion. What there is no room for is forgotten before its time (docs/security.md).
+ * Which proofs were taken at resources by this process, so that none is taken twice. They stand in tables, one
+ * behind the other; a table is left when it is half full or a minute old, and forgotten when nothing in it
+ * would be taken any more, or when there is no room for another (docs/security.md). None is ever copied into a
+ * larger one: a request would have to wait for that. A number of 53 bits stands for a proof: that another one
+ * has the same happens once in a billion.
  */
 import { type Clock, minute } from '../clock.ts'
+import { proofLivesMs } from './dpop.ts'
 
-/** Twice as long as a proof is taken. */
-const generationMs = 2 * minute
+const tableMs = minute
 const firstPlaces = 4_096
-/** 10,000 a second for as long, half full: 32 MiB a table. */
-const mostPlaces = 4_194_304
+/** 10,000 a second and their tables: 8 bytes each. */
+const mostPlaces = 8 * 1_048_576
 
 export interface SpentProofs {
   /** False where it was taken before. `hash` is a character a byte. */
@@ -17,30 +19,49 @@ export interface SpentProofs {
   readonly bytes: number
 }
 
-export function openSpentProofs(clock: Clock, most = mostPlaces): SpentProofs {
-  let begunAtMs = Number.NEGATIVE_INFINITY
-  let current = new NumberSet(firstPlaces)
-  let previous = new NumberSet(1)
+interface Generation {
+  readonly numbers: NumberSet
+  readonly openedAtMs: number
+  leftAtMs: number
+}
 
-  function turn(nowMs: number): void {
-    previous = nowMs - begunAtMs < 2 * generationMs ? current : new NumberSet(1)
-    current = new NumberSet(firstPlaces)
-    begunAtMs = nowMs
+export function openSpentProofs(clock: Clock, most = mostPlaces): SpentProofs {
+  let current = openGeneration(firstPlaces, clock.now().getTime())
+  let former: readonly Generation[] = []
+  const places = () => former.reduce((sum, { numbers }) => sum + numbers.places, current.numbers.places)
+
+  function turn(nowMs: number, wanted: number): void {
+    current.leftAtMs = nowMs
+    former = [current, ...former].filter(({ leftAtMs }) => nowMs < leftAtMs + proofLivesMs)
+    current = openGeneration(Math.min(wanted, most / 4), nowMs)
+    while (places() > most) former = former.slice(0, -1)
   }
   return {
     spend(hash) {
       const nowMs = clock.now().getTime()
-      if (nowMs - begunAtMs >= generationMs || nowMs < begunAtMs || current.size * 2 >= most) turn(nowMs)
+      const { numbers, openedAtMs } = current
+      const isOld = nowMs >= openedAtMs + tableMs
+      if (isOld) turn(nowMs, placesFor(numbers.size))
+      else if (numbers.isHalfFull) turn(nowMs, numbers.places * 2)
       const number = numberOf(hash)
-      if (current.has(number) || previous.has(number)) return false
-      if (current.size * 2 >= current.places) current = current.grown()
-      current.add(number)
+      if (current.numbers.has(number)) return false
+      for (const { numbers: each } of former) if (each.has(number)) return false
+      current.numbers.add(number)
       return true
     },
     get bytes() {
-      return 8 * (current.places + previous.places)
+      return Float64Array.BYTES_PER_ELEMENT * places()
     },
   }
+}
+
+function openGeneration(places: number, nowMs: number): Generation {
+  return { numbers: new NumberSet(places), openedAtMs: nowMs, leftAtMs: Number.POSITIVE_INFINITY }
+}
+
+/** As many as before, and half as many again, fill half of them. */
+function placesFor(size: number): number {
+  return Math.max(firstPlaces, 2 ** Math.ceil(Math.log2(size * 3)))
 }
 
 /** Never 0, which stands for an empty place. */
@@ -63,19 +84,17 @@ class NumberSet {
     return this.#table.length
   }
 
+  get isHalfFull(): boolean {
+    return this.size * 2 >= this.places
+  }
+
   has(number: number): boolean {
-    return this.size > 0 && this.#table[this.#find(number)] === number
+    return this.#table[this.#find(number)] === number
   }
 
   add(number: number): void {
     this.#table[this.#find(number)] = number
     this.size += 1
-  }
-
-  grown(): NumberSet {
-    const larger = new NumberSet(this.places * 2)
-    for (const number of this.#table) if (number !== 0) larger.add(number)
-    return larger
   }
 
   #find(number: number): number {

@@ -65,17 +65,19 @@ export interface ClientCaller {
  * secret, and proves no sender, passes without a promise.
  */
 export const client: ApiGate<ClientCaller> = (context, request, reply) => {
-  const known =
-    showsProof(request) || showsSender(request) ? undefined : recallClient(context, request, reply)
-  return known ? callerOf(context, request, known) : getClient(context, request, reply)
+  const known = showsProof(request) ? undefined : recallClient(context, request, reply)
+  return known && !showsSender(request)
+    ? callerOf(context, request, known)
+    : getClient(context, request, reply, known)
 }
 
 async function getClient(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
+  known: Registration | undefined,
 ): Promise<ClientCaller> {
-  const proven = await getProven(context, request, reply)
+  const proven = known ? { client: known, use: undefined } : await getProven(context, request, reply)
   const sender = proveSender(context, request, proven.client)
   await useUp(context, proven, sender)
   return callerOf(context, request, proven.client, sender.binding)
