@@ -317,6 +317,8 @@ CREATE TABLE calls (
   code        text CHECK (code ~ '^[a-z_]{1,40}$'),
   cause       text CHECK (cause ~ '^[a-z-]{1,40}$'),
   fields      text[] NOT NULL DEFAULT '{}',
+  -- What FAPI 2.0 will demand of its client, and this call did not meet (src/oauth/profile.ts). Null: nothing.
+  unmet       text[] CHECK (cardinality(unmet) > 0),
   -- So many calls of the same caller, before this one, have no line of their own.
   left_out    integer NOT NULL CHECK (left_out >= 0),
   CHECK ((code IS NULL) = (cause IS NULL)),
@@ -329,6 +331,7 @@ CREATE TABLE calls_1 PARTITION OF calls FOR VALUES IN (1);
 CREATE TABLE calls_2 PARTITION OF calls FOR VALUES IN (2);
 CREATE INDEX calls_of_branch ON calls (branch_id, environment, at, id);
 CREATE INDEX failed_calls_of_branch ON calls (branch_id, environment, at, id) WHERE code IS NOT NULL;
+CREATE INDEX unmet_calls_of_branch ON calls (branch_id, environment, at, id) WHERE unmet IS NOT NULL;
 CREATE INDEX failed_calls ON calls (at) WHERE code IS NOT NULL;
 CREATE INDEX calls_by_request ON calls (request_id, at);
 

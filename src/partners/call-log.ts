@@ -32,6 +32,8 @@ export interface Call {
   readonly durationMs: number
   readonly requestId: string
   readonly failure: CallFailure | undefined
+  /** What will be demanded of the client; undefined where it met all. */
+  readonly unmet: readonly string[] | undefined
 }
 
 export interface CallFailure {

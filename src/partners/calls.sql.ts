@@ -14,19 +14,20 @@ import {
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
 import type { FailureCause } from './failure-causes.ts'
+import type { UnmetDemand } from './proof-causes.ts'
 
 /** All of them in one text, which stand in the log in the order of the text. Calls of clients that do not exist belong to no partner and are left out. */
 export const insertCalls = statement({
   name: 'insert_calls',
   takes: { calls: jsonText, slot: int },
   text: `INSERT INTO calls (slot, branch_id, environment, claimed, client_id, at, method, route, status,
-     duration_ms, request_id, code, cause, fields, left_out)
+     duration_ms, request_id, code, cause, fields, unmet, left_out)
    SELECT :slot, owner.branch_id, call.environment, call."isClaimed",
      call."clientId", call.at, call.method, call.route, call.status, call."durationMs", call."requestId",
-     call.code, call.cause, call.fields, call."leftOut"
+     call.code, call.cause, call.fields, call.unmet, call."leftOut"
    FROM json_to_recordset(:calls) AS call ("branchId" integer, environment text, "isClaimed" boolean,
      "clientId" text, at timestamptz, method text, route text, status smallint, "durationMs" real,
-     "requestId" text, code text, cause text, fields text[], "leftOut" integer)
+     "requestId" text, code text, cause text, fields text[], unmet text[], "leftOut" integer)
    CROSS JOIN LATERAL (SELECT coalesce(call."branchId", (SELECT c.branch_id FROM clients c
      WHERE c.id = call."clientId" AND c.environment = call.environment)) AS branch_id OFFSET 0) owner
    WHERE owner.branch_id IS NOT NULL`,
@@ -53,12 +54,13 @@ const gives = {
   code: orNull(text),
   cause: orNull(word<FailureCause>()),
   fields: list(text),
+  unmet: orNull(list(word<UnmetDemand>())),
   leftOut: int,
 }
 
 const columns = `id, branch_id AS "branchId", environment, claimed AS "isClaimed", client_id AS "clientId", at,
      method, route, status, duration_ms AS "durationMs", request_id AS "requestId", code, cause, fields,
-     left_out AS "leftOut"`
+     unmet, left_out AS "leftOut"`
 
 const takes = {
   branchId: int,
@@ -91,6 +93,25 @@ export const selectFailedCalls = statement({
   takes,
   gives,
   text: selection('AND code IS NOT NULL'),
+})
+
+export const selectUnmetCalls = statement({
+  name: 'select_unmet_calls',
+  takes: { ...takes, onlyFailed: bool },
+  gives,
+  text: selection('AND unmet IS NOT NULL AND (NOT :onlyFailed OR code IS NOT NULL)'),
+})
+
+/** By the demand; the most frequent first. */
+export const countUnmet = statement({
+  name: 'count_unmet_demands',
+  takes: { branchId: int, environment: oneOf(...environments), clientId: text, since: instant },
+  gives: { demand: word<UnmetDemand>(), calls: int, lastAt: instant },
+  text: `SELECT demand, count(*) AS calls, max(at) AS "lastAt"
+   FROM calls CROSS JOIN unnest(unmet) AS demand
+   WHERE branch_id = :branchId AND environment = :environment AND at > :since AND unmet IS NOT NULL
+     AND client_id = :clientId
+   GROUP BY demand ORDER BY calls DESC, demand`,
 })
 
 export const selectCall = statement({

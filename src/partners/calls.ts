@@ -7,11 +7,14 @@ import { isBlocked, type Sql } from '../database/database.ts'
 import type { RowOf } from '../database/statement.ts'
 import type { Environment } from '../vocabulary/environment.ts'
 import * as table from './calls.sql.ts'
+import type { Client } from './client.ts'
 
 export type KeptCall = RowOf<typeof table.selectCall>
 
 export interface CallFilter {
   readonly onlyFailed: boolean
+  /** Those that FAPI 2.0 would refuse. */
+  readonly onlyUnmet?: boolean | undefined
   readonly clientId?: string | undefined
   readonly method?: string | undefined
   /** How the route begins. */
@@ -30,15 +33,28 @@ interface Owner {
 export function listCalls(
   sql: Sql,
   { branchId, environment }: Owner,
-  { onlyFailed, clientId, method, route, status, before }: CallFilter,
+  { onlyFailed, onlyUnmet, clientId, method, route, status, before }: CallFilter,
   now: Date,
   most: number,
 ): Promise<KeptCall[]> {
-  return sql.query(onlyFailed ? table.selectFailedCalls : table.selectCalls, {
+  const values = {
     ...{ branchId, environment, since: keptSince(now), clientId, method, route, most },
-    ...{ beforeAt: before?.at ?? 'infinity', beforeId: before?.id ?? 0 },
+    ...{ beforeAt: before?.at ?? ('infinity' as const), beforeId: before?.id ?? 0 },
     ...{ statusFrom: status?.from ?? 0, statusTo: status?.to ?? 999 },
-  })
+  }
+  if (onlyUnmet) return sql.query(table.selectUnmetCalls, { ...values, onlyFailed })
+  return sql.query(onlyFailed ? table.selectFailedCalls : table.selectCalls, values)
+}
+
+export type UnmetCount = RowOf<typeof table.countUnmet>
+
+/** What FAPI 2.0 would have refused of a client's calls that are listed. */
+export function countUnmet(
+  sql: Sql,
+  { id: clientId, branchId, environment }: Pick<Client, 'id' | 'branchId' | 'environment'>,
+  now: Date,
+): Promise<UnmetCount[]> {
+  return sql.query(table.countUnmet, { branchId, environment, clientId, since: keptSince(now) })
 }
 
 export async function findCall(

@@ -192,4 +192,8 @@ export const demandCauses = {
   },
 } as const satisfies Record<string, ProofCause>
 
+type WithoutPrefix<Rule> = Rule extends `fapi-${infer Demand}` ? Demand : never
+/** What the profile of a client demands, as it is noted of calls that did not meet it yet. */
+export type UnmetDemand = WithoutPrefix<keyof typeof demandCauses>
+
 export type ProofRule = keyof typeof assertionCauses | keyof typeof dpopCauses | keyof typeof demandCauses

@@ -19,7 +19,14 @@ export async function failCalls(
         network: '',
         at: clock.now(),
       },
-      ...{ method: 'GET', route: '/v1/user/profile', status: 401, durationMs: 1, requestId: `failed-${n}` },
+      ...{
+        method: 'GET',
+        route: '/v1/user/profile',
+        status: 401,
+        durationMs: 1,
+        requestId: `failed-${n}`,
+        unmet: undefined,
+      },
       failure: { code: 'invalid_token', cause: 'token-ended', fields: [] },
     })
   const [newest] = await readCalls({ gateway, clock }, branchId)

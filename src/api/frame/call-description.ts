@@ -62,6 +62,7 @@ function describe(
     status: hasLeft ? left : reply.statusCode,
     durationMs,
     requestId: request.id,
+    unmet: request.unmet?.length ? request.unmet : undefined,
     failure: hasLeft ? describeLeaving(request) : describeFailure(request, reply.statusCode),
   }
 }

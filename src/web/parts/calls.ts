@@ -2,6 +2,7 @@
 import type { Sql } from '../../database/database.ts'
 import { type CallFilter, findCallsByRequest, type KeptCall, listCalls } from '../../partners/calls.ts'
 import { failureCauses } from '../../partners/failure-causes.ts'
+import { demandCauses, type UnmetDemand } from '../../partners/proof-causes.ts'
 import type { FieldProblem } from '../../problem.ts'
 import type { Environment } from '../../vocabulary/environment.ts'
 import { text, tick } from '../frame/field.ts'
@@ -15,6 +16,7 @@ const pageSize = 50
 
 export const callFields = {
   failed: tick({ label: 'Only failed calls' }),
+  unmet: tick({ label: 'Only those that FAPI 2.0 would refuse' }),
   status: text({ label: 'Status', most: 3, more: html`placeholder="404 or 4xx" spellcheck="false"` }),
   route: text({ label: 'Route', most: 100, more: html`placeholder="POST /v2/webhooks" spellcheck="false"` }),
   client: text({ label: 'Client id', most: 24, more: html`spellcheck="false"` }),
@@ -36,10 +38,11 @@ export function findCallFaults({ status }: Asked): FieldProblem[] {
 
 const statusShape = /^[1-5](xx|\d\d)$/i
 
-function filterBy({ failed, status, route, client, before }: Asked): CallFilter {
+function filterBy({ failed, unmet, status, route, client, before }: Asked): CallFilter {
   const [, method, path] = /^([A-Za-z]+)?\s*(.*)$/.exec(route ?? '') ?? []
   return {
     onlyFailed: failed === true,
+    onlyUnmet: unmet === true,
     status: status && { from: Number(status.replace(/x/gi, '0')), to: Number(status.replace(/x/gi, '9')) },
     method: method?.toUpperCase(),
     route: path || undefined,
@@ -118,7 +121,13 @@ const columnsOf = (home: string): readonly ListColumn<KeptCall>[] => [
   },
   { name: 'Took', look: 'number', cell: ({ durationMs }) => printTook(durationMs) },
   { name: 'Took (ms)', text: ({ durationMs }) => durationMs },
-  { name: 'Why', cell: printCause, text: ({ cause }) => cause && failureCauses[cause].problem },
+  {
+    name: 'Why',
+    cell: (call) =>
+      html`${printCause(call)}${call.unmet !== null && html`<br><span class="faint">FAPI 2.0 would refuse it</span>`}`,
+    text: ({ cause }) => cause && failureCauses[cause].problem,
+  },
+  { name: 'Unmet demands of FAPI 2.0', text: ({ unmet }) => unmet?.join(' ') ?? '' },
   { name: 'Error code', text: ({ code }) => code },
   { name: 'Fields at fault', text: ({ fields }) => fields.join(' ') },
   {
@@ -162,7 +171,8 @@ export const keptWords =
   'Calls of the last 24 hours, a second or two after they were answered. Headers, values and bodies are never written down. A client that calls more than about once every two seconds for long has a sample here; each gap says how many calls it stands for.'
 
 export function printCall(call: KeptCall, client: Html | string): Html {
-  const { at, method, route, status, durationMs, requestId, code, cause, fields, isClaimed, leftOut } = call
+  const { at, method, route, status, durationMs, requestId, code, cause, fields, isClaimed, leftOut, unmet } =
+    call
   return html`<h1>${method} ${route}</h1>
 <p>${statusBadge(call)} <span class="faint">${printMoment(at)}</span></p>
 ${
@@ -171,6 +181,12 @@ ${
 <p>${failureCauses[cause].problem}</p>
 ${fields.length > 0 && html`<p>Fields at fault: ${printNames(fields)}</p>`}
 <p><strong>How to fix it:</strong> ${failureCauses[cause].remedy}</p></section>`
+}
+${
+  unmet !== null &&
+  html`<section class="card"><h2>What FAPI 2.0 would refuse</h2>
+<p>The client is moving. From its date on, this call will be refused:</p>
+<ul>${unmet.map((each) => printUnmet(each))}</ul></section>`
 }
 <section class="card"><h2>The call</h2>${facts([
     ['Status', status === left ? 'none: the caller closed the connection before' : String(status)],
@@ -181,6 +197,12 @@ ${fields.length > 0 && html`<p>Fields at fault: ${printNames(fields)}</p>`}
     ['Request id', html`<code>${requestId}</code>`],
     ['Not listed', leftOut > 0 && printGap(call)],
   ])}</section>`
+}
+
+/** What was not met, and how it is. */
+export function printUnmet(demand: UnmetDemand, more?: Html): Html {
+  const { problem, remedy } = demandCauses[`fapi-${demand}`]
+  return html`<li>${problem} ${remedy}${more}</li>`
 }
 
 function printNames(names: readonly string[]): Html[] {

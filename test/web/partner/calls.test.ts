@@ -143,7 +143,14 @@ test('what cannot be traced to a client leaves no line', async () => {
 
 const noted: Omit<Call, 'at' | 'requestId' | 'branchId' | 'clientId'> = {
   ...{ environment: 'live', isClaimed: false, network: '' },
-  ...{ method: 'GET', route: '/v2/webhooks', status: 200, durationMs: 1, failure: undefined },
+  ...{
+    method: 'GET',
+    route: '/v2/webhooks',
+    status: 200,
+    durationMs: 1,
+    failure: undefined,
+    unmet: undefined,
+  },
 }
 const failure = { code: 'not_found', cause: 'not-found', fields: [] } as const
 

@@ -47,7 +47,7 @@ export async function showCalls(visit: Visit, operator: Operator) {
 <h1>API calls</h1>
 <p>${keptWords}</p>
 <form class="card filter" method="get" action="${here}" role="search" aria-label="API calls">
-${(['site', 'status', 'route', 'client', 'request', 'failed'] as const).map((each): Html => question.view.field(each))}
+${(['site', 'status', 'route', 'client', 'request', 'failed', 'unmet'] as const).map((each): Html => question.view.field(each))}
 <div class="field"><button class="primary">Show</button></div>
 </form>
 ${!question.isWrong && html`${printFileLink(here, question.printSearch())}${await printCalls(list, question, here)}`}`,

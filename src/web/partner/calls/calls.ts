@@ -48,6 +48,7 @@ ${view.field('route')}
 ${view.field('client')}
 ${view.field('request')}
 ${view.field('failed')}
+${view.field('unmet')}
 <div class="field"><button class="primary">Show</button></div>
 </form>`
 }

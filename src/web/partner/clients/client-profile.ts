@@ -1,12 +1,15 @@
 /** The profile of a client: what is demanded of it, what is left to do until then, and the question for FAPI 2.0. */
 
 import { profileOf } from '../../../oauth/profile.ts'
+import type { UnmetCount } from '../../../partners/calls.ts'
 import type { Client } from '../../../partners/client.ts'
 import { findObstacles, type Obstacle, type Readiness } from '../../../partners/client-profile.ts'
 import type { ProfileRequest } from '../../../partners/profile-request.ts'
+import { printAgo } from '../../frame/ago.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { printDate } from '../../frame/page.ts'
 import type { Member } from '../../gates/gates.ts'
+import { printUnmet } from '../../parts/calls.ts'
 import { printProof, printTerms, profileBadge } from '../../parts/client-profile.ts'
 import * as forms from './forms.ts'
 
@@ -14,10 +17,16 @@ interface ProfileShown {
   readonly readiness: Readiness
   /** The newest. */
   readonly asked: ProfileRequest | undefined
+  /** What its calls of the last day did not meet. */
+  readonly unmet: readonly UnmetCount[]
   readonly now: Date
 }
 
-export function printProfile(client: Client, { readiness, asked, now }: ProfileShown, member: Member): Html {
+export function printProfile(
+  client: Client,
+  { readiness, asked, unmet, now }: ProfileShown,
+  member: Member,
+): Html {
   const profile = profileOf(client, now)
   const isOpen = asked !== undefined && asked.answeredAt === null
   const obstacles = findObstacles(client, readiness)
@@ -26,7 +35,7 @@ export function printProfile(client: Client, { readiness, asked, now }: ProfileS
 <p class="faint">${printProof(client, readiness)}${
     client.demandsDpopNonces && ' · its DPoP proofs carry a nonce of ours'
   }</p>
-${profile === 'moving' && printLeft(obstacles, client, member)}
+${profile === 'moving' && html`${printLeft(obstacles, client, member)}${printCalls(unmet, client, now, member)}`}
 ${isOpen && printOpen(asked)}${
   profile === 'standard' &&
   asked?.granted === false &&
@@ -54,6 +63,15 @@ function printLeft(obstacles: readonly Obstacle[], client: Client, member: Membe
   if (obstacles.length === 0)
     return html`<p>Keys, webhooks and callback are ready. Try the new way before the date: it is taken already.</p>`
   return html`<h3>What is left to do</h3>${printList(obstacles, client, member)}`
+}
+
+function printCalls(unmet: readonly UnmetCount[], { id }: Client, now: Date, { home }: Member): Html {
+  if (unmet.length === 0) return html`<p>No call of the last 24 hours was one that FAPI 2.0 would refuse.</p>`
+  const counted = ({ calls, lastAt }: UnmetCount) =>
+    html` <span class="faint">${calls === 1 ? '1 call' : `${calls.toLocaleString('en')} calls`}, the last ${printAgo(lastAt, now)}</span>`
+  return html`<h3>What its calls of the last 24 hours lacked</h3>
+<ul>${unmet.map((each) => printUnmet(each.demand, counted(each)))}</ul>
+<p><a href="${home}/calls?client=${id}&amp;unmet=yes">Those calls</a></p>`
 }
 
 function printList(obstacles: readonly Obstacle[], { id }: Client, { home }: Member): Html {

@@ -5,6 +5,7 @@
 
 import type { Sql } from '../../../database/database.ts'
 import { profileOf } from '../../../oauth/profile.ts'
+import { countUnmet } from '../../../partners/calls.ts'
 import {
   type Client,
   getClient,
@@ -308,6 +309,7 @@ async function sendClient(visit: Visit, member: Member, client: Client, { secret
     now,
     readiness: (await readReadiness(db, [client], now)).get(client.id)!,
     asked: await findProfileRequest(db, client.id),
+    unmet: await countUnmet(db, client, now),
   }
   const keys = { keys: await listKeys(db, client.id), set: await findKeySet(db, client.id), now }
   return sendPortal(visit, member, {
