@@ -21,7 +21,7 @@ const types = ['jwt', 'client-authentication+jwt']
 /** What would have a key looked for elsewhere, or something else signed. */
 const refusedHeaders = ['crit', 'b64', 'jku', 'x5u', 'jwk']
 
-const assertionChecks = [
+export const assertionChecks = [
   'form',
   'header',
   'type',

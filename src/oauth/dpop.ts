@@ -23,7 +23,7 @@ const oldAtMostMs = minute
 /** For so long one is taken after it was taken first, if nobody remembers it. */
 export const proofLivesMs = oldAtMostMs + aheadAtMostMs
 
-const dpopChecks = [
+export const dpopChecks = [
   'form',
   'type',
   'algorithm',

@@ -91,6 +91,7 @@ const demands = {
 } as const satisfies Record<string, Demand>
 
 export type DemandName = keyof typeof demands
+export const demandNames = Object.keys(demands) as DemandName[]
 
 export function demandError(name: DemandName): OAuthError {
   return new OAuthError(demands[name].error, demands[name].text, `fapi-${name}`)
