@@ -7,6 +7,7 @@ import { type Batch, openBatch } from '../database/batch.ts'
 import type { Sql } from '../database/database.ts'
 import type { Registration } from '../partners/client.ts'
 import type { Environment } from '../vocabulary/environment.ts'
+import { printScopes } from '../vocabulary/scope.ts'
 import type { Binding } from './binding.ts'
 import { requireInForce } from './client-directory.ts'
 import * as table from './codes.sql.ts'
@@ -99,7 +100,7 @@ export function openCodeExchange(db: Sql, environment: Environment): CodeExchang
       return {
         accessToken: access.text,
         refreshToken: refresh?.text,
-        scopes: judged.scopes,
+        scope: printScopes(judged.scopes),
         binding: presented.binding,
         issuedAt: act.at,
       }

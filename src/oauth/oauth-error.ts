@@ -57,9 +57,11 @@ interface Demand {
   /** RFC 9470: how long ago its user may have signed in, and how. */
   readonly maxAgeSeconds?: number | undefined
   readonly acrs?: readonly Acr[]
-  /** How the token was sent. */
-  readonly scheme?: 'Bearer' | 'DPoP'
+  /** How the token was sent; undefined where none was, or in no way that is known. */
+  readonly scheme?: 'Bearer' | 'DPoP' | undefined
 }
+
+const algorithms = `algs="${signatureAlgorithms.join(' ')}"`
 
 /** RFC 9470, 3. */
 export const tooWeakSignIn = 'insufficient_user_authentication'
@@ -111,7 +113,7 @@ export class BearerError extends Error {
     metadataUrl,
     maxAgeSeconds,
     acrs = [],
-    scheme = 'Bearer',
+    scheme,
   }: Demand): Record<string, string> {
     const parameters = ['realm="countersign"']
     if (this.code !== 'unauthorized')
@@ -122,8 +124,10 @@ export class BearerError extends Error {
       if (acrs.length > 0) parameters.push(`acr_values="${acrs.map(printAcr).join(' ')}"`)
     }
     if (metadataUrl !== undefined) parameters.push(`resource_metadata="${metadataUrl}"`)
-    if (scheme === 'DPoP') parameters.push(`algs="${signatureAlgorithms.join(' ')}"`)
-    const challenge = { 'www-authenticate': `${scheme} ${parameters.join(', ')}` }
+    if (scheme === 'DPoP') parameters.push(algorithms)
+    // RFC 9449, 7.1: whoever shows nothing is told of both ways.
+    if (scheme === undefined && this.code === 'unauthorized') parameters.push(`DPoP ${algorithms}`)
+    const challenge = { 'www-authenticate': `${scheme ?? 'Bearer'} ${parameters.join(', ')}` }
     return this.nonce === undefined ? challenge : { ...challenge, 'dpop-nonce': this.nonce }
   }
 }

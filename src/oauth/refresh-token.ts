@@ -100,7 +100,7 @@ export function openTokenRefresh(deps: RefreshDependencies): TokenRefresh {
       return {
         accessToken: access.text,
         refreshToken: token.text,
-        scopes: judged.scopes,
+        scope: printScopes(judged.scopes),
         binding,
         issuedAt: act.at,
       }
@@ -170,7 +170,7 @@ async function rotate(
     return {
       accessToken: access.text,
       refreshToken: refresh.text,
-      scopes: judged.scopes,
+      scope: printScopes(judged.scopes),
       binding,
       issuedAt: at,
     }
@@ -185,7 +185,7 @@ async function rotate(
       return {
         accessToken: heir.access.text,
         refreshToken: heir.refresh.text,
-        scopes: first.scopes,
+        scope: printScopes(first.scopes),
         binding: (first.binding ?? undefined) as Binding | undefined,
         issuedAt: first.issuedAt,
       }

@@ -1,7 +1,6 @@
 /** Spec 4.3 and 4.4: what both token endpoints answer. */
 import type { Static } from 'typebox'
 import { integer, oneOf, Type, text } from '../vocabulary/schema.ts'
-import { printScopes } from '../vocabulary/scope.ts'
 import { type Binding, tokenTypeOf } from './binding.ts'
 
 /** Spec 8: 24 hours. */
@@ -30,13 +29,13 @@ export type TokenResponse = Static<typeof TokenResponse>
 export interface IssuedTokens {
   readonly accessToken: string
   readonly refreshToken: string | undefined
-  readonly scopes: readonly string[]
+  readonly scope: string
   readonly binding: Binding | undefined
   readonly issuedAt: Date
 }
 
 export function printTokenResponse(
-  { accessToken, refreshToken, scopes, binding, issuedAt }: IssuedTokens,
+  { accessToken, refreshToken, scope, binding, issuedAt }: IssuedTokens,
   livesSeconds = accessTokenLifetimeSeconds,
 ): TokenResponse {
   return {
@@ -44,7 +43,7 @@ export function printTokenResponse(
     token_type: tokenTypeOf(binding),
     expires_in: livesSeconds,
     issued_at: issuedAt.toISOString().replace(/\.\d+Z$/, '+00:00'),
-    scope: printScopes(scopes),
+    scope,
     status: 'approved',
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
   }

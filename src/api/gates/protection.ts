@@ -34,7 +34,7 @@ function challenge(
   request: FastifyRequest,
 ): Problem {
   return error.challenge({
-    scheme: schemeOf(request.headers.authorization) ?? 'Bearer',
+    scheme: schemeOf(request.headers.authorization),
     scopes: [scope],
     metadataUrl: `${baseUrl}${resourceMetadataPath}${pathOf(request)}`,
   })

@@ -103,9 +103,8 @@ export const accessToken: Endpoint<ClientCaller> = {
       case 'client_credentials': {
         demand(request, client, 'binding', binding !== undefined, act.at)
         const token = await issueClientToken(context.db, client, { scope: form.find('scope'), binding }, act)
-        const scopes = [webhooksScope]
-        const accessToken = token.text
-        const issued = { accessToken, refreshToken: undefined, scopes, binding, issuedAt: act.at }
+        const given = { accessToken: token.text, refreshToken: undefined, scope: webhooksScope }
+        const issued = { ...given, binding, issuedAt: act.at }
         return sendTokens(reply, issued, clientTokenSeconds)
       }
       default:

@@ -235,6 +235,7 @@ export const ofGrants: Row[] = [
     ...{ error: 'invalid_token', status: 401 },
     async send() {
       const token = await ownToken()
+      await readWebhooks(by, token)
       await callAs(by, '/v1/oauth/revoke', { fields: { token } })
       return readWebhooks(by, token)
     },
@@ -245,6 +246,7 @@ export const ofGrants: Row[] = [
     async send() {
       const suspended = await makeOther()
       const token = await ownToken(suspended)
+      await readWebhooks(suspended, token)
       await setClientStatus(db, suspended.client, 'suspended', house.act())
       return readWebhooks(suspended, token)
     },
