@@ -6,6 +6,8 @@ import { day, hour, minute, second } from '../../src/clock.ts'
 import { removeDead } from '../../src/gateway/housekeeping.ts'
 import { ask } from '../support/ask.ts'
 import { type Answer, Browser } from '../support/browser.ts'
+import { makeKey } from '../support/client-keys.ts'
+import { makeFapi2Client, makePkce, push, signAssertion, signProof } from '../support/fapi.ts'
 import { openHouse, type TestClient } from '../support/gateway.ts'
 import { askForConsent } from '../support/process.ts'
 
@@ -225,6 +227,28 @@ test('a clock that steps backwards does not bring an expired code back', async (
   await remove()
   house.clock.advance(-5 * minute)
   assert.equal(errorOf(await house.exchange(client, cleaned)), 'invalid_grant', 'it was cleaned away')
+})
+
+test('a used assertion and a used proof leave when they would be refused anyway, and not before', async () => {
+  await begin()
+  const by = await makeFapi2Client(house)
+  const assertion = await signAssertion(by)
+  const dpopKey = makeKey()
+  const proof = await signProof(by, dpopKey, { url: `${house.baseUrl}/v1/oauth/par` })
+  const again = async (what: { assertion: string } | { proof: string }) =>
+    (await push(by, makePkce(), what)).json().error_description
+  assert.equal((await push(by, makePkce(), { assertion, proof })).status, 201)
+  house.clock.advance(59 * second)
+  assert.equal((await remove()).usedProofs, 0)
+  assert.match(String(await again({ assertion })), /used before/)
+  assert.match(String(await again({ proof })), /used before/)
+  house.clock.advance(2 * second)
+  await remove()
+  assert.match(String(await again({ assertion })), /does not say that it is this client/)
+  assert.match(String(await again({ proof })), /iat was 61 seconds ago/)
+  house.clock.advance(2 * minute)
+  await remove()
+  assert.equal(await countRows('used_proofs'), 0)
 })
 
 test('the audit log is never cleaned', async () => {
