@@ -80,6 +80,8 @@ async function getClient(
   const proven = known ? { client: known, use: undefined } : await getProven(context, request, reply)
   const sender = proveSender(context, request, proven.client)
   await useUp(context, proven, sender)
+  // The next proof may begin with it (RFC 9449, 8.2).
+  if (proven.client.demandsDpopNonces) reply.header('dpop-nonce', context.dpopNonces.current())
   return callerOf(context, request, proven.client, sender.binding)
 }
 
