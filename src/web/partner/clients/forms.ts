@@ -30,7 +30,7 @@ const client = {
     more: html`placeholder="https://app.example.com/callback" spellcheck="false"`,
   }),
   scope: anyTicks({ label: 'Scopes it may ask for' }),
-  rotate: tick({ label: 'Replace the refresh token at each use' }),
+  rotate: tick({ label: 'Replace the refresh token at each use (FAPI 2.0 never does)' }),
 }
 
 export const createClient = defineForm(`${ofClients}/create`, client, { makes: true })
