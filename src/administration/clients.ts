@@ -1,5 +1,6 @@
 /** Clients as they are declared. More than what members may choose by themselves is proposed. */
 import { isDeepStrictEqual } from 'node:util'
+import { signatureAlgorithms } from '../crypto/jwk.ts'
 import { findNames, namePattern } from '../naming/object-name.ts'
 import { findCallbackProblem } from '../partners/callback-url.ts'
 import { longestSubject, setCertificateSubject } from '../partners/certificate-subject.ts'
@@ -14,9 +15,11 @@ import {
   setScopesWithin,
   updateClient,
 } from '../partners/client.ts'
+import { type ClientKey, listKeysOfClients } from '../partners/client-keys.ts'
 import { setProfile, termsOf, weakens } from '../partners/client-profile.ts'
 import { type ClientSecret, listSecretsOfClients } from '../partners/client-secret.ts'
 import { lockClient } from '../partners/clients.sql.ts'
+import { placeKeys } from '../partners/key-sets.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
 import { instant, integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { scopes as allScopes, covers, type Scope } from '../vocabulary/scope.ts'
@@ -34,6 +37,8 @@ interface ClientSpec {
   readonly rotateRefreshTokens: boolean
   /** Empty: none. */
   readonly certificateSubject: string
+  /** Empty: its keys are given. */
+  readonly jwksUri: string
   readonly profile: 'standard' | 'fapi2'
   /** In epoch milliseconds; null in the standard profile. */
   readonly fapi2From: number | null
@@ -91,6 +96,13 @@ export const clients: DeclaredKind<ClientSpec> = {
           'The subject (RFC 4514) of its certificate, by an authority of MTLS_CA_FILE; empty: none.',
           'CN=acme.example,O=Acme,C=US',
           { maxLength: longestSubject },
+        ),
+      ),
+      jwksUri: Type.Optional(
+        text(
+          'Where its public keys are, as a JWKS that the gateway reads; empty: they are given, and stay.',
+          'https://acme.example/jwks.json',
+          { maxLength: 2_000 },
         ),
       ),
       profile: Type.Optional(
@@ -152,6 +164,17 @@ export const clients: DeclaredKind<ClientSpec> = {
         ),
         { description: 'Those that live, two at most.' },
       ),
+      keys: Type.Array(
+        Type.Object(
+          {
+            thumbprint: text('RFC 7638.', 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'),
+            algorithm: oneOf(signatureAlgorithms, { description: 'What it signs by.' }),
+            addedAt: instant('When it was added'),
+          },
+          { title: 'ClientKey', description: 'A public key.' },
+        ),
+        { description: 'Its public keys, ten at most.' },
+      ),
     },
     { title: 'ClientStatus', description: 'What the gateway says of a client.' },
   ),
@@ -173,11 +196,15 @@ export const clients: DeclaredKind<ClientSpec> = {
       'partners',
       found.map(({ branchId }) => String(branchId)),
     )
+    const keys = Map.groupBy(await listKeysOfClients(sql, ids), ({ clientId }) => clientId)
     const secrets = Map.groupBy(await listSecretsOfClients(sql, ids, now), ({ clientId }) => clientId)
     return new Map(
       found.map((each) => [
         each.id,
-        describeClient(each, partners.get(String(each.branchId)) ?? '', secrets.get(each.id) ?? []),
+        describeClient(each, partners.get(String(each.branchId)) ?? '', {
+          secrets: secrets.get(each.id) ?? [],
+          keys: keys.get(each.id) ?? [],
+        }),
       ]),
     )
   },
@@ -187,6 +214,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       ...tidyProfile(spec),
       ...(spec.displayName !== undefined && { displayName: spec.displayName.trim() }),
       ...(spec.certificateSubject !== undefined && { certificateSubject: spec.certificateSubject.trim() }),
+      ...(spec.jwksUri !== undefined && { jwksUri: spec.jwksUri.trim() }),
       ...(scopes && { scopes: inOrder(scopes) }),
       ...(scopesAtMost && { scopesAtMost: inOrder(scopesAtMost) }),
       ...(scopesRequired && { scopesRequired: inOrder(scopesRequired) }),
@@ -208,6 +236,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       scopesRequired: wanted.scopesRequired ?? [],
       rotateRefreshTokens: wanted.rotateRefreshTokens ?? false,
       certificateSubject: wanted.certificateSubject ?? '',
+      jwksUri: wanted.jwksUri ?? '',
       profile: wanted.profile ?? 'standard',
       fapi2From: wanted.fapi2From ?? null,
       bearers: wanted.bearers ?? 'end',
@@ -228,6 +257,7 @@ export const clients: DeclaredKind<ClientSpec> = {
     )
     await changeScopes(work, client, target)
     await changeSubject(work, client, target)
+    await changePlace(work, client, target)
     await changeProfile(work, client.id, target)
     if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', act)
     return client.id
@@ -253,7 +283,12 @@ const isSame = (some: readonly Scope[], others: readonly Scope[]) =>
   covers(some, others) && covers(others, some)
 const firstOf = (some: readonly Scope[], otherwise: readonly Scope[]) => (some.length > 0 ? some : otherwise)
 
-function describeClient(client: Client, partner: string, secrets: readonly ClientSecret[]) {
+interface Credentials {
+  readonly secrets: readonly ClientSecret[]
+  readonly keys: readonly ClientKey[]
+}
+
+function describeClient(client: Client, partner: string, { secrets, keys }: Credentials) {
   const { id, name: displayName, callbackUrl, rotateRefreshTokens, status: state, createdAt } = client
   return {
     spec: {
@@ -264,6 +299,7 @@ function describeClient(client: Client, partner: string, secrets: readonly Clien
       ...{
         rotateRefreshTokens,
         certificateSubject: client.certificateSubject ?? '',
+        jwksUri: client.jwksUri ?? '',
         state,
         ...describeProfile(client),
       },
@@ -275,6 +311,9 @@ function describeClient(client: Client, partner: string, secrets: readonly Clien
         ...{ id: each.id, hint: each.hint, createdAt: each.createdAt.getTime() },
         signsFrom: each.signsFrom.getTime(),
         expiresAt: each.expiresAt?.getTime() ?? null,
+      })),
+      keys: keys.map(({ thumbprint, algorithm, addedAt }) => ({
+        ...{ thumbprint, algorithm, addedAt: addedAt.getTime() },
       })),
     },
   }
@@ -313,6 +352,7 @@ async function changeClient(
   }
   await changeScopes(work, client, wanted)
   await changeSubject(work, client, wanted)
+  await changePlace(work, client, wanted)
   await changeProfile(work, client.id, wanted)
   if (wanted.state === before.state) return
   if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', work.reasoned())
@@ -325,6 +365,14 @@ async function changeSubject(work: Work, client: Client, wanted: ClientSpec): Pr
   if (certificateSubject === client.certificateSubject) return
   const act = client.certificateSubject === null ? work.act : work.reasoned()
   await setCertificateSubject(work.sql, client, certificateSubject, act)
+}
+
+/** Likewise. The keys that it has stay until others are read. */
+async function changePlace(work: Work, client: Client, wanted: ClientSpec): Promise<void> {
+  const jwksUri = wanted.jwksUri || null
+  if (jwksUri === client.jwksUri) return
+  const act = client.jwksUri === null ? work.act : work.reasoned()
+  await placeKeys(work.sql, client, { jwksUri, policy: work.guard }, act)
 }
 
 /** Less, and what members may choose anyway, at once. What is more waits. */

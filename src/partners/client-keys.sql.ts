@@ -20,6 +20,13 @@ export const selectKeys = statement({
   text: `SELECT ${columns} FROM client_keys WHERE client_id = :clientId ORDER BY id`,
 })
 
+export const selectKeysOfClients = statement({
+  name: 'select_keys_of_clients',
+  takes: { clientIds: list(text) },
+  gives: row,
+  text: `SELECT ${columns} FROM client_keys WHERE client_id = ANY (:clientIds::text[]) ORDER BY id`,
+})
+
 export const selectKeysOfBranch = statement({
   name: 'select_client_keys_of_branch',
   takes: { branchId: int },

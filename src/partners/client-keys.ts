@@ -63,6 +63,10 @@ export async function listKeys(sql: Sql, clientId: string): Promise<ClientKey[]>
   return (await sql.query(table.selectKeys, { clientId })).map(readRow)
 }
 
+export async function listKeysOfClients(sql: Sql, clientIds: readonly string[]): Promise<ClientKey[]> {
+  return (await sql.query(table.selectKeysOfClients, { clientIds })).map(readRow)
+}
+
 /** Those of all clients of a partner. */
 export async function listKeysOfBranch(sql: Sql, branchId: number): Promise<ClientKey[]> {
   return (await sql.query(table.selectKeysOfBranch, { branchId })).map(readRow)

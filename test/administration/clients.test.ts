@@ -4,9 +4,13 @@ import { test } from 'node:test'
 import { addMember, getPartner } from '../../src/partners/partner.ts'
 import { approveProposal, fetchItem, openAdminProgram, outcomeOf } from '../support/administration.ts'
 import { ask } from '../support/ask.ts'
+import { makeKey, printJwks } from '../support/client-keys.ts'
 import { openConsole } from '../support/console.ts'
+import { eventually } from '../support/eventually.ts'
 import { openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
+import { answer, openReceiver } from '../support/receiver.ts'
 
 const house = await openHouse()
 const { db } = house.gateway.context
@@ -40,10 +44,10 @@ test('a client is made with what members may choose, without a secret, and the s
   assert.deepEqual(item.spec, {
     ...draftOf(name),
     ...{ scopes: ['read', 'market'], scopesAtMost: ['read', 'market'], scopesRequired: [] },
-    ...{ rotateRefreshTokens: false, certificateSubject: '', state: 'active' },
+    ...{ rotateRefreshTokens: false, certificateSubject: '', jwksUri: '', state: 'active' },
     ...{ profile: 'standard', fapi2From: null, bearers: 'end', demandsDpopNonces: false },
   })
-  assert.deepEqual(item.status.secrets, [])
+  assert.deepEqual([item.status.secrets, item.status.keys], [[], []])
   const again = outcomeOf(await program.call('PUT', pathOf(name), { spec: item.spec }), 200)
   assert.deepEqual([again.outcome, again.changes, again.etag], ['unchanged', [], item.etag])
   const shuffled = { scopes: ['market', 'read'], displayName: `  App ${name} ` }
@@ -311,4 +315,29 @@ test('words of a profile that contradict each other are refused', async () => {
       [field],
     )
   }
+})
+
+test('the address of its keys is declared; another one or none says why, and keys are told by their thumbprints', async () => {
+  const name = `keys-${makeUpWord()}`
+  const receiver = await keepOpen(openReceiver())
+  receiver.on('/jwks', answer(200, { 'content-type': 'application/json' }, printJwks(makeKey('EdDSA'))))
+  const jwksUri = receiver.url('/jwks')
+  outcomeOf(await program.call('PUT', pathOf(name), { spec: { ...draftOf(name), jwksUri } }), 201)
+  const keys = await eventually('the keys are read', async () => {
+    const { status } = await fetchItem(program, pathOf(name))
+    return (status.keys as { algorithm: string; thumbprint: string }[]).length > 0 && status.keys
+  })
+  assert.deepEqual(
+    (keys as { algorithm: string }[]).map(({ algorithm }) => algorithm),
+    ['EdDSA'],
+  )
+  const cleared = { spec: { jwksUri: '' } }
+  assert.equal((await program.call('PUT', pathOf(name), cleared)).status, 400)
+  outcomeOf(await program.call('PUT', `${pathOf(name)}?reason=They+give+them`, cleared), 200)
+  const item = await fetchItem(program, pathOf(name))
+  assert.deepEqual([item.spec.jwksUri, item.status.keys], ['', keys])
+  const inside = { spec: { jwksUri: 'https://10.0.0.1/jwks' } }
+  const refused = await program.call('PUT', pathOf(name), inside)
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /jwksUri must not point to a private or special address/)
 })
