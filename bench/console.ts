@@ -48,6 +48,7 @@ export async function measureConsole(
     'a name that nobody has': '/console/users?q=Nemo',
     'search by a name that many have': '/console/search?q=Smith',
     'search by an address': '/console/search?q=app.example.com',
+    'search by an e-mail address': '/console/search?q=holder-500000@example.com',
     'search by a request id': '/console/search?q=r-500000',
     'search by a request id that never was': '/console/search?q=r-nothing',
     'a person': `/console/users/${someone}`,
