@@ -47,6 +47,7 @@ export async function measureConsole(
     'a name that many have': '/console/users?q=Smith',
     'a name that nobody has': '/console/users?q=Nemo',
     'search by a name that many have': '/console/search?q=Smith',
+    'search by an entity': '/console/search?q=transaction:77',
     'search by an address': '/console/search?q=app.example.com',
     'search by an e-mail address': '/console/search?q=holder-500000@example.com',
     'search by a request id': '/console/search?q=r-500000',
