@@ -108,6 +108,12 @@ export function takesSecrets(client: Registration, now: Date): boolean {
   return weightOf('key', profileOf(client, now)) !== 'demanded'
 }
 
+/** When it ends, by itself or with the profile of its client, if nothing changes before. */
+export function secretEndsAtMs({ client, secretEndsAt }: AuthenticatedClient): number {
+  const ends = [secretEndsAt, client.fapi2From].map((end) => end?.getTime() ?? Number.POSITIVE_INFINITY)
+  return Math.min(...ends)
+}
+
 export interface KnownServices {
   /** From memory alone. */
   recall(readings: readonly ClientCredentials[], environment: Environment): Service | undefined

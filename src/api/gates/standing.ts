@@ -5,6 +5,7 @@
 import type { Context } from '../../context.ts'
 import type { Token } from '../../crypto/token.ts'
 import type { Standing } from '../../http/standing.ts'
+import { secretEndsAtMs } from '../../oauth/client-authentication.ts'
 import type { ClientCredentials } from '../../oauth/client-credentials.ts'
 import { isInForce } from '../../oauth/client-directory.ts'
 import { getBranchOfMember } from '../../partners/partner.ts'
@@ -19,7 +20,7 @@ export async function judgeClient(
   const found = await knownClients.authenticate(authorization, readings, environment, clock.now())
   if (found?.client.id !== clientId || !isInForce(found.client)) return undefined
   const tags = [`client:${clientId}`, `branch:${found.client.branchId}`]
-  return { tags, soundUntilMs: found.secretEndsAt?.getTime() ?? Number.POSITIVE_INFINITY }
+  return { tags, soundUntilMs: secretEndsAtMs(found) }
 }
 
 export async function judgeMember(
