@@ -51,6 +51,12 @@ export const rateLimits = {
     most: 20,
     words: 'As many signatures were checked as may be in a minute. Wait for the next.',
   },
+  /** Assertions and proofs that one branch has explained. */
+  proofChecks: {
+    of: 'proof checks',
+    most: 20,
+    words: 'As many assertions and proofs were checked as may be in a minute. Wait for the next.',
+  },
   /** Ways to a provider that one network sets out on. */
   providerSignIns: {
     of: 'provider sign-ins',

@@ -11,6 +11,13 @@ export const insertUsedProofs = statement({
    ORDER BY hash ON CONFLICT DO NOTHING RETURNING hash`,
 })
 
+export const selectUsedProof = statement({
+  name: 'select_used_proof',
+  takes: { hash: bytes },
+  gives: { hash: bytes },
+  text: 'SELECT hash FROM used_proofs WHERE hash = :hash',
+})
+
 export const deleteOldProofs = statement({
   name: 'delete_old_used_proofs',
   takes: { now: instant, most: int },

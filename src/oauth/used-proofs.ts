@@ -27,6 +27,11 @@ export function openUsedProofs(db: Sql): UsedProofs {
   return { take: (use) => batch.run(use) }
 }
 
+/** Looked at, and nothing more. */
+export async function wasUsed(sql: Sql, { hash }: ProofUse): Promise<boolean> {
+  return (await sql.query(table.selectUsedProof, { hash: Buffer.from(hash, 'latin1') })).length > 0
+}
+
 export function removeOldProofs(sql: Sql, now: Date, most: number) {
   return sql.query(table.deleteOldProofs, { now, most })
 }

@@ -105,6 +105,7 @@ const replays = whenVisited(() => import('./partner/deliveries/replays.ts'))
 const recovery = whenVisited(() => import('./partner/deliveries/recovery.ts'))
 const incident = whenVisited(() => import('./partner/webhooks/incident.ts'))
 const signature = whenVisited(() => import('./partner/reference/signature.ts'))
+const proofs = whenVisited(() => import('./partner/reference/proofs.ts'))
 const skips = whenVisited(() => import('./partner/deliveries/skips.ts'))
 const deliveries = whenVisited(() => import('./partner/deliveries/deliveries.ts'))
 const delivery = whenVisited(() => import('./partner/deliveries/delivery.ts'))
@@ -181,6 +182,8 @@ const portalRows: readonly Row[] = [
   page('/partner/:branch/calls/:call', viewer, ownCalls.showCall),
   page('/partner/:branch/signature', viewer, signature.showSignature),
   send(signatureForms.checkSignature, viewer, signature.checkSignature),
+  page('/partner/:branch/proofs', viewer, proofs.showProofs),
+  send(signatureForms.checkProofs, viewer, proofs.checkProofs),
   page('/partner/:branch/reference', viewer, reference.showReference),
   page('/partner/:branch/events', viewer, catalogue.showCatalogue),
 ]

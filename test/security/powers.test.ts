@@ -190,7 +190,11 @@ const powerlessForms: Readonly<Record<string, readonly string[]>> = {
   [wrongThings]: ['/partner/:branch/alerts', '/console/alerts'].flatMap((page) =>
     ['add', 'confirm', 'code', 'change', 'test'].map((act) => `${page}/${act}`),
   ),
-  [looks]: ['/partner/:branch/signature/check', '/console/audit/chain/verify'],
+  [looks]: [
+    '/partner/:branch/signature/check',
+    '/partner/:branch/proofs/check',
+    '/console/audit/chain/verify',
+  ],
   'nobody else sees a saved view': ['/account/views/save', '/account/views/remove'],
   'it gives back what the holder had approved': ['/account/resume'],
   'what guards the account cannot be declined': ['/account/security/notices'],

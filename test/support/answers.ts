@@ -28,6 +28,7 @@ export const otherAnswers: Readonly<Record<string, string>> = {
   '/partner/:branch/clients/create': once,
   '/partner/:branch/clients/:client/rotate': once,
   '/partner/:branch/signature/check': 'it changes nothing, and shows what it found',
+  '/partner/:branch/proofs/check': 'it changes nothing, and shows what it found',
 }
 
 const rows = pageRoutes.filter(({ method }) => method === 'POST')

@@ -71,6 +71,7 @@ const anySession: Record<string, string> = {
   '/partner/:branch/webhooks/:id/incident/probe': 'it sends what waits to be sent',
   '/partner/:branch/signature/check':
     'it changes nothing, and knows of no secret more than whether it matches',
+  '/partner/:branch/proofs/check': 'it changes nothing, and knows of public keys alone',
   '/partner/:branch/deliveries/:id/skip': 'it takes power away',
   '/partner/:branch/deliveries/:id/redeliver': 'it sends what was sent before',
   '/partner/:branch/deliveries/again': 'it sends what was sent before',
@@ -233,6 +234,7 @@ test('a password of a minute ago is not enough for whoever has a second factor',
 /** Forms that a viewer may send. Every other one of a partner takes a developer, or an owner. */
 const ofViewers: Record<string, string> = {
   '/partner/:branch/signature/check': 'it changes nothing',
+  '/partner/:branch/proofs/check': 'it changes nothing',
   '/partner/:branch/members/leave': 'it takes power away from whoever sends it',
 }
 

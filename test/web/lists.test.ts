@@ -80,6 +80,7 @@ const noLists: Record<string, string> = {
   '/partner/:branch/search': 'a few of each kind; each kind has its list',
   '/partner/:branch/test': 'a form',
   '/partner/:branch/signature': 'a form',
+  '/partner/:branch/proofs': 'a form',
   '/partner/:branch/reference': 'a document',
   '/partner/:branch/events': 'a document',
   '/partner/:branch/test-holders': 'a few, with their passwords',

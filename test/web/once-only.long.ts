@@ -425,6 +425,7 @@ const makeNothing = [
   '/partner/:branch/webhooks/:id/replays/:replay/cancel',
   '/partner/:branch/deliveries/:id/skip',
   '/partner/:branch/signature/check',
+  '/partner/:branch/proofs/check',
   '/partner/:branch/clients/:client/update',
   '/partner/:branch/clients/:client/revoke',
   ...['add-keys', 'remove-key', 'place-keys'].map((verb) => `/partner/:branch/clients/:client/${verb}`),

@@ -7,6 +7,8 @@ import { addMember, applyWithDetails, decide } from '../../../src/partners/partn
 import { makeAddress } from '../../support/alerts.ts'
 import { callJson } from '../../support/branch.ts'
 import { check, drawPng } from '../../support/brand.ts'
+import { makeKey } from '../../support/client-keys.ts'
+import { signProof } from '../../support/fapi.ts'
 import { basic } from '../../support/gateway.ts'
 import { readInvitation } from '../../support/members.ts'
 import { deliverOne, openPartner, type PartnerHouse, suspend } from '../../support/portal.ts'
@@ -24,6 +26,7 @@ export async function* portalTour(walk: Walk): AsyncGenerator<string, void> {
   yield* unfolded(walk, pages)
   yield* outcomes(walk, pages)
   yield* checkedSignature(walk, own)
+  yield* checkedProof(walk, own)
   yield* members(walk, own)
   yield* sandbox(walk, own)
   await suspend(house, own.partner, 'The terms of use were not kept.')
@@ -96,6 +99,7 @@ async function furnish({ house, receiver }: Walk, own: PartnerHouse): Promise<Re
     'portal-alerts': `${home}/alerts`,
     'portal-messages': `${home}/messages`,
     'portal-signature': `${home}/signature`,
+    'portal-proofs': `${home}/proofs`,
     'portal-reference': `${home}/reference`,
     'portal-events': `${home}/events`,
   }
@@ -163,6 +167,16 @@ async function* checkedSignature(
   await page.getByRole('button', { name: 'Check' }).click()
   await page.getByRole('status', { name: 'Result' }).waitFor()
   yield 'portal-signature-wrong'
+}
+
+async function* checkedProof({ page, visit, house }: Walk, own: PartnerHouse): AsyncGenerator<string, void> {
+  await visit(`${own.home}/proofs`)
+  const url = `${house.baseUrl}/v1/oauth/par`
+  const proof = await signProof({ house }, makeKey(), { url }, { claims: { htm: 'GET' } })
+  await page.getByLabel('DPoP proof', { exact: true }).fill(proof)
+  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByRole('status', { name: 'The DPoP proof' }).waitFor()
+  yield 'portal-proofs-wrong'
 }
 
 /** As each role sees it, and as whoever is invited does. */

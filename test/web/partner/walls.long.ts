@@ -160,6 +160,7 @@ const forms: Record<string, Fields> = {
   '/partner/:branch/webhooks/:id/recover/start': { since: '2020-01-01T00:00' },
   '/partner/:branch/webhooks/:id/skip/start': { confirmed: 'yes' },
   '/partner/:branch/webhooks/:id/incident/probe': {},
+  '/partner/:branch/proofs/check': { proof: 'x.y.z' },
   '/partner/:branch/signature/check': { headers: 'ab'.repeat(32), body: '{}' },
   '/partner/:branch/deliveries/:id/skip': {},
   '/partner/:branch/deliveries/:id/redeliver': {},
@@ -322,7 +323,7 @@ for (const [path, fields] of Object.entries(forms)) {
     if (path.endsWith('/probe')) assert.match(answer.text, /Nothing is queued for this webhook\./)
     // A replay that has finished is not stopped any more, nor is a delivery skipped that has ended; a
     // signature is looked at and that is all.
-    if (!/(cancel|deliveries\/:id\/skip|signature\/check|probe)$/.test(path))
+    if (!/(cancel|deliveries\/:id\/skip|signature\/check|proofs\/check|probe)$/.test(path))
       assert.notDeepEqual(await markTables(db), before)
     await setStatus('approved')
     if (!path.endsWith('/probe') && !Object.hasOwn(otherAnswers, path)) await assertAnswered(ofOwn, answer)

@@ -1,6 +1,6 @@
-/** The form of the signature debugger. */
+/** The forms of the signature debugger, and of the checker of assertions and proofs. */
 import { checkedBytesAtMost } from '../../../webhooks/signature-debugger/signature-check.ts'
-import { choice, longText, text } from '../../frame/field.ts'
+import { choice, longSecret, longText, secret, text } from '../../frame/field.ts'
 import { defineForm } from '../../frame/form.ts'
 import { html } from '../../frame/html.ts'
 
@@ -34,4 +34,29 @@ export const checkSignature = defineForm('/partner/:branch/signature/check', {
     more: code,
   }),
   webhook: choice({ label: 'Webhook' }),
+})
+
+/** What is pasted here is not put back: it may be a key. */
+export const checkProofs = defineForm('/partner/:branch/proofs/check', {
+  assertion: longSecret({
+    label: 'Client assertion',
+    hint: 'The value of client_assertion.',
+    most: 10_000,
+    more: code,
+  }),
+  client: choice({ label: 'Client' }),
+  proof: longSecret({ label: 'DPoP proof', hint: 'The value of the DPoP header.', most: 10_000, more: code }),
+  method: text({ label: 'Method of the request', hint: 'POST unless given.', most: 20, more: code }),
+  url: text({
+    label: 'Address of the request',
+    hint: 'The public one, as discovery has it. The token endpoint unless given.',
+    most: 2_000,
+    more: code,
+  }),
+  token: secret({
+    label: 'Access token',
+    hint: 'Where the request is to an API: ath is compared with it.',
+    most: 200,
+    more: html`autocomplete="off"`,
+  }),
 })
