@@ -180,7 +180,7 @@ ${
   html`<section class="card"><h2>What went wrong</h2>
 <p>${failureCauses[cause].problem}</p>
 ${fields.length > 0 && html`<p>Fields at fault: ${printNames(fields)}</p>`}
-<p><strong>How to fix it:</strong> ${failureCauses[cause].remedy}</p></section>`
+<p class="address"><strong>How to fix it:</strong> ${failureCauses[cause].remedy}</p></section>`
 }
 ${
   unmet !== null &&

@@ -163,7 +163,7 @@ function printChecked({ what, header, claims, faults, thumbprint }: CheckedProof
 ${
   first &&
   html`<p>Calls are refused by the first of these.</p>
-<ul>${faults.map(printFault)}</ul>`
+<ul class="address">${faults.map(printFault)}</ul>`
 }
 ${thumbprint !== undefined && html`<p>Signed with the key of thumbprint <code>${thumbprint}</code>.</p>`}
 ${header && html`<h3>What was understood</h3>${printObject('Header', header)}${printObject('Claims', claims ?? {})}`}</section>`
