@@ -7,7 +7,7 @@ interface ProofCause {
   readonly remedy: string
 }
 
-const checkIt = 'The checker under Assertions and proofs says it of one that you paste.'
+const checkIt = 'The checker under Proofs says it of one that you paste.'
 const setClock = 'Set the clock of the machine that signs by NTP; a container has that of its host.'
 
 export const assertionCauses = {

@@ -27,7 +27,7 @@ const sections: readonly Section[] = [
   { path: '/calls', label: 'API calls' },
   { path: '/alerts', label: 'Alerts' },
   { path: '/signature', label: 'Signatures' },
-  { path: '/proofs', label: 'Assertions and proofs' },
+  { path: '/proofs', label: 'Proofs' },
   { path: '/reference', label: 'Reference' },
   { path: '/events', label: 'Events' },
 ]
