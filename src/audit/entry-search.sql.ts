@@ -74,7 +74,7 @@ export const frequentActions = [
 ] as const satisfies readonly AuditAction[]
 const frequent = frequentActions.map((action) => `'${action}'`).join(', ')
 
-/** Of each action the newest, down its index. */
+/** Of each action the newest, down its index: compared as pairs, or one that never was is looked for in them all. */
 export const selectOfActions = statement({
   name: 'select_entries_of_actions',
   takes: {
@@ -88,9 +88,9 @@ export const selectOfActions = statement({
   gives: entryRow,
   text: `SELECT newest.* FROM unnest(:actions::text[]) AS sought (what) CROSS JOIN LATERAL (
      SELECT ${entryColumns} FROM audit_entries
-     WHERE action = what AND action NOT IN (${frequent}) AND id < :before AND id >= :lowest
+     WHERE (action, id) < (what, :before) AND (action, id) >= (what, :lowest) AND action NOT IN (${frequent})
        AND (:from::timestamptz IS NULL OR at >= :from) AND (:to::timestamptz IS NULL OR at < :to)
-     ORDER BY id DESC LIMIT :most) newest
+     ORDER BY action DESC, id DESC LIMIT :most) newest
    ORDER BY newest.id DESC LIMIT :most`,
 })
 

@@ -71,15 +71,20 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
 <p class="notice error">${printAwayParts(parts)}. What waits there is not known: it is sent when they are
   back. Other partners' webhooks go on.</p>
 ${printWorkers(await workers())}`
-    return html`${printProposals(await proposals(), clock.now())}
-${printAttention(await attention(), operator)}
-${printQueue(await depths(), await refused())}
-${printLanes((await depths()).webhooks, await worst(), await failures(), clock.now())}
-${printWorkers(await workers())}
-${printCharts(await counts(), {
+    const [proposed, waiting, deep, calls, lanes, seen, counted] = await Promise.all([
+      ...([proposals(), attention(), depths(), refused()] as const),
+      ...([worst(), workers(), counts()] as const),
+    ])
+    const failed = await failures()
+    return html`${printProposals(proposed, clock.now())}
+${printAttention(waiting, operator)}
+${printQueue(deep, calls)}
+${printLanes(deep.webhooks, lanes, failed, clock.now())}
+${printWorkers(seen)}
+${printCharts(counted, {
   title: 'Attempts of all webhooks',
   ...{ period, here, durations: 'delivered' },
-  ...{ waiting: allThatWait(await depths()), blocked: (await depths()).blocked },
+  ...{ waiting: allThatWait(deep), blocked: deep.blocked },
 })}`
   }
 }
