@@ -2,7 +2,7 @@
  * How much there is of what waits. Only what is unfinished, or was given up, is counted; what is kept back on
  * purpose is not overdue.
  */
-import type { Sql } from '../../database/database.ts'
+import type { Database, Sql } from '../../database/database.ts'
 import { keysOf } from '../../vocabulary/record-of.ts'
 import { exceptionsAtMost } from '../engine/lane.ts'
 import { allParts } from '../events/part.ts'
@@ -33,7 +33,14 @@ export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'bloc
   return waiting + blocked
 }
 
-export async function readDepths(db: Sql, now: Date): Promise<Depths> {
+export async function readDepths(db: Database, now: Date): Promise<Depths> {
+  const [sums, states] = await Promise.all([sumParts(db), readLaneStates(db, now)])
+  const overdueAt = firstOf([...states.values()].map(({ lateSince }) => lateSince))
+  const overdueSeconds = overdueAt ? Math.max(0, (now.getTime() - overdueAt.getTime()) / 1000) : 0
+  return { ...sums, overdueSeconds, webhooks: await countLanes(db, states, now) }
+}
+
+async function sumParts(db: Sql) {
   const sums = { inbox: 0, waiting: 0, blocked: 0, exhausted: 0, lanesHeld: 0, lanesFull: 0 }
   for (const part of allParts) {
     const values = { part, most: countedAtMost, exceptionsAtMost }
@@ -43,10 +50,7 @@ export async function readDepths(db: Sql, now: Date): Promise<Depths> {
     }
     for (const name of keysOf(sums)) sums[name] += depths[name]
   }
-  const states = await readLaneStates(db, now)
-  const overdueAt = firstOf([...states.values()].map(({ lateSince }) => lateSince))
-  const overdueSeconds = overdueAt ? Math.max(0, (now.getTime() - overdueAt.getTime()) / 1000) : 0
-  return { ...sums, overdueSeconds, webhooks: await countLanes(db, states, now) }
+  return sums
 }
 
 interface Oldest {

@@ -31,19 +31,17 @@ interface Attention {
 }
 
 export async function findAttention(context: AttentionContext): Promise<Attention> {
-  const found = await Promise.all(
-    attentionKinds
-      .filter(({ permission }) => context.operator.may(permission))
+  const { db, operator, now } = context
+  const [inSandbox, ...found] = await Promise.all([
+    operator.may('webhooks.see') ? listFailingWebhooks(db, 'sandbox', now, countedEach) : [],
+    ...attentionKinds
+      .filter(({ permission }) => operator.may(permission))
       .map(async (kind) => ({ kind, rows: await kind.find(context, shownEach + countedEach) })),
-  )
+  ])
   const rows = found.flatMap(({ rows }) => rows.slice(0, shownEach)).sort(compare)
   const more = found
     .filter(({ rows }) => rows.length > shownEach)
     .map(({ kind: { plural, all }, rows }) => ({ plural, all, count: rows.length - shownEach }))
-  const { db, operator, now } = context
-  const inSandbox = operator.may('webhooks.see')
-    ? await listFailingWebhooks(db, 'sandbox', now, countedEach)
-    : []
   return { rows, more, failingInSandbox: inSandbox.length }
 }
 
