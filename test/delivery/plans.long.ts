@@ -317,6 +317,7 @@ const notHot: Record<string, string> = {
   insert_webhook: 'a person changes a webhook',
   count_webhooks: 'a person changes a webhook',
   lock_branch: 'a person changes a webhook',
+  lock_signing_client: 'a person registers a webhook',
   select_webhook: 'a person looks at a webhook',
   select_webhooks: 'a person looks at webhooks',
   update_webhook: 'a person changes a webhook',
