@@ -53,7 +53,7 @@ const kinds: Readonly<
   OKP: { members: ['crv', 'kty', 'x'], algorithm: 'EdDSA' },
   RSA: { members: ['e', 'kty', 'n'], algorithm: 'PS256' },
 }
-const curves: Readonly<Record<string, string>> = { EC: 'P-256', OKP: 'Ed25519' }
+const curves: Readonly<Partial<Record<PublicJwk['kty'], string>>> = { EC: 'P-256', OKP: 'Ed25519' }
 
 /** Throws what is wrong with it, as the end of a sentence that begins with its name. */
 export function readPublicJwk(value: unknown): VerifyingKey {

@@ -30,8 +30,10 @@ import {
 import { openHeaderKeeper } from '../../src/webhooks/subscriptions/webhook-headers.ts'
 import { ask } from '../support/ask.ts'
 import { check, drawPng, putSecondBrandInForce } from '../support/brand.ts'
-import { postForm } from '../support/browser.ts'
+import { postForm, send } from '../support/browser.ts'
+import { makeKey } from '../support/client-keys.ts'
 import { openTestDatabase } from '../support/database.ts'
+import { callAs, makeFapi2Client, signProof } from '../support/fapi.ts'
 import { basic, openHouse, type TestClient, type TokenBody } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { openLenientDatabase } from '../support/lenient-database.ts'
@@ -102,6 +104,21 @@ const acts: Record<string, Record<string, () => Promise<CachedFact>>> = {
     'a client gives up a refresh token': async () => {
       const { client, refresh_token, ask } = await hold()
       return { ask, act: () => giveUp(client, refresh_token!) }
+    },
+  },
+  client_token: {
+    'a client gives up a token of its own': async () => {
+      const by = await makeFapi2Client(house)
+      const dpopKey = makeKey()
+      const fields = { grant_type: 'client_credentials' }
+      const made = await callAs(by, '/v1/oauth/accesstoken', { dpopKey, fields })
+      const token = made.json<TokenBody>().access_token
+      const url = `${house.baseUrl}/v2/webhooks`
+      const ask = async () => {
+        const dpop = await signProof(by, dpopKey, { method: 'GET', url, token })
+        return (await send(url, { headers: { authorization: `DPoP ${token}`, dpop } })).status
+      }
+      return { ask, act: () => callAs(by, '/v1/oauth/revoke', { fields: { token } }) }
     },
   },
   authorization: {
