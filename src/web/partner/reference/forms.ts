@@ -46,7 +46,7 @@ export const checkProofs = defineForm('/partner/:branch/proofs/check', {
   }),
   client: choice({ label: 'Client' }),
   proof: longSecret({ label: 'DPoP proof', hint: 'The value of the DPoP header.', most: 10_000, more: code }),
-  method: text({ label: 'Method of the request', hint: 'POST unless given.', most: 20, more: code }),
+  method: text({ label: 'Method of the request', hint: 'POST unless given.', most: 40, more: code }),
   url: text({
     label: 'Address of the request',
     hint: 'The public one, as discovery has it. The token endpoint unless given.',
