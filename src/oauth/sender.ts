@@ -56,23 +56,13 @@ export function requireSender(
 }
 
 function otherScheme(binding: Binding | undefined): BearerError {
-  return binding === undefined
-    ? refusal(
-        'invalid_token',
-        'This token is bound to no key: send it after the word Bearer.',
-        'token-scheme',
-      )
-    : isOfKey(binding)
-      ? refusal(
-          'invalid_token',
-          'This token is bound to a key: send it after the word DPoP, with a proof.',
-          'token-scheme',
-        )
-      : refusal(
-          'invalid_token',
-          'This token is bound to a certificate: send it after the word Bearer.',
-          'token-scheme',
-        )
+  return refusal('invalid_token', `This token is ${schemeWords(binding)}.`, 'token-scheme')
+}
+
+function schemeWords(binding: Binding | undefined): string {
+  if (binding === undefined) return 'bound to no key: send it after the word Bearer'
+  if (isOfKey(binding)) return 'bound to a key: send it after the word DPoP, with a proof'
+  return 'bound to a certificate: send it after the word Bearer'
 }
 
 function requireProof(

@@ -52,7 +52,7 @@ test('pushed, approved, exchanged with a proof, used with a proof, and refreshed
   assert.equal((await getProfile(by, dpopKey, renewed.access_token)).status, 401)
 })
 
-test('an assertion and a proof count once, also on another node', async () => {
+test('an assertion and a proof count once', async () => {
   const assertion = await signAssertion(by)
   assert.equal((await push(by, makePkce(), { assertion })).status, 201)
   assertOAuthError(await push(by, makePkce(), { assertion }), 'invalid_client', 401)

@@ -1,7 +1,7 @@
 /**
  * How a client without a secret says who it is (private_key_jwt, or its certificate), and which sender it
- * proves to be: what the tokens that it gets are bound to. What counts once is written down last, when all
- * else is sound: a refused request uses up nothing.
+ * proves to be: what the tokens that it gets are bound to. What counts once is written down when both are
+ * sound, and before anything comes of them: what is refused before that uses up nothing.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../context.ts'
