@@ -33,43 +33,44 @@ export const selectRefreshAsked = statement({
    ORDER BY r.asked_at, r.id LIMIT :most`,
 })
 
+/** What a client asks for and nobody has answered, the oldest first. */
+const askedRow = {
+  id: int,
+  branchId: int,
+  name: text,
+  clientId: text,
+  client: text,
+  environment: oneOf(...environments),
+}
+const askedIn = (
+  requests: string,
+  what: string,
+) => `SELECT r.id, p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment,
+     ${what}, r.asked_at AS since
+   FROM ${requests} r JOIN clients c ON c.id = r.client_id JOIN partners p ON p.branch_id = c.branch_id
+   WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`
+
 export const selectScopesAsked = statement({
   name: 'select_scopes_asked',
   takes: { most: int },
   gives: {
-    id: int,
-    branchId: int,
-    name: text,
-    clientId: text,
-    client: text,
-    environment: oneOf(...environments),
+    ...askedRow,
     scopes: list(oneOf(...scopes)),
     reason: text,
     since: instant,
   },
-  text: `SELECT r.id, p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment,
-     r.scopes, r.reason, r.asked_at AS since
-   FROM scope_requests r JOIN clients c ON c.id = r.client_id JOIN partners p ON p.branch_id = c.branch_id
-   WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`,
+  text: askedIn('scope_requests', 'r.scopes, r.reason'),
 })
 
 export const selectProfilesAsked = statement({
   name: 'select_profiles_asked',
   takes: { most: int },
   gives: {
-    id: int,
-    branchId: int,
-    name: text,
-    clientId: text,
-    client: text,
-    environment: oneOf(...environments),
+    ...askedRow,
     wishedFrom: orNull(instant),
     since: instant,
   },
-  text: `SELECT r.id, p.branch_id AS "branchId", p.name, c.id AS "clientId", c.name AS client, c.environment,
-     r.wished_from AS "wishedFrom", r.asked_at AS since
-   FROM profile_requests r JOIN clients c ON c.id = r.client_id JOIN partners p ON p.branch_id = c.branch_id
-   WHERE r.answered_at IS NULL ORDER BY r.asked_at, r.id LIMIT :most`,
+  text: askedIn('profile_requests', 'r.wished_from AS "wishedFrom"'),
 })
 
 /** Of live clients, secrets that are still used: the others may end without a notice. */
