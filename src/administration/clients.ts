@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { signatureAlgorithms } from '../crypto/jwk.ts'
 import { findNames, namePattern } from '../naming/object-name.ts'
 import { findCallbackProblem } from '../partners/callback-url.ts'
-import { longestSubject, setCertificateSubject } from '../partners/certificate-subject.ts'
 import {
   type Client,
   declareClient,
@@ -19,15 +18,15 @@ import { type ClientKey, listKeysOfClients } from '../partners/client-keys.ts'
 import { setProfile, termsOf, weakens } from '../partners/client-profile.ts'
 import { type ClientSecret, listSecretsOfClients } from '../partners/client-secret.ts'
 import { lockClient } from '../partners/clients.sql.ts'
-import { placeKeys } from '../partners/key-sets.ts'
 import { type FieldProblem, Invalid } from '../problem.ts'
 import { instant, integer, oneOf, Type, text } from '../vocabulary/schema.ts'
 import { scopes as allScopes, covers, type Scope } from '../vocabulary/scope.ts'
+import { changeProofs, describeProofs, type ProofSpec, proofFields, tidyProofs } from './client-proofs.ts'
 import { getRequired, refuseOther } from './field-problems.ts'
 import type { DeclaredKind, Work } from './kind.ts'
 import { getNamedPartner } from './named-partner.ts'
 
-interface ClientSpec {
+interface ClientSpec extends ProofSpec {
   readonly partner: string
   readonly displayName: string
   readonly callbackUrl: string
@@ -35,10 +34,6 @@ interface ClientSpec {
   readonly scopesAtMost: readonly Scope[]
   readonly scopesRequired: readonly Scope[]
   readonly rotateRefreshTokens: boolean
-  /** Empty: none. */
-  readonly certificateSubject: string
-  /** Empty: its keys are given. */
-  readonly jwksUri: string
   readonly profile: 'standard' | 'fapi2'
   /** In epoch milliseconds; null in the standard profile. */
   readonly fapi2From: number | null
@@ -91,20 +86,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       rotateRefreshTokens: Type.Optional(
         Type.Boolean({ description: 'Whether each refresh gives another refresh token; not unless given.' }),
       ),
-      certificateSubject: Type.Optional(
-        text(
-          'The subject (RFC 4514) of its certificate, by an authority of MTLS_CA_FILE; empty: none.',
-          'CN=acme.example,O=Acme,C=US',
-          { maxLength: longestSubject },
-        ),
-      ),
-      jwksUri: Type.Optional(
-        text(
-          'Where its public keys are, as a JWKS that the gateway reads; empty: they are given, and stay.',
-          'https://acme.example/jwks.json',
-          { maxLength: 2_000 },
-        ),
-      ),
+      ...proofFields,
       profile: Type.Optional(
         oneOf(['standard', 'fapi2'], {
           description:
@@ -213,8 +195,7 @@ export const clients: DeclaredKind<ClientSpec> = {
     return {
       ...tidyProfile(spec),
       ...(spec.displayName !== undefined && { displayName: spec.displayName.trim() }),
-      ...(spec.certificateSubject !== undefined && { certificateSubject: spec.certificateSubject.trim() }),
-      ...(spec.jwksUri !== undefined && { jwksUri: spec.jwksUri.trim() }),
+      ...tidyProofs(spec),
       ...(scopes && { scopes: inOrder(scopes) }),
       ...(scopesAtMost && { scopesAtMost: inOrder(scopesAtMost) }),
       ...(scopesRequired && { scopesRequired: inOrder(scopesRequired) }),
@@ -237,6 +218,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       rotateRefreshTokens: wanted.rotateRefreshTokens ?? false,
       certificateSubject: wanted.certificateSubject ?? '',
       jwksUri: wanted.jwksUri ?? '',
+      jwks: wanted.jwks ?? null,
       profile: wanted.profile ?? 'standard',
       fapi2From: wanted.fapi2From ?? null,
       bearers: wanted.bearers ?? 'end',
@@ -256,8 +238,7 @@ export const clients: DeclaredKind<ClientSpec> = {
       { ...act, development },
     )
     await changeScopes(work, client, target)
-    await changeSubject(work, client, target)
-    await changePlace(work, client, target)
+    await changeProofs(work, client, target)
     await changeProfile(work, client.id, target)
     if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', act)
     return client.id
@@ -298,8 +279,7 @@ function describeClient(client: Client, partner: string, { secrets, keys }: Cred
       scopesRequired: inOrder(client.scopesRequired),
       ...{
         rotateRefreshTokens,
-        certificateSubject: client.certificateSubject ?? '',
-        jwksUri: client.jwksUri ?? '',
+        ...describeProofs(client, keys),
         state,
         ...describeProfile(client),
       },
@@ -351,28 +331,11 @@ async function changeClient(
     await work.propose('client.redirect', { branchId: client.branchId, clientId: client.id, callbackUrl })
   }
   await changeScopes(work, client, wanted)
-  await changeSubject(work, client, wanted)
-  await changePlace(work, client, wanted)
+  await changeProofs(work, client, wanted)
   await changeProfile(work, client.id, wanted)
   if (wanted.state === before.state) return
   if (wanted.state === 'suspended') await setClientStatus(sql, client, 'suspended', work.reasoned())
   else await work.propose('client.activate', { branchId: client.branchId, clientId: client.id })
-}
-
-/** As a secret of it is made: at once. What takes away one that it had says why. */
-async function changeSubject(work: Work, client: Client, wanted: ClientSpec): Promise<void> {
-  const certificateSubject = wanted.certificateSubject || null
-  if (certificateSubject === client.certificateSubject) return
-  const act = client.certificateSubject === null ? work.act : work.reasoned()
-  await setCertificateSubject(work.sql, client, certificateSubject, act)
-}
-
-/** Likewise. The keys that it has stay until others are read. */
-async function changePlace(work: Work, client: Client, wanted: ClientSpec): Promise<void> {
-  const jwksUri = wanted.jwksUri || null
-  if (jwksUri === client.jwksUri) return
-  const act = client.jwksUri === null ? work.act : work.reasoned()
-  await placeKeys(work.sql, client, { jwksUri, policy: work.guard }, act)
 }
 
 /** Less, and what members may choose anyway, at once. What is more waits. */

@@ -1,7 +1,9 @@
 /** A plan in words: for people what is made, changed and proposed, in colours; for programs the same as fields. */
+import { isDeepStrictEqual } from 'node:util'
 import type { FieldChange } from '../documents/administration.ts'
 import { keyOf, printSpot } from '../documents/document.ts'
 import type { PlannedStep } from '../documents/plan.ts'
+import { readJwksValue } from '../partners/jwks.ts'
 import type { Printer, SayTone } from './command.ts'
 
 type Outcome = PlannedStep['outcome']
@@ -38,7 +40,8 @@ export function sayPlan(
 }
 
 function sayChange(outcome: Outcome, { field, before, after, proposed }: FieldChange): string {
-  const values = outcome === 'created' && !proposed ? show(after) : `${show(before)} → ${show(after)}`
+  const say = field === 'spec.jwks' ? showKeys : show
+  const values = outcome === 'created' && !proposed ? say(after) : `${say(before)} → ${say(after)}`
   return `${field}: ${values}${proposed ? '  (proposed: another person decides)' : ''}`
 }
 
@@ -47,6 +50,13 @@ function show(value: unknown): string {
   if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     return value.length === 0 ? 'none' : value.join(' ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** By their thumbprints; what is no set of keys as it stands. */
+function showKeys(value: unknown): string {
+  const { keys, problems } = readJwksValue(value)
+  const isEmpty = isDeepStrictEqual(value, { keys: [] })
+  return problems.length > 0 && !isEmpty ? show(value) : show(keys.map(({ thumbprint }) => thumbprint))
 }
 
 export function summarize(steps: readonly PlannedStep[]): Partial<Record<Outcome, number>> {

@@ -16,6 +16,7 @@ export interface ClientKey {
   readonly id: number
   readonly clientId: string
   readonly thumbprint: string
+  readonly jwk: PublicJwk
   readonly kid: string | null
   readonly algorithm: SignatureAlgorithm
   readonly hasCertificate: boolean
@@ -37,9 +38,7 @@ export async function addKeys(
   const faults = findJwksProblems(given)
   if (faults.length > 0) throw new Invalid(faults)
   return db.transaction(async (sql) => {
-    await sql.query(lockClient, { id: client.id })
-    if ((await getClient(sql, client.id)).jwksUri !== null)
-      throw new Conflict('The keys of this client are read at its own address. Add the key there.')
+    await lockGivenKeys(sql, client.id, 'Add the key there.')
     const added = await storeKeys(sql, client.id, given.keys, act)
     const living = await sql.query(table.selectKeys, { clientId: client.id })
     if (living.length > mostKeys)
@@ -48,15 +47,30 @@ export async function addKeys(
   })
 }
 
+/** Exactly these from now on. */
+export async function setKeys(db: Sql, client: KeyOwner, given: ReadJwks, act: Act): Promise<void> {
+  const faults = findJwksProblems(given)
+  if (faults.length > 0) throw new Invalid(faults)
+  await db.transaction(async (sql) => {
+    await lockGivenKeys(sql, client.id, 'Declare the keys there.')
+    await replaceKeys(sql, client.id, given.keys, act)
+  })
+}
+
 export async function removeKey(db: Sql, client: KeyOwner, keyId: number, act: Act): Promise<void> {
   await db.transaction(async (sql) => {
-    await sql.query(lockClient, { id: client.id })
-    if ((await getClient(sql, client.id)).jwksUri !== null)
-      throw new Conflict('The keys of this client are read at its own address. Remove the key there.')
+    await lockGivenKeys(sql, client.id, 'Remove the key there.')
     const [removed] = await sql.query(table.deleteKey, { clientId: client.id, id: keyId })
     if (!removed) throw new NotFound(`The client has no key ${keyId}.`)
     await recordAct(sql, act, 'client.key_removed', `client:${client.id}`, { ...removed })
   })
+}
+
+/** Refuses where they are read at an address. */
+async function lockGivenKeys(sql: Sql, clientId: string, remedy: string): Promise<void> {
+  await sql.query(lockClient, { id: clientId })
+  if ((await getClient(sql, clientId)).jwksUri !== null)
+    throw new Conflict(`The keys of this client are read at its own address. ${remedy}`)
 }
 
 export async function listKeys(sql: Sql, clientId: string): Promise<ClientKey[]> {
@@ -72,7 +86,8 @@ export async function listKeysOfBranch(sql: Sql, branchId: number): Promise<Clie
   return (await sql.query(table.selectKeysOfBranch, { branchId })).map(readRow)
 }
 
-function readRow({ jwk, ...row }: RowOf<typeof table.selectKeys>): ClientKey {
+function readRow(row: RowOf<typeof table.selectKeys>): ClientKey {
+  const { jwk } = row
   return {
     ...row,
     kid: jwk.kid ?? null,

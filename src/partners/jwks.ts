@@ -22,6 +22,10 @@ export function readJwksText(text: string): ReadJwks {
   return readJwks(parse(text), mostKeys)
 }
 
+export function readJwksValue(value: unknown): ReadJwks {
+  return readJwks(value, mostKeys)
+}
+
 /** What a client's address answers: the keys that can be used count, and the others are only named. */
 export function readJwksAtAddress(text: string): ReadJwks {
   const read = readJwks(parse(text), mostKeysAtAddress)

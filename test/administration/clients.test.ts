@@ -44,7 +44,13 @@ test('a client is made with what members may choose, without a secret, and the s
   assert.deepEqual(item.spec, {
     ...draftOf(name),
     ...{ scopes: ['read', 'market'], scopesAtMost: ['read', 'market'], scopesRequired: [] },
-    ...{ rotateRefreshTokens: false, certificateSubject: '', jwksUri: '', state: 'active' },
+    ...{
+      rotateRefreshTokens: false,
+      certificateSubject: '',
+      jwksUri: '',
+      jwks: { keys: [] },
+      state: 'active',
+    },
     ...{ profile: 'standard', fapi2From: null, bearers: 'end', demandsDpopNonces: false },
   })
   assert.deepEqual([item.status.secrets, item.status.keys], [[], []])

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readPublicJwk } from '../../src/crypto/jwk.ts'
 import { type AdminProgram, openAdminProgram } from '../support/administration.ts'
+import { makeKey, type TestKey } from '../support/client-keys.ts'
 import { type ConsoleSession, openConsole } from '../support/console.ts'
 import {
   clientOf,
@@ -50,6 +52,30 @@ test('applied twice, the second time changes nothing; diff tells drift by its co
   assert.equal((await finish(['diff', '-f', folder])).code, 0)
 })
 
+test('keys of a client are told by their thumbprints, before and after', async () => {
+  const label = owner()
+  const [first, second] = [makeKey(), makeKey()]
+  const thumbprintOf = ({ publicJwk }: TestKey) => readPublicJwk(publicJwk).thumbprint
+  const folderWith = (keys: readonly object[]) =>
+    folderOf([...partnersOf(label, 1), clientOf(`${label}-0`, { jwks: { keys } })])
+  const planOf = async (keys: readonly object[]) => {
+    const told = await finish(['apply', '-f', folderWith(keys), '--yes'])
+    assert.equal(told.code, 0, told.text)
+    return told.stdout
+  }
+  assert.match(await planOf([first.publicJwk]), new RegExp(`spec\\.jwks: ${thumbprintOf(first)}\n`))
+  assert.match(
+    await planOf([second.publicJwk]),
+    new RegExp(`spec\\.jwks: ${thumbprintOf(first)} → ${thumbprintOf(second)}\n`),
+  )
+  assert.match(await planOf([]), new RegExp(`spec\\.jwks: ${thumbprintOf(second)} → none\n`))
+  const burnt = first.privateKey.export({ format: 'jwk' })
+  const refused = await finish(['apply', '-f', folderWith([burnt]), '--yes'])
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /house\.yaml:\d+ .*spec\.jwks key 1 holds its private part/)
+  assert.ok(!refused.text.includes(String(burnt.d)))
+})
+
 test('nobody is asked in a pipeline: without --yes nothing is done; a plan alone is no act', async () => {
   const label = owner()
   const folder = folderOf(partnersOf(label, 1))
@@ -87,7 +113,10 @@ async function furnish(from: TestGateway, by: AdminProgram, decider: ConsoleSess
   const label = 'platform'
   const documents = [
     ...partnersOf(label, 3, 'approved'),
-    clientOf(`${label}-0`),
+    clientOf(`${label}-0`, {
+      jwks: { keys: [makeKey('PS256', { kid: 'one' }).publicJwk, makeKey().publicJwk] },
+    }),
+    clientOf(`${label}-2`, { jwksUri: 'https://keys.invalid/jwks', profile: 'fapi2' }),
     clientOf(`${label}-1`, { scopes: ['read', 'trade'], scopesAtMost: ['read', 'market', 'trade'] }),
     { kind: 'source', name: 'ledger', owner: label, spec: { roles: [] } },
     {
