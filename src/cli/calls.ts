@@ -26,6 +26,7 @@ export const callsCommand: Command = {
       meaning: 'only with this request id, and what to do about it; alone, of all partners',
     },
     { name: 'failed', meaning: 'only those that failed' },
+    { name: 'unmet', meaning: 'only those that FAPI 2.0 would refuse, of a client that is moving' },
     { name: 'status', value: 'STATUS', meaning: 'such as 404, or 4xx' },
     { name: 'route', value: 'ROUTE', meaning: 'how the route begins, such as "POST /v2/webhooks"' },
     { name: 'limit', value: 'N', meaning: `${usualLimit} unless given` },
@@ -51,7 +52,7 @@ async function findCalls({ db, clock }: ReadContext, words: CommandWords): Promi
     return findCallsByRequest(db, request, undefined, clock.now(), most)
   }
   const asked = {
-    ...{ request, client: words.find('client'), failed: words.has('failed') },
+    ...{ request, client: words.find('client'), failed: words.has('failed'), unmet: words.has('unmet') },
     ...{ status: words.find('status'), route: words.find('route') },
   }
   const faults = findCallFaults(asked)
@@ -74,13 +75,16 @@ async function findOwner(db: ReadContext['db'], words: CommandWords): Promise<Ow
 }
 
 function fieldsOf(call: KeptCall) {
-  const { at, status, method, route, durationMs, clientId, requestId, cause, code, fields, leftOut } = call
+  const { at, status, method, route, durationMs, clientId, requestId, cause, code, fields, leftOut, unmet } =
+    call
   return {
     ...{ at, status, method, route, duration_ms: Math.round(durationMs * 10) / 10, client_id: clientId },
     ...{ request_id: requestId, error: code, fields },
     /** Before it, without a line of their own. */
     left_out: leftOut,
     problem: cause === null ? null : failureCauses[cause].problem,
+    /** What FAPI 2.0 demands and it lacked. */
+    unmet,
   }
 }
 

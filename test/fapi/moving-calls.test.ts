@@ -5,12 +5,14 @@ import { after, day } from '../../src/clock.ts'
 import { addKeys } from '../../src/partners/client-keys.ts'
 import { setProfile } from '../../src/partners/client-profile.ts'
 import { readJwksText } from '../../src/partners/jwks.ts'
+import { openCommandLineAt } from '../cli/command-line.ts'
 import { callJson } from '../support/branch.ts'
 import { readCalls } from '../support/calls.ts'
 import { makeKey, printJwks } from '../support/client-keys.ts'
 import { openConsole } from '../support/console.ts'
 import { exchange, makeCode, makePkce } from '../support/fapi.ts'
 import { basic, openHouse } from '../support/gateway.ts'
+import { keepOpen } from '../support/keep-open.ts'
 import { openPartner, type PartnerHouse } from '../support/portal.ts'
 
 const house = await openHouse()
@@ -73,6 +75,25 @@ test('portal and console list such calls alone, and say of each what it lacks', 
     const page = (await browser.get(`${home}/calls/${call!.id}`)).text
     assert.match(page, /What FAPI 2\.0 would refuse[\s\S]+send a token of the client_credentials grant/)
   }
+})
+
+test('the command line lists such calls alone, with what each lacked', async () => {
+  const line = await keepOpen(openCommandLineAt(house.settings, house.clock))
+  const read = (...words: string[]) =>
+    line.read<{ request_id: string; unmet: unknown }[]>('calls', '--client', moving.client.id, ...words)
+  const all = (await read()).map(({ request_id }) => request_id)
+  assert.ok(all.includes('new-way'))
+  const calls = await read('--unmet')
+  assert.ok(calls.length > 2 && calls.length < all.length)
+  assert.deepEqual(calls.find(({ request_id }) => request_id === 'well')!.unmet, ['key'])
+  assert.ok(calls.every(({ unmet }) => unmet !== null))
+  assert.deepEqual(
+    (await read('--unmet', '--failed')).map(({ request_id }) => request_id),
+    ['failed'],
+  )
+  const others = ['calls', '--client', standard.client.id]
+  assert.deepEqual(await line.read(...others, '--unmet'), [])
+  assert.notDeepEqual(await line.read(...others), [])
 })
 
 test('the page of the client counts them by what they lack, and leads to them', async () => {
