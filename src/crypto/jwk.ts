@@ -30,6 +30,8 @@ export interface VerifyingKey {
 
 export const signatureAlgorithms = ['ES256', 'PS256', 'EdDSA'] as const
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number]
+/** As metadata lists them: RFC 9864 calls EdDSA by its curve. */
+export const namedAlgorithms: readonly string[] = [...signatureAlgorithms, 'Ed25519']
 
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const leastRsaBits = 2048
@@ -102,7 +104,7 @@ export function algorithmOf({ kty }: PublicJwk): SignatureAlgorithm {
   return kinds[kty].algorithm
 }
 
-/** RFC 9864 calls EdDSA by its curve. */
+/** EdDSA has two names. */
 export function isAlgorithmOf(said: unknown, algorithm: SignatureAlgorithm): boolean {
   return said === algorithm || (algorithm === 'EdDSA' && said === 'Ed25519')
 }

@@ -65,6 +65,10 @@ test('each site says by which address such clients come, and what they may sign 
   for (const { url, metadata } of sites) {
     assert.equal(metadata.issuer, url)
     assert.equal(metadata.tls_client_certificate_bound_access_tokens, true)
+    for (const resource of ['', '/v1/user/profile', '/v2/webhooks']) {
+      const { text: said } = await ask(`${url}/.well-known/oauth-protected-resource${resource}`)
+      assert.equal(JSON.parse(said).tls_client_certificate_bound_access_tokens, true, resource)
+    }
     for (const kind of ['token', 'revocation', 'introspection'])
       assert.deepEqual(
         (metadata[`${kind}_endpoint_auth_methods_supported`] as string[]).filter((each) =>
@@ -123,8 +127,10 @@ test('what is for people is not, nor what is internal: every page is a 404 there
 
 test('a gateway that asks for no certificates says nothing of them', async () => {
   const plain = await openHouse()
-  const document = (await send(plain.baseUrl + path)).json()
-  assert.doesNotMatch(JSON.stringify(document), /mtls|tls_client/)
+  for (const each of [path, '/.well-known/oauth-protected-resource']) {
+    const document = (await send(plain.baseUrl + each)).json()
+    assert.doesNotMatch(JSON.stringify(document), /mtls|tls_client/)
+  }
 })
 
 test('a proxy that asks for them may have an address of its own for it, or the same', async () => {

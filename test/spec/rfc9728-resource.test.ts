@@ -8,6 +8,15 @@ import * as oauth from 'oauth4webapi'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { issueToken } from '../../src/crypto/token.ts'
 import { type Answer, type SentRequest, send } from '../support/browser.ts'
+import { makeKey, type TestKey } from '../support/client-keys.ts'
+import {
+  exchange,
+  type Fapi2Client,
+  getProfile,
+  makeCode,
+  makeFapi2Client,
+  makePkce,
+} from '../support/fapi.ts'
 import { openHouse } from '../support/gateway.ts'
 import { openHolder } from '../support/oauth.ts'
 
@@ -47,6 +56,8 @@ test('each site describes itself as a resource: its own authorization server, sc
       authorization_servers: [resource],
       scopes_supported: ['read'],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: ['ES256', 'PS256', 'EdDSA', 'Ed25519'],
+      dpop_bound_access_tokens_required: false,
     })
   }
 })
@@ -139,6 +150,47 @@ test('an authorization server is named where its tokens are taken, and only ther
     const expected = path.startsWith(`${wellKnown}/v2/`) ? undefined : [house.baseUrl]
     assert.deepEqual(authorization_servers, expected, path)
   }
+})
+
+test('proofs count by each algorithm that is named, and by no other, and are not demanded of every token', async () => {
+  const url = `${house.baseUrl}/v1/user/profile`
+  const document = (await send(house.baseUrl + wellKnown + new URL(url).pathname)).json<{
+    dpop_signing_alg_values_supported: string[]
+    dpop_bound_access_tokens_required: boolean
+  }>()
+  const named = document.dpop_signing_alg_values_supported
+  const by = await makeFapi2Client(house)
+  const kinds = { ES256: 'ES256', PS256: 'PS256', RS256: 'PS256', EdDSA: 'EdDSA', Ed25519: 'EdDSA' } as const
+  for (const [alg, kind] of Object.entries(kinds)) {
+    const key = makeKey(kind)
+    const bound = await getTokensBy(by, key, kind)
+    const answer = await getProfile(by, key, bound.access_token, { alg })
+    assert.equal(answer.status, named.includes(alg) ? 200 : 401, alg)
+  }
+  assert.equal(document.dpop_bound_access_tokens_required, false)
+  const { access_token } = await holder.tokens(client, { scope: 'read' })
+  assert.equal((await house.profile(access_token)).status, 200, 'a bearer of another client')
+})
+
+async function getTokensBy(by: Fapi2Client, key: TestKey, alg: string): Promise<{ access_token: string }> {
+  const pkce = makePkce()
+  const answer = await exchange(by, key, await makeCode(by, pkce), pkce, { proof: { alg } })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json()
+}
+
+test('what names algorithms names the same', async () => {
+  const documents = apiRoutes.filter(({ path }) => path.startsWith(`${wellKnown}/`)).map(({ path }) => path)
+  const metadata = (await send(`${house.baseUrl}/.well-known/oauth-authorization-server`)).json()
+  for (const path of ['', ...documents.map((each) => each.slice(wellKnown.length))]) {
+    const address = path.replaceAll(/:\w+/g, '7')
+    const said = (await send(house.baseUrl + wellKnown + address)).json<Record<string, string[]>>()
+    assert.deepEqual(said.dpop_signing_alg_values_supported, metadata.dpop_signing_alg_values_supported)
+  }
+  const challenge = String((await send(`${house.baseUrl}/v1/user/profile`)).headers['www-authenticate'])
+  const [, algs = ''] = /DPoP algs="([^"]+)"/.exec(challenge)!
+  for (const alg of algs.split(' '))
+    assert.ok((metadata.dpop_signing_alg_values_supported as string[]).includes(alg), alg)
 })
 
 test('whatever host or address is asked for, a challenge and a document stay what they are', async () => {

@@ -2,7 +2,7 @@
  * RFC 8414: GET /.well-known/oauth-authorization-server; and the same at /.well-known/openid-configuration,
  * where several libraries look for it. Nothing in it claims OpenID: there are no ID tokens.
  */
-import { signatureAlgorithms } from '../../crypto/jwk.ts'
+import { namedAlgorithms as algorithms } from '../../crypto/jwk.ts'
 import { acrs, printAcr } from '../../vocabulary/acr.ts'
 import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
@@ -48,7 +48,6 @@ const Metadata = Type.Object(
 )
 
 const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
-const algorithms = [...signatureAlgorithms, 'Ed25519']
 
 export const metadata: Endpoint<undefined> = {
   cors: '*',

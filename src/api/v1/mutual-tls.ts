@@ -19,8 +19,13 @@ const address = Type.Optional(
   text('The same endpoint, by the other address.', 'https://api.example.com:8443'),
 )
 
-export const mtlsMembers = {
+/** Of an authorization server, and of a resource. */
+export const boundByCertificate = {
   tls_client_certificate_bound_access_tokens: Type.Optional(Type.Boolean({ description: 'RFC 8705, 3.' })),
+}
+
+export const mtlsMembers = {
+  ...boundByCertificate,
   mtls_endpoint_aliases: Type.Optional(
     Type.Object(Object.fromEntries(endpoints.map((name) => [name, address])), {
       title: 'MtlsEndpointAliases',
@@ -38,13 +43,17 @@ function takesCertificates({ config, environment }: Context): boolean {
 export function describeMtls(context: Context, metadata: Addresses): object {
   if (!takesCertificates(context)) return {}
   const { baseUrl, mtlsUrl } = context
-  const bound = { tls_client_certificate_bound_access_tokens: true } as const
+  const bound = describeBinding(context)
   if (mtlsUrl === undefined) return bound
   const aliases = endpoints.flatMap((name) => {
     const address = metadata[name]
     return address === undefined ? [] : [[name, mtlsUrl + address.slice(baseUrl.length)]]
   })
   return { mtls_endpoint_aliases: Object.fromEntries(aliases), ...bound }
+}
+
+export function describeBinding(context: Context) {
+  return takesCertificates(context) ? { tls_client_certificate_bound_access_tokens: true } : {}
 }
 
 /** RFC 8705, 2: what clients may sign in with by a certificate. */

@@ -4,6 +4,8 @@
  */
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
+import type { Context } from '../../context.ts'
+import { namedAlgorithms } from '../../crypto/jwk.ts'
 import type { OperationSchema } from '../../http/described-route.ts'
 import { Type, text } from '../../vocabulary/schema.ts'
 import { scopes } from '../../vocabulary/scope.ts'
@@ -12,6 +14,7 @@ import type { Protection } from '../gates/gate.ts'
 import { anyone } from '../gates/gates.ts'
 import { pathOf, resourceMetadataPath } from '../gates/protection.ts'
 import { documentationOf } from '../openapi/words.ts'
+import { boundByCertificate, describeBinding } from './mutual-tls.ts'
 
 const words = Type.Array(Type.String(), { description: 'What is supported.' })
 
@@ -24,6 +27,11 @@ const ResourceMetadata = Type.Object(
     ),
     scopes_supported: words,
     bearer_methods_supported: words,
+    dpop_signing_alg_values_supported: words,
+    dpop_bound_access_tokens_required: Type.Boolean({
+      description: 'Not of every application: of those whose profile is fapi2.',
+    }),
+    ...boundByCertificate,
     resource_documentation: text(
       'The partner portal, for people; for programs there is /openapi.json.',
       'https://api.example.com/partner',
@@ -52,8 +60,11 @@ function siteMetadata(demands: readonly Protection[]): Endpoint<undefined> {
   return {
     cors: '*',
     schema,
-    handle: ({ baseUrl }, _caller, _request, reply) =>
-      sendMetadata(reply, baseUrl, { resource: baseUrl, authorization_servers: [baseUrl], scopes_supported }),
+    handle(context, _caller, _request, reply) {
+      const { baseUrl } = context
+      const servers = { authorization_servers: [baseUrl] }
+      return sendMetadata(reply, context, { resource: baseUrl, ...servers, scopes_supported })
+    },
   }
 }
 
@@ -73,20 +84,24 @@ function addressMetadata({ scope, tokens }: Protection): Endpoint<undefined> {
     isHidden: true,
     cors: '*',
     schema,
-    handle({ baseUrl }, _caller, request, reply) {
+    handle(context, _caller, request, reply) {
+      const { baseUrl } = context
       const resource = baseUrl + pathOf(request).slice(resourceMetadataPath.length)
       const servers = tokens === 'issued' ? { authorization_servers: [baseUrl] } : {}
-      return sendMetadata(reply, baseUrl, { resource, ...servers, scopes_supported: [scope] })
+      return sendMetadata(reply, context, { resource, ...servers, scopes_supported: [scope] })
     },
   }
 }
 
-function sendMetadata(reply: FastifyReply, baseUrl: string, particular: ResourceFields): FastifyReply {
+function sendMetadata(reply: FastifyReply, context: Context, particular: ResourceFields): FastifyReply {
   const document: ResourceMetadata = {
     ...particular,
     resource_name: 'Brokerage Partner Interface',
     bearer_methods_supported: ['header'],
-    resource_documentation: documentationOf(baseUrl),
+    dpop_signing_alg_values_supported: [...namedAlgorithms],
+    dpop_bound_access_tokens_required: false,
+    ...describeBinding(context),
+    resource_documentation: documentationOf(context.baseUrl),
   }
   return reply.header('cache-control', 'public, max-age=3600').send(document)
 }
