@@ -1,10 +1,15 @@
-/** docs/fapi.md, run: its programs go the whole way here, letter by letter, and the tests that it names are there. */
+/**
+ * docs/fapi.md, run: its programs for Node go the whole way here, letter by letter; those in other languages call
+ * addresses that are there; and so are the tests that it names.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { apiRoutes } from '../../src/api/routes.ts'
+import { pageRoutes } from '../../src/web/routes.ts'
 import { answerRequest, callbackUrl, makeFapi2Client } from '../support/fapi.ts'
 import { openHouse } from '../support/gateway.ts'
 
@@ -34,18 +39,28 @@ interface Program {
   readProfile(accessToken: string): Promise<Response>
 }
 
-async function load(heading: string): Promise<Program> {
-  const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  const [, code] = /```js\n(.*?)```/s.exec(section) ?? []
-  assert.ok(code, heading)
+interface Section {
+  readonly heading: string
+  readonly words: string
+  readonly language: string
+  readonly code: string
+}
+
+const sections: Section[] = page.split('\n## ').flatMap((text) => {
+  const [, heading, words, language, code] = /^(.+?)\n(.*?)```(\w+)\n(.*?)```/s.exec(text) ?? []
+  return code === undefined ? [] : [{ heading: heading!, words: words!, language: language!, code }]
+})
+const isRun = ({ language }: Section) => language === 'js'
+
+async function load({ heading, code }: Section): Promise<Program> {
   const file = join(folder, `${heading}.mjs`)
   writeFileSync(file, code)
   return (await import(pathToFileURL(file).href)) as Program
 }
 
-for (const library of ['openid-client', 'oauth4webapi'])
-  test(`${library} goes the whole way with the program of docs/fapi.md`, async () => {
-    const { start, finish, refresh, readProfile } = await load(library)
+for (const section of sections.filter(isRun))
+  test(`${section.heading} goes the whole way with the program of docs/fapi.md`, async () => {
+    const { start, finish, refresh, readProfile } = await load(section)
     const { address, checks } = await start()
     assert.deepEqual([...address.searchParams.keys()].toSorted(), ['client_id', 'request_uri'])
     const user = await house.makeUser()
@@ -59,6 +74,27 @@ for (const library of ['openid-client', 'oauth4webapi'])
       assert.equal(body.profile.id, user.id)
     }
   })
+
+test('docs/fapi.md has a program for each of these libraries, with its version, and says which ones no test runs', () => {
+  assert.deepEqual(
+    sections.map(({ heading }) => heading),
+    ['openid-client', 'oauth4webapi', 'Authlib', 'Spring Security'],
+  )
+  for (const section of sections) {
+    assert.match(section.words, /\d/, section.heading)
+    assert.equal(/The project's tests do not run/.test(section.words), !isRun(section), section.heading)
+  }
+})
+
+test('every address that a program of docs/fapi.md calls by itself is one of the interface', () => {
+  const there = new Set([...apiRoutes, ...pageRoutes].map(({ path }) => path))
+  for (const section of sections) {
+    const called = [...section.code.matchAll(/\/v\d\/[\w/]+/g)].map(([path]) => path)
+    for (const path of called) assert.ok(there.has(path), `${section.heading}: ${path}`)
+    const demanded = ['/v1/oauth/authorize', '/v1/oauth/par', '/v1/oauth/accesstoken', '/v1/user/profile']
+    if (!isRun(section)) assert.deepEqual([...new Set(called)].sort(), demanded.sort(), section.heading)
+  }
+})
 
 test('every claim of docs/fapi.md names a test that exists, by the name of its file', () => {
   const table = page.split('\n## What we claim\n\n')[1]!.split('\n\n')[0]!
