@@ -1,10 +1,9 @@
 /** What a declared client proves itself by: its public keys, given or at an address, and a certificate. */
 import { isDeepStrictEqual } from 'node:util'
-import type { PublicJwk } from '../crypto/jwk.ts'
 import { longestSubject, setCertificateSubject } from '../partners/certificate-subject.ts'
 import type { Client } from '../partners/client.ts'
 import { type ClientKey, listKeys, setKeys } from '../partners/client-keys.ts'
-import { mostKeys, type ReadJwks, readJwksValue } from '../partners/jwks.ts'
+import { type ClientJwk, mostKeys, type ReadJwks, readJwksValue } from '../partners/jwks.ts'
 import { placeKeys } from '../partners/key-sets.ts'
 import { Invalid } from '../problem.ts'
 import { Type, text } from '../vocabulary/schema.ts'
@@ -83,7 +82,7 @@ function tidyKeys(given: NonNullable<ProofSpec['jwks']>) {
 }
 
 /** In an order of their own: that in which they came says nothing. */
-function printKeys(keys: readonly { readonly thumbprint: string; readonly jwk: PublicJwk }[]) {
+function printKeys(keys: readonly { readonly thumbprint: string; readonly jwk: ClientJwk }[]) {
   const inOrder = keys.toSorted((one, other) => (one.thumbprint < other.thumbprint ? -1 : 1))
   return { keys: inOrder.map(({ jwk }) => jwk) }
 }

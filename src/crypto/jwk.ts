@@ -15,7 +15,6 @@ export interface PublicJwk {
   readonly e?: string
   readonly kid?: string
   readonly alg?: string
-  readonly x5c?: readonly string[]
 }
 
 export interface VerifyingKey {
@@ -86,7 +85,7 @@ export function readPublicJwk(value: unknown): VerifyingKey {
   const bits = publicKey.asymmetricKeyDetails?.modulusLength
   if (bits !== undefined && (bits < leastRsaBits || bits > mostRsaBits))
     throw new UnusableKey(`must have ${leastRsaBits} to ${mostRsaBits} bits`)
-  const { kid, x5c } = given
+  const { kid } = given
   return {
     publicKey,
     algorithm: kind.algorithm,
@@ -94,7 +93,6 @@ export function readPublicJwk(value: unknown): VerifyingKey {
     jwk: {
       ...(own as unknown as PublicJwk),
       ...(typeof kid === 'string' && kid.length <= 255 && { kid }),
-      ...(Array.isArray(x5c) && typeof x5c[0] === 'string' && x5c[0].length <= 8_000 && { x5c: [x5c[0]] }),
     },
   }
 }

@@ -3,10 +3,11 @@
  * a trusted proxy tells it (RFC 9440). Whether it says who the client is, is for others to judge: any
  * certificate is taken here.
  */
-import { hash, X509Certificate } from 'node:crypto'
+import { hash, type X509Certificate } from 'node:crypto'
 import { BlockList, isIPv6 } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parseCertificate } from '../crypto/certificate.ts'
 import { Problem } from '../problem.ts'
 
 export interface ClientCertificate {
@@ -68,18 +69,11 @@ function readHeader({ raw }: FastifyRequest): ClientCertificate | undefined {
   if (text === undefined) return undefined
   const [, base64] = byteSequence.exec(String(text)) ?? []
   if (base64 === undefined) throw malformed()
-  return remember(raw, () => parse(Buffer.from(base64, 'base64')))
-}
-
-function parse(der: Buffer): X509Certificate {
-  try {
-    const certificate = new X509Certificate(der)
-    // What follows a certificate, and one in PEM, would be read over.
-    if (certificate.raw.equals(der)) return certificate
-  } catch {
-    // Refused below.
-  }
-  throw malformed()
+  return remember(raw, () => {
+    const certificate = parseCertificate(Buffer.from(base64, 'base64'))
+    if (!certificate) throw malformed()
+    return certificate
+  })
 }
 
 function remember(bearer: object, read: () => X509Certificate | undefined): ClientCertificate | undefined {

@@ -1,6 +1,6 @@
-import type { PublicJwk } from '../crypto/jwk.ts'
 import { instant, int, json, list, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
+import type { ClientJwk } from './jwks.ts'
 
 const columns = `id, client_id AS "clientId", thumbprint, jwk, added_at AS "addedAt", last_used_at AS "lastUsedAt"`
 
@@ -8,7 +8,7 @@ const row = {
   id: int,
   clientId: text,
   thumbprint: text,
-  jwk: json<PublicJwk>(),
+  jwk: json<ClientJwk>(),
   addedAt: instant,
   lastUsedAt: orNull(instant),
 }

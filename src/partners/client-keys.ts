@@ -3,20 +3,20 @@
  * with it, and removes the one before.
  */
 import { type Act, recordAct } from '../audit/audit.ts'
-import { algorithmOf, type PublicJwk, type SignatureAlgorithm, type VerifyingKey } from '../crypto/jwk.ts'
+import { algorithmOf, type PublicJwk, type SignatureAlgorithm } from '../crypto/jwk.ts'
 import type { Sql } from '../database/database.ts'
 import type { RowOf } from '../database/statement.ts'
 import { Conflict, Invalid, NotFound } from '../problem.ts'
 import { getClient } from './client.ts'
 import * as table from './client-keys.sql.ts'
 import { lockClient } from './clients.sql.ts'
-import { findJwksProblems, mostKeys, type ReadJwks } from './jwks.ts'
+import { type ClientJwk, findJwksProblems, mostKeys, type ReadJwks, type ReadKey } from './jwks.ts'
 
 export interface ClientKey {
   readonly id: number
   readonly clientId: string
   readonly thumbprint: string
-  readonly jwk: PublicJwk
+  readonly jwk: ClientJwk
   readonly kid: string | null
   readonly algorithm: SignatureAlgorithm
   readonly hasCertificate: boolean
@@ -100,7 +100,7 @@ function readRow(row: RowOf<typeof table.selectKeys>): ClientKey {
 export async function replaceKeys(
   sql: Sql,
   clientId: string,
-  keys: readonly VerifyingKey[],
+  keys: readonly ReadKey[],
   act: Act,
 ): Promise<void> {
   const thumbprints = keys.map((key) => key.thumbprint)
@@ -112,7 +112,7 @@ export async function replaceKeys(
 async function storeKeys(
   sql: Sql,
   clientId: string,
-  keys: readonly VerifyingKey[],
+  keys: readonly ReadKey[],
   act: Act,
 ): Promise<readonly string[]> {
   const stored = await sql.query(table.insertKeys, {

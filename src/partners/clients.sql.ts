@@ -1,8 +1,8 @@
-import type { PublicJwk } from '../crypto/jwk.ts'
 import { bool, bytes, instant, int, json, list, oneOf, orNull, text } from '../database/column.ts'
 import { statement } from '../database/statement.ts'
 import { environments } from '../vocabulary/environment.ts'
 import { scopes } from '../vocabulary/scope.ts'
+import type { ClientJwk } from './jwks.ts'
 import { partnerStatuses } from './partner-status.ts'
 
 const columns = `clients.id, clients.branch_id AS "branchId", clients.environment, clients.name,
@@ -171,7 +171,7 @@ export interface LivingSecret {
 export interface LivingKey {
   readonly id: number
   readonly thumbprint: string
-  readonly jwk: PublicJwk
+  readonly jwk: ClientJwk
 }
 
 /**

@@ -1,7 +1,9 @@
 /**
  * A set of a client's public keys (RFC 7517, 5), as it was given or read. A single key counts as a set.
  */
-import { readPublicJwk, UnusableKey, type VerifyingKey } from '../crypto/jwk.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { parseCertificate } from '../crypto/certificate.ts'
+import { type PublicJwk, readPublicJwk, UnusableKey, type VerifyingKey } from '../crypto/jwk.ts'
 import type { FieldProblem } from '../problem.ts'
 
 export const mostKeys = 10
@@ -9,9 +11,19 @@ const mostJwksBytes = 16 * 1024
 /** A partner's own address may hold keys for other purposes, too. */
 const mostKeysAtAddress = 100
 
+/** As it is kept. */
+export interface ClientJwk extends PublicJwk {
+  /** The certificate of a client that comes with one, alone. */
+  readonly x5c?: readonly string[]
+}
+
+export interface ReadKey extends VerifyingKey {
+  readonly jwk: ClientJwk
+}
+
 export interface ReadJwks {
   /** Each once. */
-  readonly keys: readonly VerifyingKey[]
+  readonly keys: readonly ReadKey[]
   /** Of the set, and of each key that cannot be used. */
   readonly problems: readonly string[]
 }
@@ -47,17 +59,34 @@ function readJwks(value: unknown, most: number): ReadJwks {
   if (!given) return unusable('must be an object with keys')
   if (given.length === 0) return unusable('holds no key')
   if (given.length > most) return unusable(`must hold at most ${most} keys`)
-  const keys = new Map<string, VerifyingKey>()
+  const keys = new Map<string, ReadKey>()
   const problems: string[] = []
   for (const [index, each] of given.entries())
     try {
-      const key = readPublicJwk(each)
+      const key = readKey(each)
       keys.set(key.thumbprint, key)
     } catch (error) {
       if (!(error instanceof UnusableKey)) throw error
       problems.push(`${nameOf(each, index)} ${error.message}`)
     }
   return { keys: [...keys.values()], problems }
+}
+
+const longestCertificate = 8_000
+
+/** RFC 7517, 4.7: the first of `x5c` is of the key itself. Those behind it count for nothing. */
+function readKey(given: unknown): ReadKey {
+  const key = readPublicJwk(given)
+  const { x5c } = given as { readonly x5c?: unknown }
+  if (x5c === undefined || isDeepStrictEqual(x5c, [])) return key
+  const [first] = Array.isArray(x5c) ? x5c : []
+  const isText = typeof first === 'string' && first.length <= longestCertificate
+  const certificate = isText ? parseCertificate(Buffer.from(first, 'base64')) : undefined
+  if (!certificate)
+    throw new UnusableKey('has an x5c that does not begin with a certificate: its DER in base64')
+  if (!certificate.publicKey.equals(key.publicKey))
+    throw new UnusableKey('has an x5c whose first certificate is of another key')
+  return { ...key, jwk: { ...key.jwk, x5c: [certificate.raw.toString('base64')] } }
 }
 
 /** Every fault at once. */

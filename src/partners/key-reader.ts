@@ -5,13 +5,12 @@
 import type { Logger } from 'pino'
 import { gatewayAct } from '../audit/audit.ts'
 import { after, type Clock, day, hour, minute, second } from '../clock.ts'
-import type { VerifyingKey } from '../crypto/jwk.ts'
 import type { Database } from '../database/database.ts'
 import type { GuardPolicy } from '../network/address-guard.ts'
 import { type GuardedFetch, openGuardedFetch, Unreachable } from '../network/guarded-fetch.ts'
 import { replaceKeys } from './client-keys.ts'
 import { lockClient } from './clients.sql.ts'
-import { readJwksAtAddress } from './jwks.ts'
+import { type ReadKey, readJwksAtAddress } from './jwks.ts'
 import * as table from './key-sets.sql.ts'
 import { findAddressProblem } from './key-sets.ts'
 
@@ -43,7 +42,7 @@ interface ClaimedSet {
 
 /** `keys` are undefined where they are as they were. */
 interface ReadSet {
-  readonly keys?: readonly VerifyingKey[]
+  readonly keys?: readonly ReadKey[]
   readonly etag: string | null
   readonly leftOut: string | null
   readonly againMs: number

@@ -1,11 +1,13 @@
 /** Public keys of clients as programs declare them: by value, exactly those, or where they are. */
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { readPublicJwk } from '../../src/crypto/jwk.ts'
 import { addKeys } from '../../src/partners/client-keys.ts'
 import { readJwksText } from '../../src/partners/jwks.ts'
 import { fetchItem, openAdminProgram, outcomeOf } from '../support/administration.ts'
 import { ask } from '../support/ask.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { makeKey, printJwks, type TestKey } from '../support/client-keys.ts'
 import { openHouse } from '../support/gateway.ts'
 import { makeUpWord } from '../support/made-up-word.ts'
@@ -145,6 +147,9 @@ test('what is wrong with keys is told as everywhere else, by the name of the fie
   const path = newPath()
   const { privateKey } = makeKey()
   const key = makeKey().publicJwk
+  const { raw: certificate } = new X509Certificate(
+    makeCertificate(['app.example.com'], new Date('2020-01-01'), new Date('2049-01-01')).cert,
+  )
   const elsewhere = { keys: [{ ...key, crv: 'P-384' }] }
   const eleven = { keys: Array.from({ length: 11 }, () => makeKey('EdDSA').publicJwk) }
   const faults: [jwks: unknown, problem: RegExp][] = [
@@ -157,6 +162,10 @@ test('what is wrong with keys is told as everywhere else, by the name of the fie
     [{ keys: [{ ...key, alg: 'RS256' }] }, /^key 1 must have the alg ES256/],
     [{ keys: [{ ...key, use: 'enc' }] }, /^key 1 is not for signatures/],
     [{ keys: [{ ...key, x: 'AA' }] }, /^key 1 is no public key/],
+    [
+      { keys: [{ ...key, x5c: [certificate.toString('base64')] }] },
+      /^key 1 has an x5c whose first certificate/,
+    ],
   ]
   const declare = (jwks: unknown) =>
     program.call('PUT', path, { spec: { ...clientOf(path), displayName: 'Keys', jwks } })

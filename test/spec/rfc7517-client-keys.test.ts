@@ -1,14 +1,16 @@
 /** Keys of clients at addresses of their partners: read by the worker, and by nobody else. */
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { after as afterAll, test } from 'node:test'
 import { pino } from 'pino'
-import { day, hour, minute, second } from '../../src/clock.ts'
+import { after, day, hour, minute, second } from '../../src/clock.ts'
 import { type Client, setClientStatus } from '../../src/partners/client.ts'
 import { addKeys, listKeys, removeKey } from '../../src/partners/client-keys.ts'
 import { readJwksText } from '../../src/partners/jwks.ts'
 import { openKeyReader } from '../../src/partners/key-reader.ts'
 import { findKeySet, placeKeys, wantKeys } from '../../src/partners/key-sets.ts'
 import { ask } from '../support/ask.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { makeKey, printJwks, type TestKey } from '../support/client-keys.ts'
 import { openDnsServer } from '../support/dns-server.ts'
 import { eventually } from '../support/eventually.ts'
@@ -94,7 +96,9 @@ test('a key that gets another name keeps its age', async () => {
   receiver.on('/renamed', jwks([{ ...key, publicJwk: { ...key.publicJwk, kid: 'new name' } }]))
   house.clock.advance(10 * minute)
   await looked(client)
-  assert.deepEqual(await listKeys(db, client.id), [{ ...before, kid: 'new name' }])
+  assert.deepEqual(await listKeys(db, client.id), [
+    { ...before, kid: 'new name', jwk: { ...before!.jwk, kid: 'new name' } },
+  ])
 })
 
 test('a set with an entity tag is asked for by it, and one that is as it was costs nothing', async () => {
@@ -188,6 +192,24 @@ test('keys of a set that cannot be used are left out and named; two of one name 
   house.clock.advance(10 * minute)
   assert.equal((await looked(client)).fault, look.fault)
   assert.equal(receiver.at('/mixed')[1]!.headers['if-none-match'], undefined)
+})
+
+function certified(kid: string) {
+  const { cert } = makeCertificate([kid], house.clock.now(), after(house.clock.now(), day))
+  const { raw, publicKey } = new X509Certificate(cert)
+  return { ...publicKey.export({ format: 'jwk' }), kid, x5c: [raw.toString('base64')] }
+}
+
+test('the first certificate of a key is of that very key; one that is not leaves the key out, and is named', async () => {
+  const own = certified('own')
+  const foreign = { ...certified('foreign'), x5c: certified('own').x5c }
+  const text = JSON.stringify({ keys: [own, foreign] })
+  const { client, look } = await placed('/certificates', answer(200, json, text))
+  assert.equal(look.fault, 'key 2 (foreign) has an x5c whose first certificate is of another key')
+  assert.deepEqual(
+    (await listKeys(db, client.id)).map(({ kid, jwk }) => [kid, jwk.x5c]),
+    [['own', own.x5c]],
+  )
 })
 
 test('a set that fails is read again soon, then seldom; after a week its keys end', async () => {
