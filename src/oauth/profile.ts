@@ -78,7 +78,7 @@ const demands = {
     weights: ofFapi2,
     at: '/v1/oauth/accesstoken',
     source: 'FAPI 2.0 SP 5.3.2.2, RFC 7636',
-    error: 'invalid_request',
+    error: 'invalid_grant',
     text: 'code_verifier is missing (PKCE).',
   },
   binding: {

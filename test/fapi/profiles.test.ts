@@ -202,7 +202,7 @@ test('a code of before the moment takes a key and a proof after it, and is nothi
   assertOAuthError(await exchange(by, undefined, code, pkce), 'invalid_dpop_proof')
   assertOAuthError(await exchange(by, dpopKey, bare, pkce), 'invalid_grant')
   const bareFields = { code_verifier: [], redirect_uri }
-  assertOAuthError(await exchange(by, dpopKey, bare, pkce, { fields: bareFields }), 'invalid_request')
+  assertOAuthError(await exchange(by, dpopKey, bare, pkce, { fields: bareFields }), 'invalid_grant')
   const answer = await exchange(by, dpopKey, code, pkce)
   assert.equal(answer.json().token_type, 'DPoP', answer.text)
 })

@@ -88,9 +88,7 @@ export const ofGrants: Row[] = [
     'RFC 7636 4.6',
     'without code_verifier',
     (code, pkce) => withFields(code, pkce, { code_verifier: [] }),
-    {
-      ...{ rule: 'fapi-verifier', error: 'invalid_request' },
-    },
+    { rule: 'fapi-verifier' },
   ),
   trading('RFC 7636 4.6', 'with another code_verifier', (code) => exchange(by, dpopKey, code, makePkce())),
   trading('RFC 7636 4.6', 'with its challenge as code_verifier', (code, { challenge }) =>
