@@ -6,13 +6,12 @@
  */
 import { after, day, minute } from '../clock.ts'
 import type { Database, Sql } from '../database/database.ts'
-import { environments } from '../vocabulary/environment.ts'
 import { listFailingWebhooks } from '../webhooks/health/failing-webhooks.ts'
 import { readLanes } from '../webhooks/health/lane-health.ts'
 import { overlapMs } from '../webhooks/subscriptions/webhook.ts'
 import * as table from './alerts.sql.ts'
 
-/** Of all partners on a site: what is beyond is told when these have been mended. */
+/** Of all partners: what is beyond is told when these have been mended. */
 const failingAtMost = 10_000
 /** How long before a secret ends. */
 const warnedMs = day
@@ -22,9 +21,7 @@ const batchSize = 1_000
 
 /** Answers how many alerts are due that were not before. */
 export async function findDue(db: Database, now: Date): Promise<number> {
-  const failing = (
-    await Promise.all(environments.map((site) => listFailingWebhooks(db, site, now, failingAtMost)))
-  ).flat()
+  const failing = await listFailingWebhooks(db, now, failingAtMost)
   const found = [
     await db.query(table.insertFailing, {
       webhookIds: failing.map(({ id }) => id),

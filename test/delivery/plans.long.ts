@@ -270,7 +270,7 @@ async function lookAround(db: Database): Promise<void> {
 
 async function lookAtIncident(db: Database, webhook: Webhook): Promise<void> {
   assert.ok((await readFailures(db, house.webhooks.slice(0, 12))).size > 0)
-  await listFailingWebhooks(db, 'live', house.clock.now(), 12)
+  await listFailingWebhooks(db, house.clock.now(), 12)
   await readBacklog(db, webhook, 20)
   await findProbeOutcome(db, webhook, await startProbe(db, webhook, act()))
 }

@@ -9,7 +9,7 @@ import { allParts } from '../events/part.ts'
 import { type Condition, isBreakerOpen } from './condition.ts'
 import * as table from './depths.sql.ts'
 import { countLanes } from './lane-health.ts'
-import { type LaneState, readLaneStates } from './lane-state.ts'
+import { type LaneState, type LaneStates, readLaneStates } from './lane-state.ts'
 import { countedAtMost } from './webhook-health.ts'
 
 export interface Depths {
@@ -33,8 +33,12 @@ export function allThatWait({ waiting, blocked }: Pick<Depths, 'waiting' | 'bloc
   return waiting + blocked
 }
 
-export async function readDepths(db: Database, now: Date): Promise<Depths> {
-  const [sums, states] = await Promise.all([sumParts(db), readLaneStates(db, now)])
+export async function readDepths(
+  db: Database,
+  now: Date,
+  reading: Promise<LaneStates> = readLaneStates(db, now),
+): Promise<Depths> {
+  const [sums, states] = await Promise.all([sumParts(db), reading])
   const overdueAt = firstOf([...states.values()].map(({ lateSince }) => lateSince))
   const overdueSeconds = overdueAt ? Math.max(0, (now.getTime() - overdueAt.getTime()) / 1000) : 0
   return { ...sums, overdueSeconds, webhooks: await countLanes(db, states, now) }

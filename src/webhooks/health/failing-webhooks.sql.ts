@@ -1,15 +1,15 @@
-import { bool, int, list, text } from '../../database/column.ts'
+import { int, list, text } from '../../database/column.ts'
 import { statement } from '../../database/statement.ts'
 import { webhookColumns, webhookRow } from '../subscriptions/webhooks.sql.ts'
 
-/** Lanes of a part that fail on one of the sites, longest first; webhooks that are paused, disabled or held back are left out. */
+/** Lanes of a part that fail, longest first; webhooks that are paused, disabled or held back are left out. */
 export const selectFailing = statement({
   name: 'select_failing_lanes',
-  takes: { part: int, most: int, isSandbox: bool },
+  takes: { part: int, most: int },
   gives: { id: int, feed: int },
   text: `SELECT k.webhook_id AS id, k.feed FROM cursors k
    WHERE k.part = :part AND k.failing_since IS NOT NULL AND k.tried_in = k.term AND k.is_open
-     AND (k.feed % 2 = 1) = :isSandbox ORDER BY k.failing_since LIMIT :most`,
+     ORDER BY k.failing_since LIMIT :most`,
 })
 
 /** Of several branches in one environment: those that may fail. A branch has a hundred at most. */

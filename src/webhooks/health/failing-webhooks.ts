@@ -7,7 +7,8 @@ import type { Webhook } from '../subscriptions/webhook.ts'
 import { isFailing } from './condition.ts'
 import { selectFailing, selectServed } from './failing-webhooks.sql.ts'
 import { type FailedAttempt, readFailures } from './failure.ts'
-import { type LaneHealth, readLanes } from './lane-health.ts'
+import { type LaneHealth, nameLanes, readLanes } from './lane-health.ts'
+import type { LaneStates } from './lane-state.ts'
 
 const sinceMs = ({ failingSince }: LaneHealth) => failingSince?.getTime() ?? Number.POSITIVE_INFINITY
 const longestFirst = (one: LaneHealth, other: LaneHealth) =>
@@ -17,23 +18,36 @@ interface FailingWebhook extends LaneHealth {
   readonly failingSince: Date
 }
 
-/** Of all partners, those that fail longest on a site, as they are judged. */
-export async function listFailingWebhooks(
-  db: Database,
+/** Of all partners on both sites, those that fail longest, as they are judged. */
+export async function listFailingWebhooks(db: Database, now: Date, most: number): Promise<FailingWebhook[]> {
+  const found: { readonly id: number; readonly branchId: number }[] = []
+  for (const part of await findPresentParts(db))
+    for (const { id, feed } of await db.query(selectFailing, { part, most }))
+      found.push({ id, branchId: branchOfFeed(feed).branchId })
+  const lanes = [...(await readLanes(db, found, now)).values()]
+  return lanes.filter(isFailingNow).sort(longestFirst).slice(0, most)
+}
+
+/** Of all partners on a site, those that fail longest, of lanes as they were found to be. */
+export async function chooseFailing(
+  sql: Sql,
+  states: LaneStates,
   environment: Environment,
   now: Date,
   most: number,
 ): Promise<FailingWebhook[]> {
-  const isSandbox = environment === 'sandbox'
-  const found: { readonly id: number; readonly branchId: number }[] = []
-  for (const part of await findPresentParts(db))
-    for (const { id, feed } of await db.query(selectFailing, { part, most, isSandbox }))
-      found.push({ id, branchId: branchOfFeed(feed).branchId })
-  const lanes = [...(await readLanes(db, found, now)).values()]
+  const failing = new Map([...states].filter(([, { failures }]) => failures > 0))
+  const lanes = [...(await nameLanes(sql, failing, [...failing.keys()], now)).values()]
   return lanes
-    .filter((lane): lane is FailingWebhook => lane.state === 'active' && isFailing(lane.condition))
+    .filter(isFailingNow)
+    .filter((lane) => lane.environment === environment)
     .sort(longestFirst)
     .slice(0, most)
+}
+
+/** Those that were disabled are not tried. */
+function isFailingNow(lane: LaneHealth): lane is FailingWebhook {
+  return lane.state === 'active' && isFailing(lane.condition)
 }
 
 export interface BranchFailure {

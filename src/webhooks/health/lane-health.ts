@@ -6,7 +6,7 @@ import { findReceiver } from '../events/event-search.ts'
 import type { Webhook } from '../subscriptions/webhook.ts'
 import { type Condition, conditions, judge } from './condition.ts'
 import { countConditions, selectLanes, selectLanesOf } from './lane-health.sql.ts'
-import { type LaneState, readLaneStates } from './lane-state.ts'
+import { type LaneState, type LaneStates, readLaneStates } from './lane-state.ts'
 
 export interface LaneHealth extends Webhook, Omit<LaneState, 'webhookId'> {
   readonly partner: string
@@ -19,8 +19,6 @@ interface LaneFilter {
   /** A branch, or a part of a partner's name. */
   readonly partner?: number | string | undefined
 }
-
-type LaneStates = ReadonlyMap<number, LaneState>
 
 /** As statements about webhooks take it. */
 function columnsOf(states: LaneStates, now: Date) {
@@ -55,15 +53,30 @@ function withState(states: LaneStates) {
   }
 }
 
+interface LanePage {
+  readonly most: number
+  readonly skip: number
+}
+
 /** The worst first. */
 export async function listLanes(
   sql: Sql,
+  filter: LaneFilter,
+  now: Date,
+  page: LanePage,
+): Promise<LaneHealth[]> {
+  return chooseLanes(sql, await readLaneStates(sql, now), filter, now, page)
+}
+
+/** As they were found to be, the worst first. */
+export async function chooseLanes(
+  sql: Sql,
+  states: LaneStates,
   { conditions: wanted, environment, partner }: LaneFilter,
   now: Date,
-  { most, skip }: { most: number; skip: number },
+  { most, skip }: LanePage,
 ): Promise<LaneHealth[]> {
   const of = typeof partner === 'number' ? { branchId: partner } : { partner }
-  const states = await readLaneStates(sql, now)
   const chosen = { environment, ...of, wanted }
   const columns = columnsOf(states, now)
   const rows = await sql.query(selectLanes, { ...columns, ...chosen, order: conditions, most, skip })
@@ -77,8 +90,17 @@ export async function readLanes(
   now: Date,
 ): Promise<ReadonlyMap<number, LaneHealth>> {
   if (webhooks.length === 0) return new Map()
-  const states = await readLaneStates(sql, now, webhooks)
   const ids = webhooks.map(({ id }) => id)
+  return nameLanes(sql, await readLaneStates(sql, now, webhooks), ids, now)
+}
+
+/** As they were found to be. */
+export async function nameLanes(
+  sql: Sql,
+  states: LaneStates,
+  ids: readonly number[],
+  now: Date,
+): Promise<ReadonlyMap<number, LaneHealth>> {
   const rows = await sql.query(selectLanesOf, { ...columnsOf(states, now), ids })
   return new Map(rows.map(withState(states)).map((lane) => [lane.id, lane]))
 }

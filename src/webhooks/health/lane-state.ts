@@ -28,13 +28,15 @@ export interface LaneState {
   readonly lateSince: Date | null
 }
 
+export type LaneStates = ReadonlyMap<number, LaneState>
+
 type Row = RowOf<typeof selectLaneStates>
 
 export async function readLaneStates(
   sql: Sql,
   now: Date,
   webhooks?: readonly Pick<Webhook, 'id' | 'branchId'>[],
-): Promise<ReadonlyMap<number, LaneState>> {
+): Promise<LaneStates> {
   const rated = (await sql.query(selectRated)).map(({ id }) => id)
   const rows: Row[] = []
   if (webhooks)

@@ -19,6 +19,7 @@ import { listLockedPeople } from '../../../src/users/locked-people.ts'
 import { getUserNamed, setUserStatus, type User } from '../../../src/users/user.ts'
 import { findAttention } from '../../../src/web/console/overview/attention.ts'
 import { PageForms } from '../../../src/web/frame/page-forms.ts'
+import { readLaneStates } from '../../../src/webhooks/health/lane-state.ts'
 import { assertAnswered } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { failDeliveries } from '../../support/by-hand.ts'
@@ -88,6 +89,8 @@ async function press(action: string, fields: Record<string, string> = {}) {
 const secretsOf = (env: NodeJS.ProcessEnv) => readConfig({ ...house.settings, ...env })
 /** Who sees everything. */
 const everything = { forms: new PageForms('', {}), may: () => true }
+/** As the page has read them for its counts. */
+const lanes = () => readLaneStates(db, house.clock.now())
 const attentionWith = (env: NodeJS.ProcessEnv) =>
   findAttention({
     db,
@@ -95,6 +98,7 @@ const attentionWith = (env: NodeJS.ProcessEnv) =>
     vault: house.gateway.context.vault,
     operator: everything,
     now: house.clock.now(),
+    lanes,
   })
 
 test('an empty queue says so', async () => {
@@ -328,7 +332,8 @@ test('the queue is found by indexes, however many people, partners and entries t
   const looks: Looks = new Map()
   const looking = await openLookingDatabase(lenient, looks)
   const { config, vault } = house.gateway.context
-  await findAttention({ db: looking, config, vault, operator: everything, now: house.clock.now() })
+  const now = house.clock.now()
+  await findAttention({ db: looking, config, vault, operator: everything, now, lanes })
   await lenient.close()
   assert.ok(looks.size >= 7, `${looks.size} statements`)
   const large = ['users', 'partners', 'audit_entries', 'webhooks', 'cursors']

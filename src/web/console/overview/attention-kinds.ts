@@ -17,7 +17,7 @@ import { cut } from '../../../text/cut.ts'
 import { listLockedPeople } from '../../../users/locked-people.ts'
 import { neededOver } from '../../../users/staff-role.ts'
 import type { Environment } from '../../../vocabulary/environment.ts'
-import { listFailingWebhooks } from '../../../webhooks/health/failing-webhooks.ts'
+import { chooseFailing } from '../../../webhooks/health/failing-webhooks.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
 import { findCause } from '../../../webhooks/health/likely-cause.ts'
 import { printAge, printAgo } from '../../frame/ago.ts'
@@ -209,8 +209,8 @@ const failingWebhooks: AttentionKind = {
   plural: 'failing webhooks',
   all: '/console/webhooks',
   permission: 'webhooks.see',
-  async find({ db, operator, now }, most) {
-    const failing = await listFailingWebhooks(db, 'live', now, most)
+  async find({ db, operator, now, lanes }, most) {
+    const failing = await chooseFailing(db, await lanes(), 'live', now, most)
     const failures = await readFailures(db, failing)
     return failing.map((each) => ({
       urgency: each.condition === 'breaker open' ? 'now' : 'soon',

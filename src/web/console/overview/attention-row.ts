@@ -2,6 +2,7 @@
 import type { Context } from '../../../context.ts'
 import type { Environment } from '../../../vocabulary/environment.ts'
 import type { Permission } from '../../../vocabulary/permission.ts'
+import type { LaneStates } from '../../../webhooks/health/lane-state.ts'
 import type { Content } from '../../frame/html.ts'
 import type { Operator } from '../../gates/gates.ts'
 
@@ -36,5 +37,6 @@ export interface AttentionKind {
 
 export interface AttentionContext extends Pick<Context, 'db' | 'config' | 'vault'> {
   readonly now: Date
+  readonly lanes: () => Promise<LaneStates>
   readonly operator: Pick<Operator, 'forms' | 'may'>
 }

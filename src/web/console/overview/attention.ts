@@ -4,7 +4,7 @@
  * longest. Of each kind a few are shown and the others counted, up to a bound. What fails in the sandbox is
  * its partner's to mend: it is counted alone.
  */
-import { listFailingWebhooks } from '../../../webhooks/health/failing-webhooks.ts'
+import { chooseFailing } from '../../../webhooks/health/failing-webhooks.ts'
 import { type Html, html } from '../../frame/html.ts'
 import { badge, type Tone } from '../../frame/parts.ts'
 import { linkTo, type Reader } from '../frame/console.ts'
@@ -31,9 +31,9 @@ interface Attention {
 }
 
 export async function findAttention(context: AttentionContext): Promise<Attention> {
-  const { db, operator, now } = context
+  const { operator } = context
   const [inSandbox, ...found] = await Promise.all([
-    operator.may('webhooks.see') ? listFailingWebhooks(db, 'sandbox', now, countedEach) : [],
+    operator.may('webhooks.see') ? findFailingInSandbox(context) : [],
     ...attentionKinds
       .filter(({ permission }) => operator.may(permission))
       .map(async (kind) => ({ kind, rows: await kind.find(context, shownEach + countedEach) })),
@@ -43,6 +43,10 @@ export async function findAttention(context: AttentionContext): Promise<Attentio
     .filter(({ rows }) => rows.length > shownEach)
     .map(({ kind: { plural, all }, rows }) => ({ plural, all, count: rows.length - shownEach }))
   return { rows, more, failingInSandbox: inSandbox.length }
+}
+
+async function findFailingInSandbox({ db, lanes, now }: AttentionContext) {
+  return chooseFailing(db, await lanes(), 'sandbox', now, countedEach)
 }
 
 function compare(one: AttentionRow, other: AttentionRow): number {

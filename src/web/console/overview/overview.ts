@@ -8,7 +8,8 @@ import { findAwayParts, printAwayParts } from '../../../webhooks/events/away-par
 import { unwellConditions } from '../../../webhooks/health/condition.ts'
 import { allThatWait, type Depths, readDepths } from '../../../webhooks/health/depths.ts'
 import { readFailures, type WebhookFailure } from '../../../webhooks/health/failure.ts'
-import { type LaneHealth, listLanes } from '../../../webhooks/health/lane-health.ts'
+import { chooseLanes, type LaneHealth } from '../../../webhooks/health/lane-health.ts'
+import { readLaneStates } from '../../../webhooks/health/lane-state.ts'
 import { everyWebhook, readCounts } from '../../../webhooks/health/webhook-counts.ts'
 import type { Period } from '../../../webhooks/subscriptions/columns.ts'
 import { type Html, html } from '../../frame/html.ts'
@@ -48,14 +49,15 @@ export async function showOverview(visit: Visit, operator: Operator) {
 /** Each part is asked anew as often as its cost allows. */
 function printerOf({ context }: Visit, period: Period, operator: Operator): () => Promise<Html> {
   const { db, clock, config, vault } = context
-  const attention = held(() => findAttention({ db, config, vault, operator, now: clock.now() }), second)
-  const depths = held(() => readDepths(db, clock.now()), second)
+  const lanes = held(() => readLaneStates(db, clock.now()), second)
+  const attention = held(
+    () => findAttention({ db, config, vault, operator, now: clock.now(), lanes }),
+    second,
+  )
+  const depths = held(() => readDepths(db, clock.now(), lanes()), second)
+  const unwell = { conditions: unwellConditions, environment: 'live' } as const
   const worst = held(
-    () =>
-      listLanes(db, { conditions: unwellConditions, environment: 'live' }, clock.now(), {
-        most: listed,
-        skip: 0,
-      }),
+    async () => chooseLanes(db, await lanes(), unwell, clock.now(), { most: listed, skip: 0 }),
     second,
   )
   const failures = held(async () => readFailures(db, await worst()), second)
@@ -71,7 +73,7 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
 <p class="notice error">${printAwayParts(parts)}. What waits there is not known: it is sent when they are
   back. Other partners' webhooks go on.</p>
 ${printWorkers(await workers())}`
-    const [proposed, waiting, deep, calls, lanes, seen, counted] = await Promise.all([
+    const [proposed, waiting, deep, calls, ailing, seen, counted] = await Promise.all([
       ...([proposals(), attention(), depths(), refused()] as const),
       ...([worst(), workers(), counts()] as const),
     ])
@@ -79,7 +81,7 @@ ${printWorkers(await workers())}`
     return html`${printProposals(proposed, clock.now())}
 ${printAttention(waiting, operator)}
 ${printQueue(deep, calls)}
-${printLanes(deep.webhooks, lanes, failed, clock.now())}
+${printLanes(deep.webhooks, ailing, failed, clock.now())}
 ${printWorkers(seen)}
 ${printCharts(counted, {
   title: 'Attempts of all webhooks',
