@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { apiRoutes } from '../../src/api/routes.ts'
+import { setProfile } from '../../src/partners/client-profile.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { answerRequest, callbackUrl, makeFapi2Client } from '../support/fapi.ts'
 import { openHouse } from '../support/gateway.ts'
@@ -16,6 +17,7 @@ import { openHouse } from '../support/gateway.ts'
 const page = readFileSync('docs/fapi.md', 'utf8')
 const house = await openHouse({ HOST: 'localhost' })
 house.clock.advance(Date.now() - house.clock.now().getTime())
+const { db } = house.gateway.context
 const by = await makeFapi2Client(house)
 const folder = mkdtempSync(join(tmpdir(), 'countersign-fapi-'))
 symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
@@ -52,28 +54,38 @@ const sections: Section[] = page.split('\n## ').flatMap((text) => {
 })
 const isRun = ({ language }: Section) => language === 'js'
 
+let loaded = 0
+
+/** As a program that has just been started. */
 async function load({ heading, code }: Section): Promise<Program> {
-  const file = join(folder, `${heading}.mjs`)
+  const file = join(folder, `${heading}-${loaded++}.mjs`)
   writeFileSync(file, code)
   return (await import(pathToFileURL(file).href)) as Program
 }
 
 for (const section of sections.filter(isRun))
-  test(`${section.heading} goes the whole way with the program of docs/fapi.md`, async () => {
-    const { start, finish, refresh, readProfile } = await load(section)
-    const { address, checks } = await start()
-    assert.deepEqual([...address.searchParams.keys()].toSorted(), ['client_id', 'request_uri'])
-    const user = await house.makeUser()
-    const browser = await house.signIn(user)
-    const answered = await answerRequest(by, browser, address.searchParams.get('request_uri')!)
-    const tokens = await finish(new URL(`${callbackUrl}?${answered}`), checks)
-    assert.equal(tokens.token_type.toLowerCase(), 'dpop')
-    const renewed = await refresh(tokens.refresh_token)
-    for (const { access_token } of [tokens, renewed]) {
-      const body = (await (await readProfile(access_token)).json()) as { profile: { id: string } }
-      assert.equal(body.profile.id, user.id)
+  test(`${section.heading} goes the whole way with the program of docs/fapi.md, also where nonces are demanded`, async () => {
+    for (const demandsDpopNonces of [false, true]) {
+      await setProfile(db, by.client, { demandsDpopNonces }, house.act())
+      await goTheWholeWay(section)
     }
   })
+
+async function goTheWholeWay(section: Section): Promise<void> {
+  const { start, finish, refresh, readProfile } = await load(section)
+  const { address, checks } = await start()
+  assert.deepEqual([...address.searchParams.keys()].toSorted(), ['client_id', 'request_uri'])
+  const user = await house.makeUser()
+  const browser = await house.signIn(user)
+  const answered = await answerRequest(by, browser, address.searchParams.get('request_uri')!)
+  const tokens = await finish(new URL(`${callbackUrl}?${answered}`), checks)
+  assert.equal(tokens.token_type.toLowerCase(), 'dpop')
+  const renewed = await refresh(tokens.refresh_token)
+  for (const { access_token } of [tokens, renewed]) {
+    const body = (await (await readProfile(access_token)).json()) as { profile: { id: string } }
+    assert.equal(body.profile.id, user.id)
+  }
+}
 
 test('docs/fapi.md has a program for each of these libraries, with its version, and says which ones no test runs', () => {
   assert.deepEqual(
