@@ -63,6 +63,8 @@ export interface NoticeFacts {
     readonly client: string
     readonly from: string | null
     readonly endsBearers: boolean
+    /** One that counts while FAPI 2.0 is not demanded. */
+    readonly hasSecret: boolean
   }
   /**
    * To an address, whether or not it has a user. The link is found when the message is composed: see

@@ -78,7 +78,7 @@ function everyKind(text: string): NoticeToSend[] {
     'partner-message': { partner: text, branchId: 7, readBy: 'partner' },
     'client-profile': {
       ...{ partner: text, branchId: 7, environment, clientId: 'Zq3J5mXw8LrT2bNc7VfHk4Ps', client: text },
-      ...{ from: at.toISOString(), endsBearers: true },
+      ...{ from: at.toISOString(), endsBearers: true, hasSecret: true },
     },
     invitation: {
       ...{ partner: text, branchId: 7, role: 'owner', invitedBy: text, expiresAt: at.toISOString() },

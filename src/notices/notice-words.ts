@@ -139,7 +139,7 @@ const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
     advice: `${decisionWords[status].advice} ${addresses.live}/partner/${branchId} has the whole answer, and is where you can write to the brokerage.`,
   }),
   'client-profile': (
-    { partner, branchId, environment, clientId, client, from, endsBearers },
+    { partner, branchId, environment, clientId, client, from, endsBearers, hasSecret },
     at,
     addresses,
   ) => ({
@@ -150,7 +150,7 @@ const tellers: { readonly [Kind in NoticeKind]: NoticeWriter<Kind> } = {
         : `FAPI 2.0 for “${oneLine(client)}” from ${printMoment(new Date(from))} on`,
     happened:
       from === null
-        ? 'The brokerage no longer demands FAPI 2.0 of this application. Its client secrets count again.'
+        ? `The brokerage no longer demands FAPI 2.0 of this application. ${hasSecret ? 'Its client secrets count again.' : 'It has no client secret: make one in the portal, or go on with its keys.'}`
         : `The brokerage has set from when on FAPI 2.0 is demanded of this application: keys of its own, pushed requests, sender-bound tokens. No client secret counts then, and bearer tokens ${endsBearers ? 'end' : 'live out their 24 hours'}.`,
     facts: [
       ['Application', `“${oneLine(client)}” of “${oneLine(partner)}”`],

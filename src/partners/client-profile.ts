@@ -4,9 +4,11 @@
  * hold the callback, the webhooks and the secrets (migrations/0004-partners.sql, 0010-webhooks.sql).
  */
 import { type Act, recordAct } from '../audit/audit.ts'
+import { after, day } from '../clock.ts'
 import type { Sql } from '../database/database.ts'
 import { Conflict, Invalid } from '../problem.ts'
 import { type Client, getClient } from './client.ts'
+import { revokeSecretsOfBefore } from './client-secret.ts'
 import { lockClient, selectReadiness, updateProfile } from './clients.sql.ts'
 import { tellOfProfile } from './message-notices.ts'
 
@@ -42,6 +44,9 @@ export function weakens(client: Client, terms: Partial<ProfileTerms>, now: Date)
   return from === null || from > now || (client.fapi2EndsBearers && !endsBearers)
 }
 
+/** So long after the moment whoever goes back finds all as it was. By then bearer tokens have ended, too. */
+const returnMs = day
+
 /** What is not given stays. */
 export function setProfile(
   db: Sql,
@@ -55,7 +60,8 @@ export function setProfile(
     const terms = { ...termsOf(before), ...change }
     const isMoved = terms.from?.getTime() !== before.fapi2From?.getTime()
     if (isMoved && terms.from !== null) await refuseUnready(sql, before, terms.from, act.at)
-    const after = await sql.one(updateProfile, { id, ...terms, updatedAt: act.at })
+    const updated = await sql.one(updateProfile, { id, ...terms, updatedAt: act.at })
+    await endSecretsForGood(sql, before, updated, act)
     await recordAct(sql, act, 'client.profile_set', `client:${id}`, {
       branchId: before.branchId,
       profile: terms.from === null ? 'standard' : 'fapi2',
@@ -63,8 +69,14 @@ export function setProfile(
       demandsDpopNonces: terms.demandsDpopNonces,
     })
     if (isMoved) await tellOfProfile(sql, id, act.at)
-    return after
+    return updated
   })
+}
+
+async function endSecretsForGood(sql: Sql, before: Client, updated: Client, act: Act): Promise<void> {
+  const { id, fapi2From } = before
+  if (fapi2From === null || after(fapi2From, returnMs) > act.at || hasFapi2(updated, act.at)) return
+  await revokeSecretsOfBefore(sql, id, fapi2From, act)
 }
 
 async function refuseUnready(sql: Sql, client: Client, from: Date, now: Date): Promise<void> {

@@ -114,6 +114,17 @@ export async function revokeSecret(db: Sql, client: SecretOwner, secretId: numbe
   })
 }
 
+/** Those that count for nothing since a moment, so that they do not come back. */
+export async function revokeSecretsOfBefore(
+  sql: Sql,
+  clientId: string,
+  since: Date,
+  act: Act,
+): Promise<void> {
+  for (const { id: secretId } of await sql.query(table.revokeSecrets, { clientId, revokedAt: since }))
+    await recordAct(sql, act, 'client.secret_revoked', `client:${clientId}`, { secretId })
+}
+
 export function listSecrets(sql: Sql, clientId: string, now: Date): Promise<ClientSecret[]> {
   return sql.query(table.selectSecrets, { clientId, now })
 }

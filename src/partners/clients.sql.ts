@@ -250,6 +250,15 @@ export const revokeSecret = statement({
    WHERE client_id = :clientId AND id = :id AND revoked_at IS NULL RETURNING id`,
 })
 
+/** All that live, as from a moment that has passed. */
+export const revokeSecrets = statement({
+  name: 'revoke_client_secrets',
+  takes: { clientId: text, revokedAt: instant },
+  gives: { id: int },
+  text: `UPDATE client_secrets SET revoked_at = least(expires_at, :revokedAt)
+   WHERE client_id = :clientId AND revoked_at IS NULL RETURNING id`,
+})
+
 export const selectSecrets = statement({
   name: 'select_client_secrets',
   takes: { clientId: text, now: instant },

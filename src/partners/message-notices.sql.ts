@@ -18,7 +18,9 @@ export const tellProfile = tellMembers({
   takes: { clientId: text, setAt: instant },
   found: `SELECT p.branch_id, c.id || ':' || extract(epoch FROM :setAt::timestamptz) AS key,
      jsonb_build_object('partner', p.name, 'branchId', p.branch_id, 'environment', c.environment,
-       'clientId', c.id, 'client', c.name, 'from', c.fapi2_from, 'endsBearers', c.fapi2_ends_bearers) AS facts
+       'clientId', c.id, 'client', c.name, 'from', c.fapi2_from, 'endsBearers', c.fapi2_ends_bearers,
+       'hasSecret', EXISTS (SELECT FROM client_secrets s WHERE s.client_id = c.id AND s.revoked_at IS NULL
+         AND (s.expires_at IS NULL OR s.expires_at > :setAt))) AS facts
    FROM clients c JOIN partners p ON p.branch_id = c.branch_id WHERE c.id = :clientId`,
 })
 

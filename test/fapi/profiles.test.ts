@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { after, hour, minute } from '../../src/clock.ts'
+import { findEntries } from '../../src/audit/audit.ts'
+import { after, day, hour, minute } from '../../src/clock.ts'
 import { addKeys } from '../../src/partners/client-keys.ts'
 import { setProfile } from '../../src/partners/client-profile.ts'
+import { listSecrets, rotateSecret } from '../../src/partners/client-secret.ts'
 import { readJwksText } from '../../src/partners/jwks.ts'
 import { type Fields, postForm, send } from '../support/browser.ts'
 import { makeKey, printJwks } from '../support/client-keys.ts'
@@ -27,7 +29,7 @@ import { basic, openHouse, type TestClient, type TokenBody } from '../support/ga
 import { assertOAuthError } from '../support/oauth.ts'
 
 const house = await openHouse()
-const { db } = house.gateway.context
+const { db, vault } = house.gateway.context
 const dpopKey = makeKey()
 const tokenPath = '/v1/oauth/accesstoken'
 
@@ -241,6 +243,33 @@ test('a stream that was opened with the secret ends when the secret does', async
   house.clock.advance(minute)
   await eventually('the stream has ended', () => isOver)
   await over
+})
+
+test('a day after the moment its secrets have ended for good, whatever comes after; a new one is made', async () => {
+  const [by, other] = [await moveIn(minute), await moveIn(minute, false)]
+  house.clock.advance(minute + day - 1)
+  await setProfile(db, by.client, { from: null }, house.act())
+  assert.deepEqual((await statuses(by.client))[0], 201, 'within the day the move is undone')
+  await setProfile(db, by.client, { from: house.clock.now() }, house.act())
+  house.clock.advance(1)
+  const later = { from: after(house.clock.now(), hour) }
+  await setProfile(db, other.client, later, house.act())
+  house.clock.advance(day)
+  await setProfile(db, by.client, { from: null }, house.act())
+  for (const { client } of [by, other]) {
+    await setProfile(db, client, { from: null }, house.act())
+    assert.deepEqual(await statuses(client), [401, 401, 401, 401, 401, 401])
+    assert.deepEqual(await listSecrets(db, client.id, house.clock.now()), [])
+    const [revoked] = await findEntries(db, {
+      action: 'client.secret_revoked',
+      subject: `client:${client.id}`,
+    })
+    assert.ok(revoked)
+    const { secret } = await rotateSecret(db, vault, client, { overlapMs: 0 }, house.act())
+    assert.deepEqual((await statuses({ ...client, secret: secret.text }))[0], 201)
+  }
+  const pushed = await push(by, makePkce(), { fields: { state: 'x' } })
+  assert.equal(pushed.status, 201, 'its key counts all the time')
 })
 
 test('taken back to the standard, its secret counts again and it gets no tokens of its own', async () => {

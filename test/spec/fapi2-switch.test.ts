@@ -231,15 +231,26 @@ test('members of the partner are told by mail from when on, and that it is over,
   const told = async () =>
     (await noticesOf(db, reader))
       .filter(({ kind }) => kind === 'client-profile')
-      .map(({ facts }) => [facts.clientId, facts.from && new Date(String(facts.from)), facts.endsBearers])
+      .map(({ facts }) => [
+        facts.clientId,
+        facts.from && new Date(String(facts.from)),
+        facts.endsBearers,
+        facts.hasSecret,
+      ])
   const from = within(day)
   await set(client, { from, endsBearers: false })
   await set(client, { demandsDpopNonces: true })
   house.clock.advance(hour)
   await set(client, { from: null })
+  house.clock.advance(hour)
+  await set(client, { from: within(0) })
+  house.clock.advance(day)
+  await set(client, { from: null })
   assert.deepEqual(await told(), [
-    [client.id, from, false],
-    [client.id, null, false],
+    [client.id, from, false, true],
+    [client.id, null, false, true],
+    [client.id, within(-day), false, true],
+    [client.id, null, false, false],
   ])
 })
 

@@ -70,6 +70,7 @@ export const setProfile = defineForm(`${ofClient}/profile`, {
       { value: 'standard', label: 'Standard: client secret and bearer tokens' },
       { value: 'fapi2', label: 'FAPI 2.0: its own keys and sender-bound tokens' },
     ],
+    hint: 'A day after FAPI 2.0 began its client secrets have ended for good: back in the standard profile it needs a new one.',
   }),
   moment: moment({
     label: 'FAPI 2.0 from',

@@ -53,7 +53,7 @@ ${
   return html`<section class="card"><h2>Secrets</h2>
 ${
   items.length === 0
-    ? html`<p class="empty">No secret is active:
+    ? html`<p class="empty">No secret is active: without a key or a certificate
   this application cannot call.</p>`
     : html`<ul class="tokens">${items}</ul>`
 }
