@@ -3,7 +3,7 @@
  * (FAPI 2.0, 5.4). Nothing of a key that is secret is taken, not even to be ignored: whoever sent it has given
  * it away.
  */
-import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { constants, createPublicKey, hash, type KeyObject } from 'node:crypto'
 
 /** As it is kept: the members that are the key, and those that say which of several it is. */
 export interface PublicJwk {
@@ -18,7 +18,10 @@ export interface PublicJwk {
 }
 
 export interface VerifyingKey {
+  /** It holds how its signatures are read, as node:crypto takes that from whatever it verifies with. */
   readonly publicKey: KeyObject
+  /** Of what is signed; an Ed25519 signature makes its own. */
+  readonly digest: 'sha256' | null
   /** The one algorithm that it signs by. */
   readonly algorithm: SignatureAlgorithm
   /** RFC 7638. */
@@ -54,6 +57,15 @@ const kinds: Readonly<
   OKP: { members: ['crv', 'kty', 'x'], algorithm: 'EdDSA' },
   RSA: { members: ['e', 'kty', 'n'], algorithm: 'PS256' },
 }
+/**
+ * As JWS has them (RFC 7518, 3.4 and 3.5). They are laid on the key, because beside a key each verification
+ * costs a sixth more.
+ */
+const readings: Readonly<Record<SignatureAlgorithm, object>> = {
+  ES256: { dsaEncoding: 'ieee-p1363' },
+  PS256: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 },
+  EdDSA: {},
+}
 const curves: Readonly<Partial<Record<PublicJwk['kty'], string>>> = { EC: 'P-256', OKP: 'Ed25519' }
 
 /** Throws what is wrong with it, as the end of a sentence that begins with its name. */
@@ -87,7 +99,8 @@ export function readPublicJwk(value: unknown): VerifyingKey {
     throw new UnusableKey(`must have ${leastRsaBits} to ${mostRsaBits} bits`)
   const { kid } = given
   return {
-    publicKey,
+    publicKey: Object.assign(publicKey, readings[kind.algorithm]),
+    digest: kind.algorithm === 'EdDSA' ? null : 'sha256',
     algorithm: kind.algorithm,
     thumbprint: hash('sha256', JSON.stringify(own), 'base64url'),
     jwk: {

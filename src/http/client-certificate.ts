@@ -52,13 +52,10 @@ export function certificateOf(request: FastifyRequest): ClientCertificate | unde
 }
 
 function isFromProxy({ server, raw }: FastifyRequest): boolean {
-  const { remoteAddress } = raw.socket
   const proxies = server.certificateProxies
-  return (
-    proxies !== undefined &&
-    remoteAddress !== undefined &&
-    proxies.check(remoteAddress, familyOf(remoteAddress))
-  )
+  if (proxies === undefined) return false
+  const { remoteAddress } = raw.socket
+  return remoteAddress !== undefined && proxies.check(remoteAddress, familyOf(remoteAddress))
 }
 
 /** A header that came twice reads as one with a comma in it. */
