@@ -8,11 +8,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
-import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
-import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
-import { ConfigMap } from 'kubernetes-models/v1/ConfigMap'
-import { Secret } from 'kubernetes-models/v1/Secret'
-import { Service } from 'kubernetes-models/v1/Service'
 import { parse, parseAllDocuments } from 'yaml'
 import { apiRoutes } from '../../src/api/routes.ts'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
@@ -22,6 +17,7 @@ import { assetUrl } from '../../src/web/frame/assets.ts'
 import { pageRoutes } from '../../src/web/routes.ts'
 import { send } from '../support/browser.ts'
 import { openHouse } from '../support/gateway.ts'
+import { assertValid, leadsTo, type Manifest, readManifests } from '../support/manifests.ts'
 
 const house = await openHouse()
 
@@ -67,33 +63,21 @@ test('every YAML file is well-formed', () => {
   }
 })
 
-const models = { ConfigMap, Deployment, Ingress, PodDisruptionBudget, Secret, Service }
-
-interface Manifest {
-  readonly kind: keyof typeof models
-  readonly metadata: { readonly name: string }
-  // biome-ignore lint/suspicious/noExplicitAny: validated by the schema of its kind
-  readonly [field: string]: any
-}
-
-function readManifests(): Manifest[] {
-  return readdirSync('ops/kubernetes').flatMap((name) =>
-    parseAllDocuments(read(join('kubernetes', name))).map((document) => document.toJS() as Manifest),
-  )
-}
-
-const manifests = readManifests()
+const manifests = readManifests('ops/kubernetes')
 const ofKind = (kind: Manifest['kind']) => manifests.filter((each) => each.kind === kind)
 
 test('every manifest is valid by the schema of its kind', () => {
-  for (const manifest of manifests) {
-    const model = new models[manifest.kind](manifest as never)
-    assert.doesNotThrow(() => model.validate(), `${manifest.kind} ${manifest.metadata.name}`)
-  }
+  manifests.forEach(assertValid)
   assert.throws(
     () => new Deployment({ spec: { replicas: 'two' } } as never).validate(),
     'the schemas do refuse',
   )
+})
+
+test('kubectl is led to every manifest, but not to the example of a secret', () => {
+  const { resources } = parse(read('kubernetes/kustomization.yaml')) as { resources: string[] }
+  const others = readdirSync('ops/kubernetes').filter((name) => !/^(kustomization|secret\.)/.test(name))
+  assert.deepEqual(resources.toSorted(), others.toSorted())
 })
 
 test('the configuration that the manifests give is one the gateway takes', () => {
@@ -277,10 +261,7 @@ test('no proxy publishes the internal listener, and each publishes all the rest'
   for (const site of sites) assert.match(site, /^\s+import public \w+/)
 
   for (const { host, http } of (ofKind('Ingress')[0] as Manifest).spec.rules) {
-    const leads = (address: string) =>
-      (http.paths as { path: string; pathType: string }[]).some(({ path, pathType }) =>
-        pathType === 'Exact' ? address === path : address === path || address.startsWith(`${path}/`),
-      )
+    const leads = (address: string) => leadsTo(http.paths, address)
     for (const address of outside) assert.ok(leads(address), `${host} does not lead to ${address}`)
     for (const address of [...inside, '/internal', '/admin', '/metrics'])
       assert.ok(!leads(address), `${host}${address}`)

@@ -7,19 +7,20 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
-import { Job } from 'kubernetes-models/batch/v1/Job'
-import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress'
-import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy'
-import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget'
-import { ConfigMap } from 'kubernetes-models/v1/ConfigMap'
-import { Service } from 'kubernetes-models/v1/Service'
 import { Compile } from 'typebox/schema'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 import { generateKey, printKey } from '../../src/crypto/vault.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { settings } from '../../src/settings/table.ts'
 import { skipWithout } from '../support/installed.ts'
+import {
+  assertValid,
+  buildByKubectl,
+  byName,
+  type Manifest,
+  parseManifests,
+  readManifests,
+} from '../support/manifests.ts'
 
 const chart = 'ops/helm/countersign'
 const read = (name: string) => readFileSync(join(chart, name), 'utf8')
@@ -71,6 +72,8 @@ test('every value that a user may set has a default, and every default is descri
     { ...values, settings: { ...values.settings, BASE_URL: 'http://api.example.com' } },
     { ...values, image: { repository: 'countersign', digest: 'latest' } },
     { ...values, api: { replicas: 0 } },
+    { ...values, settings: { ...values.settings, TLS_CERT_FILE: '/nowhere' } },
+    { ...values, mtls: { ...(values.mtls as object), askedBy: 'proxy' } },
   ]
   for (const each of wrong) assert.ok(!validator.Check(each), JSON.stringify(each))
 })
@@ -95,6 +98,14 @@ test('chart, program and image are of one version', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const about = parse(read('Chart.yaml'))
   assert.deepEqual([about.name, about.version, about.appVersion], ['countersign', version, version])
+})
+
+test('a proxy may say who a client is only where it is said which proxies come to the nodes', () => {
+  const validator = Compile(schema)
+  const mtls = { ...(values.mtls as object), askedBy: 'proxy' }
+  const networkPolicy = { ...(values.networkPolicy as object), sites: [{ podSelector: {} }] }
+  assert.ok(validator.Check({ ...values, mtls, networkPolicy }))
+  assert.ok(!validator.Check({ ...values, mtls, networkPolicy: { ...networkPolicy, enabled: false } }))
 })
 
 test('its settings are those of ops/kubernetes, and the gateway takes them', () => {
@@ -126,22 +137,11 @@ test('the job that migrates has the settings, and the address of the owner inste
   assert.ok(job.indexOf('.Values.existingSecret') < job.lastIndexOf('.Values.migrations.existingSecret'))
 })
 
-const models = { ConfigMap, Deployment, Ingress, Job, NetworkPolicy, PodDisruptionBudget, Service }
-
-interface Manifest {
-  readonly kind: keyof typeof models
-  readonly metadata: { readonly name: string }
-  // biome-ignore lint/suspicious/noExplicitAny: validated by the schema of its kind
-  readonly [field: string]: any
-}
-
 /** A release of this name, by helm itself. */
 function render(name: string, ...words: readonly string[]): Manifest[] {
   const args = ['template', name, chart, '--kube-version', '1.33.0', ...words]
   const text = execFileSync('helm', args, { encoding: 'utf8' })
-  return parseAllDocuments(text)
-    .map((document) => document.toJS() as Manifest | null)
-    .filter((each) => each !== null)
+  return parseManifests(text)
 }
 
 /** What a release adds: who manages it, and which of several it is. */
@@ -156,22 +156,50 @@ function withoutRelease(value: unknown): unknown {
   )
 }
 
-const byName = (manifests: readonly Manifest[]) =>
-  Object.fromEntries(manifests.map((each) => [`${each.kind} ${each.metadata.name}`, each]))
-
 const skip = skipWithout('helm', 'version')
 
 test('rendered with nothing said, it is ops/kubernetes and a network policy', { skip }, () => {
   const rendered = byName(render('countersign'))
-  const byHand = byName(
-    readdirSync('ops/kubernetes')
-      .flatMap((name) => parseAllDocuments(readFileSync(join('ops/kubernetes', name), 'utf8')))
-      .map((document) => document.toJS({ maxAliasCount: -1 }) as Manifest),
-  )
+  const byHand = byName(readManifests('ops/kubernetes'))
   const { 'NetworkPolicy countersign': policy, ...others } = rendered
   const { 'Secret countersign': _, ...expected } = byHand
   assert.deepEqual(withoutRelease(others), withoutRelease(expected))
   assert.deepEqual(policy!.spec.ingress, [{ ports: [{ port: 'live' }, { port: 'sandbox' }] }])
+})
+
+const askedByNodes = ['--set', 'mtls.askedBy=nodes']
+const askedByProxy = [
+  '--set',
+  'mtls.askedBy=proxy',
+  '--set',
+  'networkPolicy.sites[0].podSelector.matchLabels.a=b',
+]
+
+for (const [overlay, words] of [
+  ['kubernetes-nodes', askedByNodes],
+  ['kubernetes-ingress', askedByProxy],
+] as const)
+  test(`rendered with ${words[1]}, it is ops/mutual-tls/${overlay} and a network policy`, {
+    skip: skip || skipWithout('kubectl', 'version', '--client'),
+  }, () => {
+    const { 'NetworkPolicy countersign': _, ...rendered } = byName(render('countersign', ...words))
+    const expected = byName(buildByKubectl(`ops/mutual-tls/${overlay}`))
+    assert.deepEqual(withoutRelease(rendered), withoutRelease(expected))
+  })
+
+test('rendered with authorities, every node reads them, whoever asks for certificates', { skip }, () => {
+  for (const words of [askedByNodes, askedByProxy]) {
+    const rendered = byName(render('countersign', ...words, '--set', 'mtls.authorities=known'))
+    const { MTLS_CA_FILE: file } = rendered['ConfigMap countersign']!.data
+    for (const role of ['api', 'worker']) {
+      const { containers, volumes } = rendered[`Deployment countersign-${role}`]!.spec.template.spec
+      const { name } = volumes.find(({ configMap }: Manifest) => configMap?.name === 'known')
+      const mount = containers[0].volumeMounts.find((each: { name: string }) => each.name === name)
+      assert.equal(file, `${mount.mountPath}/ca.crt`)
+    }
+  }
+  const { data } = byName(render('countersign', '--set', 'mtls.authorities=known'))['ConfigMap countersign']!
+  assert.equal(data.MTLS_CA_FILE, undefined, 'nobody asks')
 })
 
 test('rendered with everything said, it is valid, and no part of one release chooses pods of another', {
@@ -181,14 +209,13 @@ test('rendered with everything said, it is valid, and no part of one release cho
   const peer = 'podSelector.matchLabels.app'
   const words = [
     ...['migrations.existingSecret=owner', `image.digest=${digest}`, 'image.pullSecrets[0]=registry'],
-    ...['sites', 'internal', 'metrics'].map((name) => `networkPolicy.${name}[0].${peer}=${name}`),
+    ...['sites', 'mtls', 'internal', 'metrics'].map((name) => `networkPolicy.${name}[0].${peer}=${name}`),
     ...['ingress.className=nginx', 'ingress.annotations.a=b', 'nodeSelector.disk=fast'],
-    'tolerations[0].key=dedicated',
+    ...['tolerations[0].key=dedicated', 'mtls.askedBy=nodes', 'mtls.serviceAnnotations.a=b'],
   ].flatMap((value) => ['--set', value])
   const manifests = render('second', ...words)
   for (const manifest of manifests) {
-    const model = new models[manifest.kind](manifest as never)
-    assert.doesNotThrow(() => model.validate(), `${manifest.kind} ${manifest.metadata.name}`)
+    assertValid(manifest)
     const { selector, podSelector } = manifest.spec ?? {}
     const labels = selector?.matchLabels ?? podSelector?.matchLabels ?? selector
     if (labels) assert.equal(labels['app.kubernetes.io/instance'], 'second')
@@ -208,7 +235,7 @@ test('rendered with everything said, it is valid, and no part of one release cho
   const { ingress } = found['NetworkPolicy second']!.spec
   assert.deepEqual(
     ingress.map(({ ports }: { ports: { port: string }[] }) => ports.map(({ port }) => port)),
-    [['live', 'sandbox'], ['internal'], ['metrics']],
+    [['live', 'sandbox'], ['live-mtls', 'sandbox-mtls'], ['internal'], ['metrics']],
   )
   assert.ok(ingress.every(({ from }: { from: unknown[] }) => from.length === 1))
 })

@@ -40,6 +40,25 @@ tolerations:
 {{- end }}
 {{- end }}
 
+{{- /* Those of the values, and what asks clients for certificates. */ -}}
+{{- define "countersign.settings" -}}
+{{- $more := dict }}
+{{- if .Values.mtls.askedBy }}
+{{- $more = dict "MTLS_URL" .Values.mtls.url "SANDBOX_MTLS_URL" .Values.mtls.sandboxUrl }}
+{{- if eq .Values.mtls.askedBy "nodes" }}
+{{- $_ := set $more "MTLS_PORT" "8443" }}
+{{- $_ := set $more "TLS_CERT_FILE" "/etc/countersign/tls/tls.crt" }}
+{{- $_ := set $more "TLS_KEY_FILE" "/etc/countersign/tls/tls.key" }}
+{{- else }}
+{{- $_ := set $more "MTLS_PROXY_HEADER" "true" }}
+{{- end }}
+{{- if .Values.mtls.authorities }}
+{{- $_ := set $more "MTLS_CA_FILE" "/etc/countersign/authorities/ca.crt" }}
+{{- end }}
+{{- end }}
+{{- merge $more .Values.settings | toYaml }}
+{{- end }}
+
 {{- define "countersign.confined" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
