@@ -51,7 +51,7 @@ function hostileTo(source: string): Hostile[] {
   const characters = charactersOf(source).slice(0, 36)
   const words = wordsOf(source)
   const pairs = characters.slice(0, 10).flatMap((one) => [`${one}a`, ` ${one}`])
-  const starts = ['', '"', 'a', ...words.slice(0, 4), ...words.slice(0, 2).map((word) => `${word} `)]
+  const starts = ['', '"', 'a', 'a=a', ...words.slice(0, 4), ...words.slice(0, 2).map((word) => `${word} `)]
   const repeated = [...new Set([...characters, ...pairs, ...words])]
   return starts.flatMap((before) =>
     repeated.flatMap((over) => ['\u0001', '"x'].map((behind) => ({ before, over, behind }))),
@@ -136,6 +136,7 @@ test('one that is not in proportion is found', () => {
     '<[^>]*>',
     String.raw`\s*=\s*(?=[^=]*$)`,
     '^(.*?)([.,]*)$',
+    '([a-z]+)=([^,]*?) *(,|$)',
   ]
   assert.deepEqual(
     slow.filter((source) => findHurt(source, '') === undefined),

@@ -25,8 +25,9 @@ const typesByNumber: ReadonlyMap<string, string> = new Map([
 /** UTF8String, PrintableString, IA5String: what a value in hexadecimal may be. */
 const stringTags = [0x0c, 0x13, 0x16]
 
+/** A value neither begins nor ends with a plain space: a run of them is read once. */
 const attribute =
-  / *([a-z][a-z0-9-]*|\d+(?:\.\d+)+) *= *(?:#((?:[0-9a-f]{2})+)|(?!#)((?:[^\\,+"<>;]|\\(?:[0-9a-f]{2}|[ "#+,;<=>\\]))*?)) *([,+]|$)/iy
+  / *([a-z][a-z0-9-]*|\d+(?:\.\d+)+) *= *(?:#((?:[0-9a-f]{2})+)|(?![ #])((?: *(?:[^\\,+"<>; ]|\\(?:[0-9a-f]{2}|[ "#+,;<=>\\])))+)) *([,+]|$)/iy
 
 /** Undefined when it is no name, or the empty one. Values are compared as they are, types in any case. */
 export function normaliseName(text: string): string | undefined {

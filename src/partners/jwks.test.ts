@@ -37,6 +37,16 @@ test('a certificate of another key is refused with that key', () => {
     })
 })
 
+test('a certificate whose key cannot be read is refused as one of another key', () => {
+  const curve = Buffer.from('06082a8648ce3d030107', 'hex')
+  const place = own.der.indexOf(curve) + curve.length - 1
+  const strange = own.der.with(place, 0x77)
+  assert.throws(() => new X509Certificate(strange).publicKey)
+  assert.deepEqual(read([Buffer.from(strange).toString('base64')]).problems, [
+    'key 1 has an x5c whose first certificate is of another key',
+  ])
+})
+
 test('what is no certificate in base64 is refused with its key', () => {
   const trailing = Buffer.concat([own.der, Buffer.from('x')]).toString('base64')
   const inText = Buffer.from(own.cert).toString('base64')

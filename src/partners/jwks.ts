@@ -1,6 +1,7 @@
 /**
  * A set of a client's public keys (RFC 7517, 5), as it was given or read. A single key counts as a set.
  */
+import type { X509Certificate } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { parseCertificate } from '../crypto/certificate.ts'
 import { type PublicJwk, readPublicJwk, UnusableKey, type VerifyingKey } from '../crypto/jwk.ts'
@@ -84,9 +85,18 @@ function readKey(given: unknown): ReadKey {
   const certificate = isText ? parseCertificate(Buffer.from(first, 'base64')) : undefined
   if (!certificate)
     throw new UnusableKey('has an x5c that does not begin with a certificate: its DER in base64')
-  if (!certificate.publicKey.equals(key.publicKey))
+  if (!isOfKey(certificate, key))
     throw new UnusableKey('has an x5c whose first certificate is of another key')
   return { ...key, jwk: { ...key.jwk, x5c: [certificate.raw.toString('base64')] } }
+}
+
+function isOfKey(certificate: X509Certificate, { publicKey }: VerifyingKey): boolean {
+  try {
+    return certificate.publicKey.equals(publicKey)
+  } catch {
+    // A key of a kind that nothing here can read.
+    return false
+  }
 }
 
 /** Every fault at once. */
