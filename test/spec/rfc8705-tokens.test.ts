@@ -13,11 +13,14 @@ import { setCertificateSubject } from '../../src/partners/certificate-subject.ts
 import { addKeys, listKeys, removeKey } from '../../src/partners/client-keys.ts'
 import { setProfile } from '../../src/partners/client-profile.ts'
 import { readJwksText } from '../../src/partners/jwks.ts'
+import { findKeySet, placeKeys } from '../../src/partners/key-sets.ts'
 import { type Answer, type Fields, formOf, postForm, send } from '../support/browser.ts'
 import { issueCertificate } from '../support/certificate.ts'
+import { eventually } from '../support/eventually.ts'
 import { answerRequest, callbackUrl, makePkce, pushFields } from '../support/fapi.ts'
 import { basic, openHouse, type TestClient } from '../support/gateway.ts'
 import { makeFolder } from '../support/process.ts'
+import { answer, openReceiver } from '../support/receiver.ts'
 
 /** The certificate of the house is its own. */
 setGlobalDispatcher(new Agent({ connect: { rejectUnauthorized: false } }))
@@ -71,10 +74,13 @@ const post = (url: string, shown: Shown | undefined, fields: Fields, headers = {
   ask(url, shown, { 'content-type': 'application/x-www-form-urlencoded', ...headers }, formOf(fields))
 
 /** As the partner registers it (RFC 8705, 2.2): a key with its certificate. */
-async function register(client: TestClient, { cert }: Shown): Promise<void> {
+function keyOf({ cert }: Shown) {
   const { raw } = new X509Certificate(cert)
-  const jwk = { ...createPublicKey(cert).export({ format: 'jwk' }), x5c: [raw.toString('base64')] }
-  await addKeys(db, client, readJwksText(JSON.stringify({ keys: [jwk] })), house.act())
+  return { ...createPublicKey(cert).export({ format: 'jwk' }), x5c: [raw.toString('base64')] }
+}
+
+async function register(client: TestClient, shown: Shown): Promise<void> {
+  await addKeys(db, client, readJwksText(JSON.stringify({ keys: [keyOf(shown)] })), house.act())
 }
 
 async function makeClient(shown: Shown): Promise<TestClient> {
@@ -141,6 +147,24 @@ test('a refresh token is of the client, by whichever of its certificates it come
   const { access_token: token } = answer.json<Tokens>()
   assert.deepEqual([await profile(token, second), await profile(token, first)], [200, 401])
   assert.equal((await post(`${origin}/v1/oauth/refreshtoken`, stranger, fields)).status, 401)
+})
+
+test('a certificate that came to the address of the keys this moment is taken, and one that is nowhere asks there once (2.2.2)', async (t) => {
+  const receiver = await openReceiver()
+  t.after(() => receiver.close())
+  const [first, next] = [makeCertificate(), makeCertificate()]
+  const holding = (...certificates: readonly Shown[]) =>
+    answer(200, { 'content-type': 'application/json' }, JSON.stringify({ keys: certificates.map(keyOf) }))
+  receiver.on('/jwks', holding(first))
+  const client = await makeClient(first)
+  const place = { jwksUri: receiver.url('/jwks'), policy: house.gateway.context.config.webhooks }
+  await placeKeys(db, client, place, house.act())
+  await eventually('the keys are read', async () => (await findKeySet(db, client.id))!.readAt !== null)
+  receiver.on('/jwks', holding(first, next))
+  assert.equal((await ownToken(client, next)).status, 200)
+  for (const shown of [makeCertificate(), makeCertificate()])
+    assert.equal((await ownToken(client, shown)).status, 401)
+  assert.equal(receiver.at('/jwks').length, 2)
 })
 
 test('a certificate that is not registered says nothing, nor does the name of a client without one', async () => {

@@ -121,7 +121,9 @@ async function proveByCertificate(
     shown !== undefined &&
     matchCertificate(client, shown, clock.now(), config.mtls.authorities)
   const known = clients.recall(id)
-  const client = isIts(known) ? known : await clients.findAnew(id)
+  let client = isIts(known) ? known : await clients.findAnew(id)
+  if (client?.environment === environment && !isIts(client))
+    client = await findRotated(context, client, isIts)
   if (isIts(client)) return { client, use: undefined }
   throw await refuse(context, request, 'certificate', id)
 }

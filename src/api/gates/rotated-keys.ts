@@ -1,7 +1,7 @@
 /**
- * A client may sign with a key that came to its address a moment ago: the worker is asked to look there, and
- * the client is found anew each time that it has, for two seconds at most. No more of a partner's requests wait
- * for it than may wait for other things.
+ * A client may sign with a key, or show a certificate, that came to its address a moment ago: the worker is
+ * asked to look there, and the client is found anew each time that it has, for two seconds at most. No more of
+ * a partner's requests wait for it than may wait for other things.
  */
 import { Bell } from '../../concurrency/bell.ts'
 import type { Context } from '../../context.ts'
