@@ -29,7 +29,6 @@ import { openClientDirectory } from '../oauth/client-directory.ts'
 import { openClientTokens } from '../oauth/client-tokens.ts'
 import { openLastUse } from '../oauth/last-use.ts'
 import { openOpaqueTags } from '../oauth/opaque-tags.ts'
-import { openSpentProofs } from '../oauth/spent-proofs.ts'
 import { openUsedProofs } from '../oauth/used-proofs.ts'
 import { openCallLog } from '../partners/call-log.ts'
 import type { Config } from '../settings/config.ts'
@@ -205,7 +204,7 @@ function openShared(base: BaseContext, announcer: Announcer, sibling: Sibling): 
     bearers: openBearers(db, changes, clock),
     clientTokens: openClientTokens(db, changes, clock),
     usedProofs: openUsedProofs(db),
-    spentProofs: openSpentProofs(clock),
+    spentProofs: sibling.openSpentProofs(clock),
     opaqueTags: openOpaqueTags(vault),
     lastUse: openLastUse(db),
     activity: openActivity(db),

@@ -45,7 +45,7 @@ test('it is forgotten when it lives no more', () => {
 
 test('10,000 a second have room in 64 MiB while they live: an eighth of them in an eighth', () => {
   const clock = new TestClock()
-  const proofs = openSpentProofs(clock, 2 ** 20)
+  const proofs = openSpentProofs(clock, { most: 2 ** 20 })
   const perSecond = 1_250
   let mostBytes = 0
   for (let passedS = 0; passedS < 150; passedS++) {
@@ -60,7 +60,7 @@ test('10,000 a second have room in 64 MiB while they live: an eighth of them in 
 
 test('more than there is room for: the oldest are forgotten before their time, never the newest', () => {
   const places = 16_384
-  const proofs = openSpentProofs(new TestClock(), places)
+  const proofs = openSpentProofs(new TestClock(), { most: places })
   assert.equal(spendMany(proofs, 0, places * 3), places * 3)
   assert.equal(proofs.bytes <= places * 8, true, `${proofs.bytes}`)
   const remembered = places / 4

@@ -1,9 +1,9 @@
 /**
- * Which proofs were taken at resources by this process, so that none is taken twice. They stand in tables, one
- * behind the other; a table is left when it is half full or a minute old, and forgotten when nothing in it
- * would be taken any more, or when there is no room for another (docs/security.md). None is ever copied into a
- * larger one: a request would have to wait for that. A number of 53 bits stands for a proof: that another one
- * has the same happens once in a billion.
+ * Which proofs were taken at resources by the processes of this node, so that none is taken twice: each tells the
+ * others what it took, and waits for none of them. They stand in tables, one behind the other; a table is left when it
+ * is half full or a minute old, and forgotten when nothing in it would be taken any more, or when there is no room for
+ * another (docs/security.md). None is ever copied into a larger one: a request would have to wait for that. A number
+ * of 53 bits stands for a proof: that another one has the same happens once in a billion.
  */
 import { type Clock, minute } from '../clock.ts'
 import { proofLivesMs } from './dpop.ts'
@@ -16,7 +16,15 @@ const mostPlaces = 8 * 1_048_576
 export interface SpentProofs {
   /** False where it was taken before. `hash` is a character a byte. */
   spend(hash: string): boolean
+  /** What another process took. */
+  learn(number: number): void
   readonly bytes: number
+}
+
+interface SpentProofsOptions {
+  /** Called with each that is taken here. */
+  readonly tell?: (number: number) => void
+  readonly most?: number
 }
 
 interface Generation {
@@ -25,7 +33,10 @@ interface Generation {
   leftAtMs: number
 }
 
-export function openSpentProofs(clock: Clock, most = mostPlaces): SpentProofs {
+export function openSpentProofs(
+  clock: Clock,
+  { tell = () => {}, most = mostPlaces }: SpentProofsOptions = {},
+): SpentProofs {
   let current = openGeneration(firstPlaces, clock.now().getTime())
   let former: readonly Generation[] = []
   const places = () => former.reduce((sum, { numbers }) => sum + numbers.places, current.numbers.places)
@@ -36,19 +47,27 @@ export function openSpentProofs(clock: Clock, most = mostPlaces): SpentProofs {
     current = openGeneration(Math.min(wanted, most / 4), nowMs)
     while (places() > most) former = former.slice(0, -1)
   }
+  /** False where it is there already. */
+  function add(number: number): boolean {
+    const nowMs = clock.now().getTime()
+    const { numbers, openedAtMs } = current
+    const isOld = nowMs >= openedAtMs + tableMs
+    if (isOld) turn(nowMs, placesFor(numbers.size))
+    else if (numbers.isHalfFull) turn(nowMs, numbers.places * 2)
+    if (current.numbers.has(number)) return false
+    for (const { numbers: each } of former) if (each.has(number)) return false
+    current.numbers.add(number)
+    return true
+  }
+
   return {
     spend(hash) {
-      const nowMs = clock.now().getTime()
-      const { numbers, openedAtMs } = current
-      const isOld = nowMs >= openedAtMs + tableMs
-      if (isOld) turn(nowMs, placesFor(numbers.size))
-      else if (numbers.isHalfFull) turn(nowMs, numbers.places * 2)
       const number = numberOf(hash)
-      if (current.numbers.has(number)) return false
-      for (const { numbers: each } of former) if (each.has(number)) return false
-      current.numbers.add(number)
-      return true
+      const isNew = add(number)
+      if (isNew) tell(number)
+      return isNew
     },
+    learn: add,
     get bytes() {
       return Float64Array.BYTES_PER_ELEMENT * places()
     },

@@ -7,6 +7,7 @@
 import type { Sibling } from '../gateway/sibling.ts'
 import { openTakenPlaces, type Places } from '../http/places.ts'
 import { type LocalTally, openTally, type Tally } from '../http/tally.ts'
+import { openSpentProofs, type SpentProofs } from '../oauth/spent-proofs.ts'
 import type { ChildMessage, ParentMessage, SiblingQuestion } from './messages.ts'
 
 const answerTimeoutMs = 1_000
@@ -20,6 +21,7 @@ interface PendingQuestion {
 interface Line {
   readonly openTally: Sibling['openTally']
   readonly openPlaces: Sibling['openPlaces']
+  readonly openSpentProofs: Sibling['openSpentProofs']
   hear(message: ParentMessage): void
 }
 
@@ -28,6 +30,8 @@ export function openLine(send: (message: ChildMessage) => void): Line {
   const underWay = new Map<number, readonly PendingQuestion[]>()
   let waiting: PendingQuestion[] = []
   let number = 0
+  let proofs: SpentProofs | undefined
+  let spent: number[] = []
 
   function ask(question: SiblingQuestion): Promise<number | undefined> {
     return new Promise((answer) => {
@@ -85,11 +89,25 @@ export function openLine(send: (message: ChildMessage) => void): Line {
     }
   }
 
+  function tellSpent(proof: number): void {
+    if (spent.length === 0) setImmediate(tellAllSpent)
+    spent.push(proof)
+  }
+  function tellAllSpent(): void {
+    send({ kind: 'spent', proofs: spent })
+    spent = []
+  }
+
   return {
     openTally: openSharedTally,
     openPlaces: openSharedPlaces,
+    openSpentProofs(clock) {
+      proofs = openSpentProofs(clock, { tell: tellSpent })
+      return proofs
+    },
     hear(message) {
       if (message.kind === 'answer') settle(message.number, message.answers)
+      if (message.kind === 'spent') for (const proof of message.proofs) proofs?.learn(proof)
       if (message.kind !== 'tell') return
       for (const { limit, window, key, used } of message.counted) known.get(limit)?.learn(window, key, used)
     },

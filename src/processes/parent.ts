@@ -49,6 +49,7 @@ export async function openParent(config: Config, log: Logger, program: string): 
       stopTimeoutMs: stopTimeoutMs(config),
       heard(child, message) {
         if (message.kind === 'ask') answer(family, counter, child, message)
+        if (message.kind === 'spent') family.tell(message, child)
         if (message.kind === 'leave') counter.leave(child, message.places, message.key)
         if (message.kind === 'metrics') sum?.hear(child, message)
       },
