@@ -85,7 +85,7 @@ const demands = {
     weights: ofFapi2,
     at: '/v1/oauth/accesstoken and /v1/oauth/refreshtoken',
     source: 'FAPI 2.0 SP 5.3.2.1, RFC 9449 5, RFC 8705 3',
-    error: 'invalid_dpop_proof',
+    error: 'invalid_request',
     text: 'Access tokens of this application are bound to their sender: send a proof in the DPoP header, or come with a certificate.',
   },
 } as const satisfies Record<string, Demand>

@@ -184,7 +184,7 @@ for (const endsBearers of [true, false])
     assert.equal(told.active, !endsBearers)
     assert.equal((await getProfile(by, dpopKey, access_token)).status, 200, 'what was bound stays')
     const grant = { grant_type: 'refresh_token', refresh_token: bearer.refresh_token! }
-    assertOAuthError(await ask(by, grant, false), 'invalid_dpop_proof')
+    assertOAuthError(await ask(by, grant, false), 'invalid_request')
     const renewed = await ask(by, grant)
     assert.equal(renewed.json().token_type, 'DPoP', renewed.text)
     assert.equal((await house.profile(String(renewed.json().access_token))).status, 401)
@@ -201,7 +201,7 @@ test('a code of before the moment takes a key and a proof after it, and is nothi
   house.clock.advance(minute)
   const redirect_uri = by.client.callbackUrl
   assertOAuthError(await house.exchange(by.client, code, { code_verifier: pkce.verifier }), 'invalid_client')
-  assertOAuthError(await exchange(by, undefined, code, pkce), 'invalid_dpop_proof')
+  assertOAuthError(await exchange(by, undefined, code, pkce), 'invalid_request')
   assertOAuthError(await exchange(by, dpopKey, bare, pkce), 'invalid_grant')
   const bareFields = { code_verifier: [], redirect_uri }
   assertOAuthError(await exchange(by, dpopKey, bare, pkce, { fields: bareFields }), 'invalid_grant')

@@ -108,7 +108,7 @@ export const ofGrants: Row[] = [
     return exchange(by, dpopKey, code, pkce)
   }),
   trading('FAPI 2.0 SP 5.3.2.1', 'without a proof', (code, pkce) => exchange(by, undefined, code, pkce), {
-    ...{ rule: 'fapi-binding', error: 'invalid_dpop_proof' },
+    ...{ rule: 'fapi-binding', error: 'invalid_request' },
   }),
   {
     ...{ source: 'RFC 9449 10', sent: 'a code that dpop_jkt binds to another key', error: 'invalid_grant' },
@@ -136,7 +136,7 @@ export const ofGrants: Row[] = [
   ),
 
   refreshing('RFC 9449 5', 'without a proof', (token) => refreshAs(by, token, { dpopKey: undefined }), {
-    ...{ rule: 'fapi-binding', error: 'invalid_dpop_proof' },
+    ...{ rule: 'fapi-binding', error: 'invalid_request' },
   }),
   refreshing(
     'RFC 6749 6',

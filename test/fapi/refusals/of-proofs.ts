@@ -316,7 +316,7 @@ export const ofProofs: Row[] = [
   },
   {
     ...{ source: 'FAPI 2.0 SP 5.3.2.1', sent: 'at the token endpoint no proof and no certificate' },
-    ...{ rule: 'fapi-binding', error: 'invalid_dpop_proof' },
+    ...{ rule: 'fapi-binding', error: 'invalid_request' },
     send: () => callAs(by, '/v1/oauth/accesstoken', { fields: { grant_type: 'client_credentials' } }),
   },
   {
