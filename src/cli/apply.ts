@@ -5,10 +5,17 @@
 import { createInterface } from 'node:readline/promises'
 import { type Administration, openAdministration } from '../documents/administration.ts'
 import { applyPlan, isToDo } from '../documents/apply-plan.ts'
-import { documentKinds, FaultyDocuments, keyOf } from '../documents/document.ts'
+import {
+  documentKinds,
+  FaultyDocuments,
+  type HouseDocument,
+  keyOf,
+  printSpot,
+} from '../documents/document.ts'
 import { makePlan, ownersOf, type PlannedStep, type PlanOptions, printRefusal } from '../documents/plan.ts'
 import { type PrintedDocument, printDocument, toDocument } from '../documents/print-documents.ts'
 import { readDocuments } from '../documents/read-documents.ts'
+import { findBurntKeys } from '../partners/jwks.ts'
 import { readAdministrationSettings } from '../settings/config.ts'
 import {
   type Command,
@@ -119,10 +126,21 @@ async function openPlan(print: Printer, words: CommandWords) {
   const administration = openAccess(words)
   const options = { owner: words.find('owner'), reason: words.find('reason'), progress: print.progress }
   const documents = await readDocuments(words.get('file'))
+  refuseBurntKeys(documents)
   if (words.has('prune') && ownersOf(documents, options).size === 0)
     throw new UsageError('--prune removes what is of an owner: say whose, in the documents or by --owner.')
   const plan = await makePlan(administration, documents, options).finally(() => print.progress(''))
   return { administration, options, plan }
+}
+
+/** They go no further: neither to the gateway nor into a plan that somebody keeps. */
+function refuseBurntKeys(documents: readonly HouseDocument[]): void {
+  const faults = documents.flatMap((document) =>
+    findBurntKeys(document.spec.jwks).map(
+      (problem) => `${printSpot(document.spot, 'spec.jwks')}: ${keyOf(document)}: spec.jwks ${problem}`,
+    ),
+  )
+  if (faults.length > 0) throw new FaultyDocuments(faults)
 }
 
 function openAccess(words: CommandWords): Administration {

@@ -104,6 +104,19 @@ export function findJwksProblems({ problems }: ReadJwks): FieldProblem[] {
   return problems.map((problem) => ({ field: 'jwks', problem }))
 }
 
+/** Those that are given away, because their private part is among what was given. */
+export function findBurntKeys(value: unknown): string[] {
+  return (listOf(value) ?? []).flatMap((each, index) => {
+    try {
+      readPublicJwk(each)
+    } catch (error) {
+      if (!(error instanceof UnusableKey)) throw error
+      if (error.isBurnt) return [`${nameOf(each, index)} ${error.message}`]
+    }
+    return []
+  })
+}
+
 function listOf(value: unknown): readonly unknown[] | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   if ('kty' in value) return [value]

@@ -76,6 +76,24 @@ test('keys of a client are told by their thumbprints, before and after', async (
   assert.ok(!refused.text.includes(String(burnt.d)))
 })
 
+test('a private key goes nowhere: it is found in the files, and stands in no plan', async () => {
+  const label = owner()
+  const { d, ...open } = makeKey('ES256', { kid: 'mine' }).privateKey.export({ format: 'jwk' })
+  const folder = folderOf([
+    ...partnersOf(label, 1),
+    clientOf(`${label}-0`, { jwks: { keys: [makeKey().publicJwk, { ...open, d }] } }),
+  ])
+  for (const words of [['diff'], ['apply', '--yes'], ['apply', '--dry-run', '--json']]) {
+    const told = await finish([words[0]!, '-f', folder, ...words.slice(1)], program, 'http://127.0.0.1:1')
+    assert.equal(told.code, 1, told.text)
+    assert.match(
+      told.stderr,
+      /house\.yaml:3 \(document 2\): client .*: spec\.jwks key 2 holds its private part/,
+    )
+    assert.ok(!told.text.includes(d!))
+  }
+})
+
 test('nobody is asked in a pipeline: without --yes nothing is done; a plan alone is no act', async () => {
   const label = owner()
   const folder = folderOf(partnersOf(label, 1))
