@@ -13,11 +13,15 @@ export async function tellDue(house: TestGateway): Promise<void> {
   await allSent(house)
 }
 
+/** Those of partners that may act. */
 export async function allSent({ gateway, clock }: TestGateway): Promise<void> {
   await eventually('alerts that were sent', async () => {
     const waiting = await ask(
       gateway.context.db,
-      `SELECT FROM alerts WHERE state = 'waiting' AND (due_at <= $1 OR held_until > $1)`,
+      `SELECT FROM alerts a JOIN alert_targets t ON t.id = a.target_id
+         LEFT JOIN partners p USING (branch_id)
+       WHERE a.state = 'waiting' AND t.state <> 'removed'
+         AND (t.branch_id IS NULL OR may_act(p.status, t.environment)) AND (due_at <= $1 OR held_until > $1)`,
       [clock.now()],
     )
     return waiting.length === 0

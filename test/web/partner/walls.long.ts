@@ -16,7 +16,7 @@ import { startReplay } from '../../../src/webhooks/deliveries/replay.ts'
 import { startSkip } from '../../../src/webhooks/deliveries/skip.ts'
 import { printEventId } from '../../../src/webhooks/events/event.ts'
 import { getWebhook } from '../../../src/webhooks/subscriptions/webhook.ts'
-import { makeAddress } from '../../support/alerts.ts'
+import { allSent, makeAddress } from '../../support/alerts.ts'
 import { assertAnswered, otherAnswers } from '../../support/answers.ts'
 import { ask } from '../../support/ask.ts'
 import { check, drawPng } from '../../support/brand.ts'
@@ -77,6 +77,7 @@ async function furnish(): Promise<PartnerHouse> {
 async function settle(): Promise<void> {
   const { callLog, clock, db, lastUse } = house.gateway.context
   await eventually('lanes at rest', () => isAtRest(db, clock.now()))
+  await allSent(house)
   await lastUse.flush()
   await callLog.flush()
   await removeDead(house.gateway.context)
