@@ -48,10 +48,12 @@ interface Section {
   readonly code: string
 }
 
-const sections: Section[] = page.split('\n## ').flatMap((text) => {
+const blocks: Section[] = page.split('\n## ').flatMap((text) => {
   const [, heading, words, language, code] = /^(.+?)\n(.*?)```(\w+)\n(.*?)```/s.exec(text) ?? []
   return code === undefined ? [] : [{ heading: heading!, words: words!, language: language!, code }]
 })
+/** What configures a suite is no program: browser-script.long.ts runs it. */
+const sections = blocks.filter(({ language }) => language !== 'json')
 const isRun = ({ language }: Section) => language === 'js'
 
 let loaded = 0
