@@ -100,6 +100,8 @@ function readHead(text: string, { header }: CompactJws, faults: Fault[]): Verify
   const before = knownHeads.get(head)
   if (before) return before
   const { typ, alg, jwk } = header
+  // Nothing that it could name is understood here (RFC 7515, 4.1.11).
+  if ('crit' in header) faults.push({ check: 'form', problem: 'its header must not have crit' })
   if (typ !== 'dpop+jwt') faults.push({ check: 'type', problem: `typ is ${quote(typ)}; it must be dpop+jwt` })
   if (!signatureAlgorithms.some((each) => isAlgorithmOf(alg, each)))
     faults.push({

@@ -78,7 +78,7 @@ export const dpopCauses = {
   'dpop-form': {
     problem: 'The DPoP header is no single proof that can be read.',
     remedy:
-      'Send one DPoP header with one compact JWT of at most 4,096 characters. Look for a proxy or a library that adds a second one.',
+      'Send one DPoP header with one compact JWT of at most 4,096 characters and without crit. Look for a proxy or a library that adds a second one.',
   },
   'dpop-type': {
     problem: 'The DPoP proof does not say in typ that it is one.',

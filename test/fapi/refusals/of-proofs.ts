@@ -38,6 +38,7 @@ const wrongs: readonly WrongProof[] = [
   ['that is empty', 'form', ''],
   ['of more than 4 KiB', 'form', proof({ claims: { more: 'x'.repeat(4_000) } })],
   ['behind another one, with a comma', 'form', `${proof()}, ${proof()}`],
+  ['whose header has crit', 'form', { header: { crit: ['htu'] } }, 'RFC 7515 4.1.11'],
   ['without typ', 'type', { header: { typ: undefined } }],
   ['of the typ JWT', 'type', { header: { typ: 'JWT' } }],
   ['of alg none', 'algorithm', { header: { alg: 'none' }, signer: byNobody }],
