@@ -751,7 +751,7 @@ BEGIN
     END LOOP;
   END IF;
   IF cardinality(rw) > 0 THEN
-    UPDATE replay_cursors r SET position = greatest(r.position, t.position), sent = r.sent + t.sent,
+    UPDATE replay_cursors r SET position = greatest(r.position, t.position), sent = greatest(r.sent, t.sent),
       state = CASE WHEN r.state = 'running' AND t.position >= r.last THEN 'finished' ELSE r.state END,
       finished_at = CASE WHEN r.state = 'running' AND t.position >= r.last THEN now ELSE r.finished_at END
     FROM unnest(rw, rround, rposition, rsent) AS t (w, round, position, sent)

@@ -67,6 +67,7 @@ const titles = {
   putBack: 'what could not be sent while the lane was loaded anew is sent later',
   replayOnce:
     'what a replay has sent is sent once, though the lane is loaded anew before the answer, before it is settled, or before it is read again',
+  replayCount: 'what a replay has sent counts once, though the lane was read while that was written down',
   replayAsked: 'a replay that was loaded anew does not go by what it asked for before',
   replayPutBack: 'what a replay could not send is sent by the same replay, and by no other',
 } as const
@@ -346,8 +347,8 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
     'if (true) {',
   ]),
   replayForgetsDeferred: lane('what a replay leaves behind is written down nowhere', titles.deferred, [
-    'sent: done.size, deferred }',
-    'sent: done.size, deferred: [] }',
+    'done.size, deferred }',
+    'done.size, deferred: [] }',
   ]),
   replayPositionIsRead: lane('the position of a replay is as far as it has read', titles.replayPosition, [
     'position = seq - 1\n      break',
@@ -368,6 +369,18 @@ const ofLanes: Readonly<Record<string, LaneMutant>> = {
   replayForgetsSettled: lane('a replay that is loaded anew sends what was settled since', titles.replayOnce, [
     "if (verdict.state !== 'retrying' && replay && seq > replay.read) replay.ahead.add(seq)",
     '',
+  ]),
+  replayCountsWritten: lane('a replay counts again what was written as ended', titles.replayCount, [
+    ' && !replay.ahead.has(seq) && !again',
+    ' && !again',
+  ]),
+  replayCountsFailed: lane('a replay counts again what was written as failed', titles.replayCount, [
+    ' && !replay.ahead.has(seq) && !again',
+    ' && !replay.ahead.has(seq)',
+  ]),
+  replayCountsItsOwn: lane('a replay counts what one settlement adds', titles.replayCount, [
+    'sent: replay.sent + done.size',
+    'sent: done.size',
   ]),
   replayTakesAnything: lane('a replay goes by what was read for another moment', titles.replayAsked, [
     ' || after !== replay.read) return',

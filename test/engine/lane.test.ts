@@ -120,7 +120,7 @@ test('what could not be sent while the lane was loaded anew is sent later', () =
   assert.equal(lane.next(now)?.seq, 1)
 })
 
-const replay = { round: 1, position: 0, last: 3, ahead: [] }
+const replay = { round: 1, position: 0, last: 3, sent: 0, ahead: [] }
 const replayed = [1, 2, 3].map((seq) => entryOf(seq))
 
 function openReplay(): Lane<string> {
@@ -157,6 +157,39 @@ test('what a replay has sent is sent once, though the lane is loaded anew before
       if (readsAgain === 'after it is settled') lane.takeReplayed(1, 0, 3, replayed)
       assert.deepEqual(sendAll(lane), [2, 3], `${verdict.state}, read again ${readsAgain}`)
     }
+})
+
+test('what a replay has sent counts once, though the lane was read while that was written down', () => {
+  const row = {
+    entity: 'transaction:2',
+    seq: 2,
+    day: 260302,
+    round: 1,
+    attempts: 1,
+    dueAt: now,
+    writtenAt: now,
+  }
+  const written = [
+    { verdict: delivered, loaded: { replay: { ...replay, sent: 1, ahead: [2] } } },
+    { verdict: refused(hour), loaded: { replay: { ...replay, sent: 1 }, agains: [row] } },
+    { verdict: delivered, loaded: { replay } },
+  ]
+  for (const { verdict, loaded } of written) {
+    const lane = openReplay()
+    const [first, second] = [lane.next(now)!, lane.next(now)!]
+    lane.answer(second, verdict, 'an answer', now)
+    const sent = [lane.compose(false, now)!.replay!.sent]
+    lane.load({ ...loadedOf(2), cursor: { ...loadedOf(2).cursor, position: 3 }, ...loaded })
+    lane.takeReplayed(1, 0, 3, replayed)
+    lane.answer(first, delivered, 'yes', now)
+    for (let settlement = lane.compose(false, now); settlement; settlement = lane.compose(false, now)) {
+      if (settlement.replay) sent.push(settlement.replay.sent)
+      lane.settled(settlement, new Map(), now)
+      const next = lane.next(now)
+      if (next) lane.answer(next, delivered, 'yes', now)
+    }
+    assert.deepEqual(sent, [1, 2, 3])
+  }
 })
 
 test('a replay that was loaded anew does not go by what it asked for before', () => {
@@ -569,7 +602,7 @@ function replayOf(
   const last = entities.length
   const lane = laneOf([], {
     cursor: { position: last },
-    replay: { round: 7, position: 0, last, ahead },
+    replay: { round: 7, position: 0, last, sent: 0, ahead },
     ...setting,
   })
   lane.takeReplayed(
@@ -630,7 +663,7 @@ test('a replay waits while a thousand of what is sent again wait', () => {
   const agains = Array.from({ length: 1_000 }, (_, index) =>
     againOf(index === 0 ? 'a' : `other:${index}`, index + 1, 1, { dueAt: after(now, hour) }),
   )
-  const replay = { round: 7, position: 1_000, last: 1_001, ahead: [] }
+  const replay = { round: 7, position: 1_000, last: 1_001, sent: 0, ahead: [] }
   const lane = laneOf([], { cursor: { position: 1_001 }, agains, replay })
   lane.takeReplayed(7, 1_000, 1_001, [entryOf(1_001, 'a')])
   assert.deepEqual([sendMost(lane), lane.compose(true, now)], [[], undefined])

@@ -80,7 +80,7 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
           rround: it.replays.map((r) => r.round),
           rposition: it.replays.map((r) => r.pos),
         },
-        rsent: it.replays.map((r) => it.results.filter((x) => x.round === r.round && x.attempt === 1).length),
+        rsent: it.replays.map(({ round }) => countSent(after, w, round)),
       },
     )
     const c = s.cursors[w]!
@@ -97,6 +97,10 @@ export function openPlayer(stage: Stage, rules: Rules): Player {
         `what comes after in ${entity}`,
       )
   }
+
+  const countSent = (s: World, w: number, round: number) =>
+    s.finals[w]!.filter((key) => key.endsWith(`-${round}`)).length +
+    s.agains[w]!.filter((again) => again.round === round).length
 
   function outcomesOf(s: World, w: number, { results }: Settlement) {
     const state = (r: (typeof results)[0]) =>

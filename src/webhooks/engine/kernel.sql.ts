@@ -180,9 +180,9 @@ export const loadReplayed = statement({
 export const loadReplays = statement({
   name: 'load_replays',
   takes: lanes,
-  gives: { webhookId: int, round: int, position: int, last: int },
-  text: `SELECT DISTINCT ON (webhook_id) webhook_id AS "webhookId", round, position, last FROM replay_cursors
-   WHERE part = :part AND webhook_id = ANY (:webhookIds::bigint[]) AND state = 'running'
+  gives: { webhookId: int, round: int, position: int, last: int, sent: int },
+  text: `SELECT DISTINCT ON (webhook_id) webhook_id AS "webhookId", round, position, last, sent
+   FROM replay_cursors WHERE part = :part AND webhook_id = ANY (:webhookIds::bigint[]) AND state = 'running'
      ORDER BY webhook_id, round`,
 })
 

@@ -76,6 +76,7 @@ export interface LoadedLane {
         readonly round: number
         readonly position: number
         readonly last: number
+        readonly sent: number
         readonly ahead: readonly number[]
       }
     | undefined
@@ -127,6 +128,7 @@ export interface LaneSettlement<Answer> {
     | {
         readonly round: number
         readonly position: number
+        /** In all, so that what is written twice is counted once. */
         readonly sent: number
         readonly deferred: readonly LogEntry[]
       }
@@ -140,6 +142,7 @@ interface ReplayProgress {
   readonly round: number
   readonly last: number
   position: number
+  sent: number
   read: number
   readonly open: Map<number, LogEntry>
   readonly queue: LogEntry[]
@@ -698,10 +701,11 @@ export class Lane<Answer> {
    * this attempt is written already.
    */
   #matters({ source, seq, entity, round, attempt }: Sending): boolean {
-    if (source === 'replay') return this.#replay?.round === round && seq > this.#replay.position
-    if (source === 'again') {
-      const row = this.#agains.get(keyOf({ seq, round }))
-      return row !== undefined && row.attempts < attempt
+    const again = this.#agains.get(keyOf({ seq, round }))
+    if (source === 'again') return again !== undefined && again.attempts < attempt
+    if (source === 'replay') {
+      const replay = this.#replay?.round === round ? this.#replay : undefined
+      return replay !== undefined && seq > replay.position && !replay.ahead.has(seq) && !again
     }
     if (seq <= this.#passed || this.#ahead.has(seq)) return false
     const row = this.#exceptions.get(entity)
@@ -749,7 +753,7 @@ export class Lane<Answer> {
     if (done.size === 0 && (position <= replay.position || !(isThorough || position >= replay.last)))
       return undefined
     replay.deferred = []
-    return { round: replay.round, position, sent: done.size, deferred }
+    return { round: replay.round, position, sent: replay.sent + done.size, deferred }
   }
 
   /**
@@ -781,6 +785,7 @@ export class Lane<Answer> {
       const row = { entity, seq, day, round: replay.round, attempts: 0, dueAt: now, writtenAt: now }
       this.#agains.set(keyOf(row), row)
     }
+    this.#replay.sent = replay.sent
     this.#replay.position = Math.max(this.#replay.position, replay.position)
     if (this.#replay.position < this.#replay.last) return { replayEnded: false }
     this.#replay = undefined
