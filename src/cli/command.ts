@@ -173,6 +173,9 @@ type OptionToken = Extract<Token, { kind: 'option' }>
 
 const isOption = (token: Token, name: string) => token.kind === 'option' && token.name === name
 
+/** The value was forgotten, and the next option taken for it. Keys, which may begin with "-", read otherwise. */
+const readsAsOption = /^(-[a-z]|--[a-z][a-z-]*(=.*)?)$/
+
 /** Node's own words for these are about how to call its parser. */
 function checkOption(
   command: CommandDescription,
@@ -193,7 +196,7 @@ function checkOption(
     throw new UsageError(`--${name} takes no value: it is there, or it is left out.`)
   if (option.value === undefined) return
   if (value === undefined) throw new UsageError(`--${name} needs a value: --${name} ${option.value}`)
-  if (!inlineValue && value.startsWith('-') && value !== '-')
+  if (!inlineValue && readsAsOption.test(value))
     throw new UsageError(
       `--${name} needs a value: --${name} ${option.value}. One that begins with "-": --${name}=${value}`,
     )

@@ -169,6 +169,8 @@ test('each wrong word is named', () => {
     ],
     ['partner create', ['--name'], /^--name needs a value: --name TEXT$/],
     ['partner create', ['--name', '--approve'], /^--name needs a value/],
+    ['partner create', ['--name', '--contact=a@b.c'], /^--name needs a value/],
+    ['partner create', ['--name', '-h'], /^--name needs a value.* One that begins with "-": --name=-h$/],
     ['partner create', ['--name', 'X', '--name', 'Y'], /^--name was given twice\.$/],
     ['partner create', ['--name=X', '--approve=yes'], /^--approve takes no value/],
     ['partner create', ['-x'], /^"partner create" has no option -x\./],
