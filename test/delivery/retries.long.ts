@@ -7,6 +7,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { day, hour, minute, second } from '../../src/clock.ts'
 import { retryWaitsMs } from '../../src/webhooks/outbound/retry-schedule.ts'
 import type { Webhook } from '../../src/webhooks/subscriptions/webhook.ts'
+import { untilDisabled } from '../support/disabled.ts'
 import { type Engine, entities, openEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 import { accept, answer, fail, gate } from '../support/receiver.ts'
@@ -243,7 +244,7 @@ test('410 disables the webhook, once; what gathers goes out on resume', async ()
   await engine.publish(...entities(4))
   await engine.receiver.count('/hook', 4)
   held.open()
-  await eventually('a disabled webhook', async () => (await stateOfWebhook()) === 'disabled')
+  await untilDisabled(engine.db, webhook.id)
   await engine.idle()
   await engine.publish({ entity: 'transaction:later' })
   await engine.idle()
@@ -277,7 +278,7 @@ test('five days without a success among a hundred attempts disable the webhook, 
   await settleAttempts(2)
   assert.equal(await stateOfWebhook(), 'active', 'ninety-nine are not a hundred')
   await advanceToNextLook()
-  await eventually('a disabled webhook', async () => (await stateOfWebhook()) === 'disabled')
+  await untilDisabled(engine.db, webhook.id)
   const entries = await auditOf('webhook.disabled')
   assert.equal(entries.length, 1)
   assert.match(String(entries[0]!.details.reason), /five days/)

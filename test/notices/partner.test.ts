@@ -14,8 +14,8 @@ import { setUserStatus, type User } from '../../src/users/user.ts'
 import { rotateWebhookSecret } from '../../src/webhooks/subscriptions/webhook.ts'
 import { tellDue } from '../support/alerts.ts'
 import { failDeliveries } from '../support/by-hand.ts'
+import { untilDisabled } from '../support/disabled.ts'
 import { entities, openEngine } from '../support/engine.ts'
-import { eventually } from '../support/eventually.ts'
 import { followByHand } from '../support/follow.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { makeReader, type NoticeRow, noticesOf } from '../support/notices.ts'
@@ -128,12 +128,7 @@ test('a webhook that is disabled is told once, however many answers disable it',
   engine.receiver.on('/gone', answer(410))
   const webhook = await engine.makeWebhook('/gone')
   await engine.publish(...entities(10, 'gone'))
-  await eventually('a disabled webhook', async () => {
-    const [row] = await engine.sql<{ state: string }>('SELECT state FROM webhooks WHERE id = $1', [
-      webhook.id,
-    ])
-    return row!.state === 'disabled'
-  })
+  await untilDisabled(engine.db, webhook.id)
   await engine.idle()
   await watch()
   const about = (await told(member, 'webhook-disabled')).filter(({ facts }) => facts.webhookId === webhook.id)

@@ -85,8 +85,11 @@ async function look(
   wholes: ReadonlyMap<string, string>,
 ): Promise<Look> {
   const call = values.length === 0 ? '' : `(${values.map(printLiteral).join(', ')})`
-  await sql.script(`SAVEPOINT looking; PREPARE looked_at AS ${text}`)
   const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE looked_at${call}`
+  // The first time a session reads catalogs too, to plan what is inside of functions.
+  await sql.script(`SAVEPOINT looking; PREPARE looked_at AS ${text}`)
+  await ask(sql, explain)
+  await sql.script('ROLLBACK TO looking')
   const before = await readCounters(sql)
   const [row] = await ask<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql, explain)
   const counters = await readCounters(sql)

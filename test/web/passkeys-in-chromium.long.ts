@@ -89,6 +89,7 @@ test('an account holder adds a passkey, signs in with it and removes it', async 
   await page.getByRole('button', { name: 'Use my passkey instead' }).waitFor()
   await inspect(page, 'login-passkey')
   await page.getByRole('button', { name: 'Use my passkey instead' }).click()
+  await page.waitForURL(/\/account/)
   await page.goto(`${house.baseUrl}/account/devices`)
   await page.getByRole('heading', { name: 'Sign-ins and devices' }).waitFor()
   await openBar(page)

@@ -13,6 +13,7 @@ import { type BranchProgram, openBranch } from '../../support/branch.ts'
 import type { Browser } from '../../support/browser.ts'
 import { numberEvents } from '../../support/by-hand.ts'
 import { openConsole, press } from '../../support/console.ts'
+import { untilDisabled } from '../../support/disabled.ts'
 import { eventOf } from '../../support/engine.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openHouse } from '../../support/gateway.ts'
@@ -265,7 +266,8 @@ test('what would be refused is not offered: no probe without something queued, n
 })
 
 test('a webhook that its receiver’s 410 has disabled says so, and recovering resumes it', async () => {
-  const { own, page, path } = await makeFailing(answer(410, {}, 'moved out'))
+  const { own, id, page, path } = await makeFailing(answer(410, {}, 'moved out'))
+  await untilDisabled(db, id)
   const { text } = await own.browser.get(page)
   assert.match(text, /Likely cause: gone/)
   assert.match(text, /Recover resumes it/)

@@ -10,6 +10,7 @@ import { pageRoutes } from '../../../src/web/routes.ts'
 import { ask } from '../../support/ask.ts'
 import { transaction } from '../../support/branch.ts'
 import { endDelivery } from '../../support/by-hand.ts'
+import { untilDisabled } from '../../support/disabled.ts'
 import { eventually } from '../../support/eventually.ts'
 import { followByHand } from '../../support/follow.ts'
 import { rowOf } from '../../support/forms-of-pages.ts'
@@ -76,7 +77,9 @@ async function givenUp() {
 
 async function gone() {
   const scene = await openScene(answer(410))
-  return { ...scene, delivery: await scene.fire(1) }
+  const delivery = await scene.fire(1)
+  await untilDisabled(house.gateway.context.db, scene.webhookId)
+  return { ...scene, delivery }
 }
 
 const recent = () => new Date(house.clock.now().getTime() - hour).toISOString().slice(0, 16)
