@@ -313,6 +313,26 @@ test('a second sealing key is told of until it is gone', async () => {
   await two.close()
 })
 
+test('why webhooks fail is asked of those that are shown, however many fail', async () => {
+  const own = await openPartner(house)
+  const since = later(house.clock.now(), -day)
+  for (let n = 0; n < 7; n++) {
+    const webhook = await own.program.register(`https://failing.example/${n}`)
+    await failDeliveries(house, webhook, { failures: 12, since })
+  }
+  let asked = 0
+  const query: Database['query'] = (statement, ...values) => {
+    const [named] = values as [{ webhookIds: readonly number[] }?]
+    if (statement.name === 'select_webhook_failures') asked += named!.webhookIds.length
+    return db.query(statement, ...values)
+  }
+  const { config, vault } = house.gateway.context
+  const now = house.clock.now()
+  const found = await findAttention({ db: { ...db, query }, config, vault, operator: everything, now, lanes })
+  assert.equal(asked, 5)
+  assert.ok(found.more.some(({ plural, count }) => plural === 'failing webhooks' && count >= 2))
+})
+
 test('the queue is found by indexes, however many people, partners and entries there are', async () => {
   // Without the limits of the gateway's own connections: it takes as long as the machine needs.
   const lenient = openLenientDatabase({ connectionString: house.databaseUrl, connections: 2 })

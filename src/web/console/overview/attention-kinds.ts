@@ -32,7 +32,7 @@ import { mayActOn } from '../people/user-parts.ts'
 import { askToPause } from '../webhooks/webhooks.ts'
 import { certificates, sealingKeys, secrets } from './attention-ends.ts'
 import { removals } from './attention-imports.ts'
-import type { AttentionKind } from './attention-row.ts'
+import { type AttentionKind, shownEach } from './attention-row.ts'
 
 const longestReason = 200
 
@@ -211,7 +211,7 @@ const failingWebhooks: AttentionKind = {
   permission: 'webhooks.see',
   async find({ db, operator, now, lanes }, most) {
     const failing = await chooseFailing(db, await lanes(), 'live', now, most)
-    const failures = await readFailures(db, failing)
+    const failures = await readFailures(db, failing.slice(0, shownEach))
     return failing.map((each) => ({
       urgency: each.condition === 'breaker open' ? 'now' : 'soon',
       kind: 'Failing webhook',

@@ -24,7 +24,11 @@ export interface AttentionRow {
   readonly acts?: Content
 }
 
-/** One source of rows. */
+/** Of each kind so many rows are shown, and others counted beyond, up to a bound. */
+export const shownEach = 5
+export const countedEach = 100
+
+/** One source of rows. What is asked for each row by itself is asked for those that are shown. */
 export interface AttentionKind {
   /** `and 37 more applications` */
   readonly plural: string

@@ -9,13 +9,16 @@ import { type Html, html } from '../../frame/html.ts'
 import { badge, type Tone } from '../../frame/parts.ts'
 import { linkTo, type Reader } from '../frame/console.ts'
 import { attentionKinds } from './attention-kinds.ts'
-import { type AttentionContext, type AttentionRow, type Urgency, urgencies } from './attention-row.ts'
+import {
+  type AttentionContext,
+  type AttentionRow,
+  countedEach,
+  shownEach,
+  type Urgency,
+  urgencies,
+} from './attention-row.ts'
 
 const tones: Record<Urgency, Tone> = { now: 'bad', soon: 'wait', decide: 'wait', know: 'off' }
-
-/** Shown of each kind, and counted beyond. */
-const shownEach = 5
-const countedEach = 100
 
 interface MoreLink {
   readonly plural: string

@@ -73,11 +73,10 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
 <p class="notice error">${printAwayParts(parts)}. What waits there is not known: it is sent when they are
   back. Other partners' webhooks go on.</p>
 ${printWorkers(await workers())}`
-    const [proposed, waiting, deep, calls, ailing, seen, counted] = await Promise.all([
+    const [proposed, waiting, deep, calls, ailing, failed, seen, counted] = await Promise.all([
       ...([proposals(), attention(), depths(), refused()] as const),
-      ...([worst(), workers(), counts()] as const),
+      ...([worst(), failures(), workers(), counts()] as const),
     ])
-    const failed = await failures()
     return html`${printProposals(proposed, clock.now())}
 ${printAttention(waiting, operator)}
 ${printQueue(deep, calls)}
