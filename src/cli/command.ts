@@ -174,7 +174,7 @@ type OptionToken = Extract<Token, { kind: 'option' }>
 const isOption = (token: Token, name: string) => token.kind === 'option' && token.name === name
 
 /** The value was forgotten, and the next option taken for it. Keys, which may begin with "-", read otherwise. */
-const readsAsOption = /^(-[a-z]|--[a-z][a-z-]*(=.*)?)$/
+const readsAsOption = /^(-[a-z]|--[a-z][a-z0-9-]*(=.*)?)$/
 
 /** Node's own words for these are about how to call its parser. */
 function checkOption(
