@@ -101,3 +101,11 @@ test('in a queue that has not been empty for long, the timeout is short; once it
   await nextTurn()
   assert.equal(door.turnedAway.length, waiting, 'this is a burst again')
 })
+
+test('a process that stood still turns nobody away who came since its last turn: they waited for no one', async () => {
+  const door = openDoor()
+  door.come(begunInTurn)
+  door.pass(burstTimeoutMs + 1)
+  await nextTurn()
+  assert.deepEqual([door.begun, door.turnedAway], [upTo(begunInTurn), []])
+})

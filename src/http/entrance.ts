@@ -6,7 +6,8 @@
  *
  * A request that has waited too long is turned away (load shedding), which costs a fraction of an answer. A
  * queue that was empty a moment ago is a burst, and worth waiting for; one that has not been empty for a
- * second will not be, and waiting in it only makes every answer late.
+ * second will not be, and waiting in it only makes every answer late. Who came since the last turn has waited
+ * for nobody: when the whole process stood still, the time says nothing about a queue.
  */
 interface Entrance<Guest> {
   enter(guest: Guest): void
@@ -33,6 +34,7 @@ export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<G
   const { begin, turnAway, now = () => performance.now() } = options
   let queue: { guest: Guest; since: number }[] = []
   let emptyAt = 0
+  let turnAt = 0
   let isTurnPlanned = false
 
   function planTurn(): void {
@@ -44,7 +46,9 @@ export function openEntrance<Guest>(options: EntranceOptions<Guest>): Entrance<G
   function takeTurn(): void {
     isTurnPlanned = false
     const time = now()
-    const since = time - (time - emptyAt > burstMs ? floodTimeoutMs : burstTimeoutMs)
+    const timeoutMs = time - emptyAt > burstMs ? floodTimeoutMs : burstTimeoutMs
+    const since = Math.min(time - timeoutMs, turnAt)
+    turnAt = time
     let next = 0
     for (let begun = 0; next < queue.length && begun < begunInTurn; next++) {
       const waiting = queue[next]!
