@@ -11,6 +11,7 @@ import {
   type ProblemAnswer,
   transaction,
 } from '../support/branch.ts'
+import { untilDisabled } from '../support/disabled.ts'
 import { openHouse } from '../support/gateway.ts'
 import { keepOpen } from '../support/keep-open.ts'
 import { answer as answerWith, openReceiver } from '../support/receiver.ts'
@@ -313,11 +314,11 @@ test('pausing twice and resuming twice change nothing more', async () => {
 })
 
 test('a 410 disables the webhook with a reason, and resuming enables it again', async () => {
-  const gone = await openReceiver()
-  gone.otherwise = answerWith(410)
+  receiver.on('/gone', answerWith(410))
   const program = await openBranch(sending)
-  const id = await program.register(gone.url('/hooks'))
+  const id = await program.register(receiver.url('/gone'))
   await program.fire()
+  await untilDisabled(sending.gateway.context.db, id)
   const [disabled] = (await listAll(program)).webhooks as (WebhookBody & { disabledReason?: string })[]
   assert.equal(disabled!.state, 'disabled')
   assert.match(disabled!.disabledReason ?? '', /410/)
@@ -326,7 +327,6 @@ test('a 410 disables the webhook with a reason, and resuming enables it again', 
   >()
   assert.equal(resumed.state, 'active')
   assert.equal(resumed.disabledReason, undefined)
-  await gone.close()
 })
 
 test('a branch has at most 100 webhooks in an environment, also when creations race at the limit', async () => {

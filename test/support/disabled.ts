@@ -1,4 +1,4 @@
-/** A 410 disables a webhook once what it answered is written down: a moment later. */
+/** An answer that disables its webhook is told at once; that it is disabled is written beside it, a moment later. */
 import type { Sql } from '../../src/database/database.ts'
 import { ask } from './ask.ts'
 import { eventually } from './eventually.ts'
