@@ -56,11 +56,10 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
   )
   const depths = held(() => readDepths(db, clock.now(), lanes()), second)
   const unwell = { conditions: unwellConditions, environment: 'live' } as const
-  const worst = held(
-    async () => chooseLanes(db, await lanes(), unwell, clock.now(), { most: listed, skip: 0 }),
-    second,
-  )
-  const failures = held(async () => readFailures(db, await worst()), second)
+  const worst = held(async () => {
+    const found = await chooseLanes(db, await lanes(), unwell, clock.now(), { most: listed, skip: 0 })
+    return { lanes: found, failures: await readFailures(db, found) }
+  }, second)
   const workers = held(() => listWorkers(db, clock.now()), second)
   const proposals = held(() => findProposals(context, operator), second)
   const refused = held(() => readRefused(context), second)
@@ -73,14 +72,14 @@ function printerOf({ context }: Visit, period: Period, operator: Operator): () =
 <p class="notice error">${printAwayParts(parts)}. What waits there is not known: it is sent when they are
   back. Other partners' webhooks go on.</p>
 ${printWorkers(await workers())}`
-    const [proposed, waiting, deep, calls, ailing, failed, seen, counted] = await Promise.all([
+    const [proposed, waiting, deep, calls, ailing, seen, counted] = await Promise.all([
       ...([proposals(), attention(), depths(), refused()] as const),
-      ...([worst(), failures(), workers(), counts()] as const),
+      ...([worst(), workers(), counts()] as const),
     ])
     return html`${printProposals(proposed, clock.now())}
 ${printAttention(waiting, operator)}
 ${printQueue(deep, calls)}
-${printLanes(deep.webhooks, ailing, failed, clock.now())}
+${printLanes(deep.webhooks, ailing, clock.now())}
 ${printWorkers(seen)}
 ${printCharts(counted, {
   title: 'Attempts of all webhooks',
@@ -134,25 +133,23 @@ ${facts([
 that name no partner are in the metrics alone.</p></section>`
 }
 
-type Failures = ReadonlyMap<number, WebhookFailure>
+interface Worst {
+  readonly lanes: readonly LaneHealth[]
+  readonly failures: ReadonlyMap<number, WebhookFailure>
+}
 
-function printLanes(
-  counts: Depths['webhooks'],
-  worst: readonly LaneHealth[],
-  failures: Failures,
-  now: Date,
-): Html {
+function printLanes(counts: Depths['webhooks'], worst: Worst, now: Date): Html {
   const links = countBadges(counts).map(
     ({ condition, badge }) =>
       html`<li><a href="/console/webhooks?condition=${encodeURIComponent(condition)}">${badge}</a></li>`,
   )
   return html`<section class="card"><h2>Webhooks</h2><ul class="legend"
     aria-label="How many there are">${links}</ul></section>
-${worst.length > 0 && printWorst(worst, failures, now)}`
+${worst.lanes.length > 0 && printWorst(worst, now)}`
 }
 
-function printWorst(worst: readonly LaneHealth[], failures: Failures, now: Date): Html {
-  const rows = worst.map(
+function printWorst({ lanes, failures }: Worst, now: Date): Html {
+  const rows = lanes.map(
     (lane) => html`<tr>
 <td class="url"><a href="/console/webhooks/${lane.id}">${lane.url}</a></td>
 <td>${conditionBadge(lane)}</td>
